@@ -66,7 +66,15 @@ if TYPE_CHECKING:
     from .model.limits import Limit, ReservationUsage, Scope
     from .model.objective import ObjectiveName
     from .model.params import Params
-    from .model.plan import Method, Plan, PlanChange, PlannedJob, Status, Unplaced
+    from .model.plan import (
+        Method,
+        Plan,
+        PlanChange,
+        PlannedArray,
+        PlannedJob,
+        Status,
+        Unplaced,
+    )
     from .model.progress import OnProgress, Progress
     from .model.queue import Queue
     from .model.user import HostPartition, User, UserGroup
@@ -144,6 +152,7 @@ _HOMES = {
     "Params": "model.params",
     "Plan": "model.plan",
     "PlanChange": "model.plan",
+    "PlannedArray": "model.plan",
     "PlannedJob": "model.plan",
     "Planner": "solver.planner.planner",
     "PoolUsage": "model.instance",
@@ -252,6 +261,7 @@ __all__ = [
     "Params",
     "Plan",
     "PlanChange",
+    "PlannedArray",
     "PlannedJob",
     "Planner",
     "PoolUsage",

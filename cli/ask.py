@@ -33,9 +33,12 @@ if TYPE_CHECKING:
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 #: Columns of a table: option and title.
-COLUMNS = {"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"}
+COLUMNS = {
+    **{"slots": "-n", "ptile": "PTILE", "limit": "-W", "cu": "CU", "queue": "QUEUE"},
+    "gpu": "-gpu",
+}
 _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
-_HOW = (*(Column(title) for title in COLUMNS.values()), Column("HOSTS", line=1, label="on"))
+_WHERE = Column("HOSTS", line=1, label="on")
 
 Listed = list[str] | None
 TopChoices = Annotated[
@@ -154,7 +157,15 @@ def answer_output(
         for row, asked in zip(rows, ["yes"] + [""] * len(rows), strict=False):
             row["as_asked"] = asked
         likely = tuple(TIMES) if answer.forecast else ()
-        columns = ("as_asked", *COLUMNS, "start", "finish", *likely, "allocation", "waits_for")
+        columns = (
+            "as_asked",
+            *answer.options,
+            "start",
+            "finish",
+            *likely,
+            "allocation",
+            "waits_for",
+        )
         columns += ("exact_fit",)
         times = ("start", "finish", *likely)
         columns = tuple(with_stamps(dict.fromkeys(columns), answer.origin, times))
@@ -169,7 +180,9 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     from .tables import paragraph
 
     outlook, clock = answer.line.outlook, _clock(instance, answer)
-    text = paragraph(placed_text(clock, "the line", outlook, answer.method, wide))
+    who = "the line" if answer.elements == 1 else "the first element"
+    text = "" if answer.elements == 1 else paragraph(_array_text(instance, answer))
+    text += paragraph(placed_text(clock, who, outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
@@ -210,6 +223,21 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     return WrittenTimes.of(instance, (*times, answer.line.outlook.at_the_earliest))
 
 
+def _array_text(instance: Instance, answer: Answer) -> str:
+    """``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
+    from ..model.array_starts import profile_text, starts_text
+
+    whole = answer.array
+    if whole is None:
+        return f"{answer.elements} elements, none with a start"
+    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    if missing := answer.elements - len(whole.elements):
+        parts.append(f"{missing} without a start")
+    if whole.last.waits_for and whole.last.start != whole.first.start:
+        parts.append(f"the last waits: {whole.last.waits_for}")
+    return f"{answer.elements} elements: {'; '.join(filter(None, parts))}"
+
+
 def _forecast_text(clock: WrittenTimes, likely: Likely | None, run_by: str) -> str:
     middle, late, early = likely_cells(clock, likely)
     return (
@@ -231,12 +259,14 @@ def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -
             item,
             beside,
             asked=item is answer.line,
+            columns=answer.options,
             wide=wide,
             likely=likely_cells(clock, item.likely) if answer.forecast else (),
         )
         for item in rows
     ]
-    columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *_HOW)
+    how = (*(Column(COLUMNS[name]) for name in answer.options), _WHERE)
+    columns = (*_WHEN, *(likely_columns() if answer.forecast else ()), *how)
     shown = listed[: page_of(columns, listed) if top is None else top or None]
     left = len(listed) - len(shown)
     rest = paragraph(f"{left} more not shown (--top 0 shows all).") if left else ""
@@ -249,6 +279,7 @@ def _row(
     beside: int,
     *,
     asked: bool,
+    columns: tuple[str, ...],
     wide: bool,
     likely: tuple[str, ...],
 ) -> ListingRow:
@@ -256,7 +287,7 @@ def _row(
     from .tables import hosts_text
 
     outlook, now = item.outlook, clock.instance.now
-    options = [item.shown[name] for name in COLUMNS]
+    options = [item.shown[name] for name in columns]
     if outlook.start is None:
         return ListingRow(
             (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"

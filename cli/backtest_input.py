@@ -51,7 +51,8 @@ class PastOfPool:
 
         refuse_other(self.log, "swf", "acct", "events")
         if kind_of(self.log) not in ("acct", "events"):
-            return read_log(self.log, self.keep_going, self.default_limit), JobNaming()
+            log = read_log(self.log, self.keep_going, self.default_limit, follows=False)
+            return log, JobNaming()
         if self.default_limit is not None:
             raise only_of_swf(self.log)
         workload, names, remarks = read_recorded(self.log, keep_going=self.keep_going)

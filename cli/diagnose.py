@@ -11,9 +11,9 @@ import typer
 from .exits import Exit
 from .forecast import (
     CalibrationFile,
-    MaybeSampleWorkers,
     MaybeHistory,
     MaybeSamples,
+    MaybeSampleWorkers,
     MaybeSeed,
     drawing_of,
 )

@@ -16,6 +16,7 @@ from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.plan import PlannedArray
     from ..model.time_text import WrittenTimes
     from ..solver.advice.explain import Explanation
     from ..solver.advice.obstacles import Obstacle
@@ -139,13 +140,15 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from .tables import listing_text, paragraph
 
     clock = _clock(instance, found)
-    told = [placed_text(clock, found.outlook.job.id, found.outlook, found.method, wide)]
+    told = [] if found.array is None else [_array_text(instance, found.array)]
+    told += [placed_text(clock, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
     if found.outlook.exact_fit:
         told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
     told += _beside_lsf(clock, found)
     told += [f"requirement: {text}" for text in found.requirement]
+    told += _chain(instance, found)
     told += sentences(found.outlook.omissions)
     told += _said(clock, found)
     text = "".join(map(paragraph, told)) + "\n"
@@ -187,6 +190,31 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     times += [item.ahead_from for item in found.contests]
     times += [None if found.lsf is None else found.lsf.start]
     return WrittenTimes.of(instance, times)
+
+
+def _array_text(instance: Instance, whole: PlannedArray) -> str:
+    from ..model.array_starts import array_name, profile_text, starts_text
+
+    name = array_name(whole.job, [item.job for item in whole.elements])
+    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    return f"job array {name}: {'; '.join(filter(None, parts))}"
+
+
+def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
+    """What the job waits for, and which jobs decide when that comes, one after another."""
+    from ..model.time_text import clock_text
+
+    job = found.outlook.job
+    if not job.dependency:
+        return
+    yield f"waits for: {job.dependency}" + (f", then {job.think_time} s" * bool(job.think_time))
+    parts = []
+    for link in found.chain:
+        start = "no start" if link.start is None else clock_text(instance, link.start)
+        end = "no known end" if link.finish is None else clock_text(instance, link.finish)
+        parts.append(f"job {link.job} ({start} to {end})")
+    if parts:
+        yield f"critical path: {', then '.join(parts)}, then job {job.id}"
 
 
 def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:

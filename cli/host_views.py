@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..model.cluster import BUILTIN_INDICES
+from .gpu_views import bhosts_gpu
 from .plain_tables import csv_rows, json_records, plain_table
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def bhosts(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Hosts with the slots that are used and reserved, and in the long form their resources."""
     if asked.shared:
         return _shared(moment, asked, format)
+    if asked.gpus:
+        return bhosts_gpu(moment, asked, format)
     hosts = [host for host in moment.instance.cluster.hosts if asked.wants(host.name)]
     found = {host.name: numbers(moment, host) for host in hosts}
     if format == "json":

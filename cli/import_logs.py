@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from ..model.formats.finished_jobs import FinishedJob
     from ..model.formats.swf import SwfLog
     from ..model.instance import Instance
+    from ..model.job import Job
     from ..model.lsf_state.followed import Moment
     from ..model.lsf_state.log_records import Record
+    from ..model.workload import Workload
 
 At = Annotated[
     str,
@@ -210,7 +212,7 @@ def swf(
     time = last if at == "end" else _second_of_log(at, found, first, last)
     moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
     instance = replace(_of_pool(moment, base), origin=_origin_of(found))
-    write_instance(_with_precedences(instance, found, file), output, format)
+    write_instance(_with_precedences(instance, log, starts), output, format)
 
 
 def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
@@ -235,21 +237,35 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
     return time
 
 
-def _with_precedences(instance: Instance, log: SwfLog, file: Path) -> Instance:
-    """The instance with the jobs named that follow others in the log, which nothing heeds."""
-    import numpy as np
+def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:
+    """The instance with what its jobs wait for (DEP-06): jobs of the log before them, and time.
 
-    from ..model.formats.swf import NOT_HEEDED
-    from ..model.omissions import Omission
-
-    waiting = [job.id for job in (*instance.pending, *instance.future) if job.id.isdecimal()]
-    found = log.following(np.array([int(name) for name in waiting], dtype=np.int64))
-    if not len(found):
+    starts: of the log's jobs (seconds).
+    """
+    if log.preceding is None or log.think is None:
         return instance
-    jobs = tuple(str(number) for number in found.tolist())
-    omission = Omission(NOT_HEEDED, where=str(file), count=len(jobs), jobs=jobs)
-    tell_some([f"not considered: {omission.text()}"])
-    return replace(instance, omissions=(*instance.omissions, omission))
+    run = dict(zip(log.job.tolist(), log.run_time.tolist(), strict=True))
+    follows = {
+        str(number): (before, think)
+        for number, before, think in zip(
+            log.job.tolist(), log.preceding.tolist(), log.think.tolist(), strict=True
+        )
+        if before >= 0
+    }
+    here = {item.job.id for item in instance.running}
+    here |= {job.id for job in (*instance.pending, *instance.future)}
+
+    def waits(job: Job) -> Job:
+        if job.id not in follows:
+            return job
+        before, think = follows[job.id]
+        if str(before) in here:
+            return replace(job, dependency=f"ended({before})", think_time=think)
+        begin = starts[before] + run[before] + think
+        return replace(job, begin=begin) if begin > instance.now else job
+
+    pending, future = tuple(map(waits, instance.pending)), tuple(map(waits, instance.future))
+    return replace(instance, pending=pending, future=future)
 
 
 def _origin_of(log: SwfLog) -> str | None:
@@ -264,7 +280,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
     stamped = replace(base, origin=zero.isoformat())
     for job in (*moment.jobs, *moment.later):
         job.queue = base.params.default_queue
-    seen = Seen(moment.jobs, moment.later)
+    seen = Seen(moment.jobs, moment.later, gone=True)
     made = assemble(seen, datetime.fromtimestamp(moment.time, UTC), stamped)
     tell_some(made.notes)
     return made.instance
@@ -275,6 +291,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 
 def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
+    from ..model.formats.trace import GPUS_OF_LOGS
     from ..model.lsf_state.assemble import Seen, assemble
     from .options import read_source
 
@@ -292,7 +309,9 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
             host.slots = None if host.name in known else host.slots
     if base is None and not hosts:
         raise InputError("no job of the log ran anywhere: give the hosts with --site")
-    seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False)
+    seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
+    if base is not None and any(host.gpu_count for host in base.cluster.hosts):
+        seen.notes.touch(GPUS_OF_LOGS)
     zone = UTC
     if base is not None and base.origin is not None:
         zone = datetime.fromisoformat(base.origin).tzinfo or zone  # type: ignore[assignment]

@@ -40,7 +40,11 @@ Bjobs = Annotated[
 ]
 Bhosts = Annotated[
     list[Path] | None,
-    file_option("--bhosts", help="bhosts -json -o '…', bhosts -l or bhosts.", callback=from_stdin),
+    file_option(
+        "--bhosts",
+        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l beside it.",
+        callback=from_stdin,
+    ),
 ]
 Bqueues = Annotated[
     list[Path] | None,
@@ -191,6 +195,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     from ..model.lsf_state.bhosts import read_bhosts
     from ..model.lsf_state.bjobs import read_bjobs
     from ..model.lsf_state.bqueues import read_bqueues
+    from ..model.lsf_state.gpus import is_of_gpus, read_gpus
     from ..model.lsf_state.remarks import Remarks
     from ..model.lsf_state.share_tables import read_bhpart
     from ..model.lsf_state.values import PrintedTimes
@@ -209,7 +214,8 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     calendar = PrintedTimes(reference)
     notes = Remarks()
     jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
-    hosts = read(read_bhosts, printed.bhosts)
+    gpus = [text for text in printed.bhosts if is_of_gpus(text)]
+    hosts = read(read_bhosts, [text for text in printed.bhosts if text not in gpus])
     queues = read(read_bqueues, printed.bqueues)
     partitions = read(read_bhpart, printed.bhpart)
     if problems:
@@ -222,6 +228,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         if queues is None
         else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
         partitions=partitions,
+        gpus=read(read_gpus, gpus) or [],
         notes=notes,
     )
 

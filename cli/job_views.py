@@ -10,6 +10,8 @@ from ..model.job import Job
 from ..model.resreq import requested
 from ..model.time_text import clock_text, wall_clock
 from ..solver.loop.snapshot import PendingJob
+from .array_views import arrays
+from .gpu_views import gpu_lines
 from .plain_tables import csv_rows, json_records, plain_table
 from .queue_views import thresholds_table
 
@@ -30,6 +32,8 @@ COLUMNS = (
 
 def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     """Running, then pending jobs: one line each, or everything about each."""
+    if asked.arrays:
+        return arrays(moment, asked, format)
     instance = moment.instance
     running, pending, ended = selected(moment, asked)
     if format != "text":
@@ -117,10 +121,10 @@ def _status(item: RunningJob) -> str:
 def _row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
-    """An instance has no job names."""
     hosts = ":".join(places(instance, where)) or None
-    time = stamp(instance, job.submit)
-    return (job.id, job.user, status, job.queue, job.from_host or None, hosts, None, time)
+    name, time = job.shown_name or None, stamp(instance, job.submit)
+    number = job.array_id or job.id  # the index stands in the name
+    return (number, job.user, status, job.queue, job.from_host or None, hosts, name, time)
 
 
 def ending(record: JobRecord) -> str:
@@ -178,6 +182,7 @@ def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
     yield from head_lines(instance, item.job, _status(item))
     where = "> <".join(places(instance, item.allocation))
     yield f"{stamp(instance, item.start)}: Started on <{where}>;"
+    yield from gpu_lines(instance, item.job, item.allocation)
 
 
 def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
@@ -219,10 +224,11 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     """
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
+    name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
-        f"Job <{job.id}>, User <{job.user}>{group}, Project <{job.project}>{state}"
+        f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
         f"{priority}{extsched}"
     )
     home = f" from host <{job.from_host}>" if job.from_host else ""
@@ -236,6 +242,8 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
         asks.append(f", Requested GPU <{job.gpu}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
+    if job.dependency:
+        asks.append(f", Dependency Condition <{job.dependency}>")
     yield f"{stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
     limit = job.run_limit if job.run_limit is not None else instance.queue(job.queue).run_limit
     if limit is not None:
@@ -262,9 +270,9 @@ def _pending_text(
         lines += ["", " PENDING REASONS:", *(f" {item.text()};" for item in waiting.reasons)]
     text = "".join(f"{line}\n" for line in lines)
     table = thresholds_table(instance, instance.queue(job.queue))
-    return f"{text}\n SCHEDULING PARAMETERS\n" + "".join(
-        f" {line}\n" for line in table.splitlines()
-    )
+    gpus = "".join(f"{line}\n" for line in gpu_lines(instance, job))
+    limits = "".join(f" {line}\n" for line in table.splitlines())
+    return f"{text}\n SCHEDULING PARAMETERS\n{limits}{gpus}"
 
 
 def reserved_lines(

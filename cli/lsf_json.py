@@ -181,7 +181,8 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         return "" if seconds is None else stamp(instance, seconds)
 
     return {
-        "JOBID": job.id,
+        "JOBID": job.array_id or job.id,
+        "JOBINDEX": str(job.array_index or 0),
         "STAT": status,
         "USER": job.user,
         "USER_GROUP": job.group,
@@ -194,7 +195,8 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "MAX_REQ_PROC": str(job.most_slots),
         "COMBINED_RESREQ": _requirement(instance, job),
         "ASK_HOSTS": written.requests(job.hosts) or "",
-        "DEPENDENCY": "",
+        "DEPENDENCY": job.dependency,
+        "JOB_NAME": job.shown_name,
         "SUBMIT_TIME": stamp(instance, job.submit),
         "START_TIME": "",
         "FINISH_TIME": "",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..model.array_starts import array_name, profile_text, starts_text
+from ..model.plan import PlannedArray
 from ..model.time_text import WrittenTimes, duration_text, smallest_difference, with_stamps
 from .csv_tables import csv_text
 from .forecast import likely_cells, likely_columns
@@ -43,7 +46,8 @@ def plan_output(instance: Instance, plan: Plan, format: str, selection: Selectio
 
     record = plan.to_dict()
     if not selection.everything:
-        chosen = [item.job for item in selection.choose(_planned(instance, plan, selection))]
+        shown = _planned(instance, plan, selection, fold=False)
+        chosen = [item.job for item in selection.choose(shown)]
         for key in ("reservations", "unplaced"):
             record[key] = _in_order(record[key], chosen)
     if format == "json":
@@ -74,23 +78,84 @@ def _plan_text(instance: Instance, plan: Plan, selection: Selection) -> str:
 
 
 def _planned(
-    instance: Instance, plan: Plan, selection: Selection, clock: WrittenTimes | None = None
+    instance: Instance,
+    plan: Plan,
+    selection: Selection,
+    clock: WrittenTimes | None = None,
+    *,
+    fold: bool = True,
 ) -> list[Shown]:
-    """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR."""
+    """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR; fold: an array as one."""
     clock = clock or WrittenTimes(instance)
     slots = {job.id: job.slots for job in instance.pending}
     found = []
-    for item in plan:
+    rows = _by_array(plan, selection) if fold else [(None, [item]) for item in plan]
+    for array, items in rows:
+        if array is not None:
+            found.append(_planned_array(clock, plan, array, items, slots))
+            continue
+        (item,) = items
         cells = (item.job, *_planned_cells(clock, item, selection.wide))
         held = item.allocation or item.reserved
         row = ListingRow(cells, _state(instance, plan, item))
         found.append(Shown(item.job, row, slots.get(item.job, 0), item.start, 0, held))
     words = plan.missing_starts()
+    missed: dict[tuple[str, str], list[str]] = {}
     for missing in plan.unplaced:
-        when = words[missing.job]
-        row = ListingRow((missing.job, when, "", "", missing.reason), "unplaced")
-        found.append(Shown(missing.job, row, slots.get(missing.job, 0)))
+        array = selection.folded(missing.job) if fold else None
+        missed.setdefault((array or missing.job, missing.reason), []).append(missing.job)
+    for (job, reason), jobs in missed.items():
+        name = job if jobs == [job] else array_name(job, jobs)
+        row = ListingRow((name, words[jobs[0]], "", "", reason), "unplaced")
+        found.append(Shown(job, row, slots.get(jobs[0], 0)))
     return found
+
+
+def _by_array(plan: Plan, selection: Selection) -> Iterable[tuple[str | None, list[PlannedJob]]]:
+    """The jobs of a plan in their order, the elements of an array together with its id."""
+    found: dict[tuple[str, bool] | str, tuple[str | None, list[PlannedJob]]] = {}
+    for item in plan:
+        array = selection.folded(item.job)
+        key = item.job if array is None else (array, item.start is None)
+        found.setdefault(key, (array, []))[1].append(item)
+    return found.values()
+
+
+def _planned_array(
+    clock: WrittenTimes,
+    plan: Plan,
+    array: str,
+    items: list[PlannedJob],
+    slots: Mapping[str, int],
+) -> Shown:
+    """The elements of an array as one row."""
+    from ..solver.shortage import counted
+
+    instance = clock.instance
+    name = array_name(array, [item.job for item in items])
+    whole = PlannedArray.of(array, items)
+    start, status, where, why = _planned_cells(clock, whole.last, wide=False)
+    count = counted(len(items), "element")
+    if whole.start is None:
+        cells = (name, start, f"{status}, {count}", where, why)
+    else:
+        hosts = {host for item in items for host in item.allocation}
+        where = f"{count} on {counted(len(hosts), 'host')}"
+        proved = sum(item.proved for item in items)
+        if proved:
+            status = "proved" if proved == len(items) else f"{proved} proved"
+        why = "; ".join(filter(None, (profile_text(instance, whole), why)))
+        cells = (name, starts_text(instance, whole), status, where, why)
+    states = {_state(instance, plan, item) for item in items}
+    state: State = next(iter(states)) if len(states) == 1 else "later"
+    if "unproved" in states:
+        state = "unproved"
+    held: Counter[str] = Counter()
+    if state == "now":
+        for item in items:
+            held.update(item.allocation)
+    row = ListingRow(cells, state)
+    return Shown(array, row, slots.get(items[0].job, 0), whole.start, 0, held)
 
 
 def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[str, ...]:
@@ -144,7 +209,7 @@ def comparison_output(
         return _comparison_text(instance, comparison, selection)
     record = comparison.to_dict()
     if not selection.everything:
-        chosen = selection.choose(_compared(instance, comparison, selection))
+        chosen = selection.choose(_compared(instance, comparison, selection, fold=False))
         record["jobs"] = _in_order(record["jobs"], [item.job for item in chosen])
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
@@ -207,7 +272,12 @@ class _Layout:
 
 
 def _compared(
-    instance: Instance, comparison: Comparison, selection: Selection, layout: _Layout | None = None
+    instance: Instance,
+    comparison: Comparison,
+    selection: Selection,
+    layout: _Layout | None = None,
+    *,
+    fold: bool = True,
 ) -> list[Shown]:
     if layout is None:
         layout = _Layout(WrittenTimes(instance), comparison.simulated, {}, selection.wide)
@@ -227,7 +297,30 @@ def _compared(
         listed = ListingRow(cells, state)
         start, gain = row.optimal_estimate, row.gain or 0
         found.append(Shown(row.job, listed, row.slots, start, gain, row.allocation))
-    return found
+    return _compared_arrays(layout.clock, found, selection) if fold else found
+
+
+def _compared_arrays(clock: WrittenTimes, found: list[Shown], selection: Selection) -> list[Shown]:
+    """The rows with the elements of an array as one: its first, and when its last one starts."""
+    rows: dict[str, list[Shown]] = {}
+    for item in found:
+        rows.setdefault(selection.folded(item.job) or item.job, []).append(item)
+    shown = []
+    for job, items in rows.items():
+        if items[0].job == job:
+            shown += items
+            continue
+        name = array_name(job, [item.job for item in items])
+        first = items[0]
+        last = max(items, key=lambda item: -1 if item.start is None else item.start)
+        note = f"each as the first, {first.job}; "
+        if last.start != first.start and last.start is not None:
+            note += f"the last, {last.job}, starts {clock.text(last.start)}; "
+        *cells, why, where = first.row.cells
+        note = (note + why).removesuffix("; ")
+        row = ListingRow((name, *cells[1:], note, where), first.row.state)
+        shown.append(replace(first, job=job, row=row, gain=sum(item.gain for item in items)))
+    return shown
 
 
 def _compared_cells(

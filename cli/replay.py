@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -117,17 +118,23 @@ def only_swf(log: Path, command: str) -> None:
         raise InputError([Problem(wrong, str(log))])
 
 
-def read_log(log: Path, keep_going: bool, default_limit: str | None) -> Workload:
-    """The log, malformed records warned of with `keep_going`, else refused."""
+def read_log(
+    log: Path, keep_going: bool, default_limit: str | None, *, follows: bool = True
+) -> Workload:
+    """The log, malformed records warned of with `keep_going`, else refused.
+
+    follows: whether jobs may follow others (columns 17 and 18); else it is said that none does.
+    """
     from ..model.errors import report
     from ..model.formats.swf import NOT_HEEDED, read_swf
 
     found = read_swf(log, keep_going=keep_going, default_limit=limit_of(default_limit))
     for line in report(found.problems):
         tell(f"warning: {line}")
-    if follow := len(found.following(found.workload.job)):
-        tell(f"{follow} × {NOT_HEEDED}")
-    return found.workload
+    if follows or found.workload.preceding is None:
+        return found.workload
+    tell(f"{len(found.following(found.workload.job))} × {NOT_HEEDED}")
+    return replace(found.workload, preceding=None, think=None)
 
 
 def tell_left_out(workload: Workload) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from ..model.array import array_of
 from ..model.errors import InputError, Problem, nearest
 from ..model.time_text import WrittenTimes
 from .completion import pending_jobs
@@ -80,9 +81,20 @@ class Selection:
         """Whether nothing is left out or moved."""
         return not (self.names or self.top or self.only) and self.sort == "priority"
 
+    def folded(self, job: str) -> str | None:
+        """The array in whose row an element is shown; None for any other job, or one by itself."""
+        array = array_of(job)
+        if array is None or job in self.names or (self.wide and self.names):
+            return None
+        return array
+
+    def _wants(self, job: str) -> bool:
+        return not self.names or job in self.names or array_of(job) in self.names
+
     def check(self, instance: Instance) -> None:
         """InputError for names that no pending job has."""
         known = {job.id for job in instance.pending}
+        known |= {job.array_id for job in instance.pending if job.array_id is not None}
         most = sorted(known)[:FEW_NAMES]
         more = ", …" if len(known) > len(most) else ""
         listed = f": pending are {', '.join(most)}{more}" if known else ": nothing is pending"
@@ -96,7 +108,7 @@ class Selection:
 
     def choose(self, jobs: Sequence[Shown]) -> list[Shown]:
         """The jobs that were asked for, in the order that was asked for."""
-        chosen = [item for item in jobs if not self.names or item.job in self.names]
+        chosen = [item for item in jobs if self._wants(item.job)]
         if self.only == "later":
             chosen = [item for item in chosen if item.row.state in ("later", "unproved")]
         elif self.only is not None:

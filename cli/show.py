@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,16 +15,17 @@ from .view_options import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.job import Job
     from ..solver.loop.snapshot import Snapshot
 
 Alloc = Literal["lsf", "rms"]
 ViewFormat = Literal["text", "json", "csv", "lsf-json"]
 #: The views, and the switches that mean something to each.
-VIEWS = {
+VIEWS: dict[str, Sequence[str]] = {
     "bhist": "luqm",
-    "bhosts": "ls",
+    "bhosts": ("l", "s", "gpu"),
     "bhpart": "r",
-    "bjobs": "lparsduqm",
+    "bjobs": "lparsduqmA",
     "blimits": "acuqm",
     "bmgroup": "r",
     "bqueues": "lrum",
@@ -61,10 +62,12 @@ Pending = Annotated[bool, typer.Option("-p", help="bjobs: pending jobs, and why 
 Shared = Annotated[
     bool, typer.Option("-s", help="bhosts: shared resources. bjobs: suspended jobs.")
 ]
+OfGpus = Annotated[bool, typer.Option("-gpu", help="bhosts: GPUs, and how many jobs each has.")]
 Ended = Annotated[bool, typer.Option("-d", help="bjobs: jobs that have ended (with --at).")]
 Everything = Annotated[
     bool, typer.Option("-a", help="bjobs: ended jobs too. blimits: limits not in use too.")
 ]
+Arrays = Annotated[bool, typer.Option("-A", help="bjobs: job arrays, how many elements are where.")]
 Configured = Annotated[bool, typer.Option("-c", help="blimits: as configured.")]
 Wide = Annotated[bool, typer.Option("-w", help="Understood: no table cuts a name short.")]
 Users = Annotated[
@@ -121,9 +124,11 @@ def show(
     recursive: Recursive = False,
     pending: Pending = False,
     shared: Shared = False,
+    gpu: OfGpus = False,
     ended: Ended = False,
     everything: Everything = False,
     configured: Configured = False,
+    arrays: Arrays = False,
     wide: Wide = False,
     user: Users = None,
     queue: Queues = None,
@@ -138,7 +143,8 @@ def show(
 ) -> None:
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
     switches = {"l": long, "r": recursive, "p": pending, "s": shared, "d": ended, "c": configured}
-    given = {**switches, "a": everything, "u": user, "q": queue, "m": host}
+    given = {**switches, "a": everything, "u": user, "q": queue, "m": host, "A": arrays}
+    given["gpu"] = gpu
     _check_view(view, [f"-{letter}" for letter, value in given.items() if value])
     of_run = {"--reservation": reservation, "--reservations": top, "--step": step}
     _check_times(view, at, cycle, [name for name, value in of_run.items() if value is not None])
@@ -157,10 +163,12 @@ def show(
         everything=everything,
         shared=shared and not jobs,
         configured=configured,
+        arrays=arrays,
         users=_users(instance, user or []),
         queues=_queues(instance, queue or []),
         hosts=_hosts(instance, host or []),
         alloc=alloc,
+        gpus=gpu,
     )
     run = {"reservation": reservation or "configured", "top": top, "cycle": step}
     text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run)
@@ -270,7 +278,7 @@ def _check_view(view: str, switches: list[str]) -> None:
     if view not in VIEWS:
         hint = nearest(view, VIEWS)
         raise InputError(f"there is no view '{view}'{hint}: use one of {', '.join(VIEWS)}")
-    idle = [switch for switch in switches if switch[1] not in VIEWS[view]]
+    idle = [switch for switch in switches if switch[1:] not in VIEWS[view]]
     if idle:
         known = ", ".join(f"-{letter}" for letter in VIEWS[view]) or "none"
         raise InputError(f"{', '.join(idle)}: means nothing for {view}, which knows {known}")
@@ -285,6 +293,13 @@ def _check_times(view: str, at: str | None, cycle: bool | None, of_run: list[str
         raise InputError(f"{', '.join(of_run)}: needs --at, the moment of the simulation to show")
 
 
+def _ids(jobs: Sequence[Job]) -> list[str]:
+    """The ids of jobs, and of their arrays."""
+    return list(
+        dict.fromkeys([*(job.id for job in jobs), *(job.array_id or job.id for job in jobs)])
+    )
+
+
 def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
     """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
     from .user_views import known_users
@@ -292,10 +307,10 @@ def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> 
     cluster = instance.cluster
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
     known: dict[str, tuple[str, Iterable[str]]] = {
-        "bhist": ("job", [job.id for job in jobs]),
+        "bhist": ("job", _ids(jobs)),
         "bhosts": ("host", [host.name for host in cluster.hosts]),
         "bhpart": ("host partition", [partition.name for partition in instance.partitions]),
-        "bjobs": ("job", [job.id for job in jobs]),
+        "bjobs": ("job", _ids(jobs)),
         "blimits": ("limit", [limit.name for limit in instance.limits]),
         "bmgroup": ("host group", [group.name for group in cluster.groups]),
         "bqueues": ("queue", [queue.name for queue in instance.queues]),

@@ -25,9 +25,9 @@ FIELDS = (
     "nalloc_slot exec_host pend_reason"
 )
 #: Those that not every version knows.
-MORE_FIELDS = "ask_hosts dependency estimated_start_time"
+MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
-GPU_FIELDS = "gpu_num gpu_mode j_exclusive"
+GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
 COMMANDS = {
     "bjobs": (
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
@@ -36,6 +36,7 @@ COMMANDS = {
         ("bjobs", "-u", "all", "-UF"),
     ),
     "bhosts": (("bhosts", "-l"),),
+    "gpus": (("bhosts", "-gpu", "-l"), ("bhosts", "-gpu", "-w"), ("lshosts", "-gpu", "-w")),
     "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
     "bhpart": (("bhpart", "-r"),),
     "lsid": (("lsid",),),
@@ -60,6 +61,7 @@ def snapshot(
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """
     from ..model.errors import InputError, Problem
+    from ..model.lsf_state.gpus import is_of_gpus
 
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
@@ -70,9 +72,15 @@ def snapshot(
             ) for name in missing]
         )  # fmt: skip
     now = datetime.now().astimezone().replace(microsecond=0)
-    texts = {name: _run(name, timeout) for name in COMMANDS if shutil.which(name) is not None}
-    lsid = texts.pop("lsid", None)
+    texts = {
+        name: _run(name, timeout)
+        for name, (first, *_) in COMMANDS.items()
+        if shutil.which(first[0]) is not None
+    }
+    lsid, gpus = texts.pop("lsid", None), texts.pop("gpus", None)
     given = {name: [text] for name, text in texts.items() if text is not None}
+    if gpus is not None and is_of_gpus(gpus):
+        given["bhosts"].append(gpus)
     printed = Printed(**given, lsid="" if lsid is None else lsid.content)
     write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
 

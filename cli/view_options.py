@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..model.array import array_of
+
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
     """names: to show, () for all. long: everything about each. recursive: every share level.
 
     pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
-    everything: finished jobs too, limits that nobody uses. shared: shared resources. configured:
-    limits as configured. users, queues, hosts: of these alone, () for all. alloc: form of a future
-    allocation, see ``model/allocation.py``.
+    arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
+    shared: shared resources. configured: limits as configured. users, queues, hosts: of these
+    alone, () for all. alloc: form of a future allocation, see ``model/allocation.py``. gpus: the
+    GPUs of hosts.
     """
 
     names: tuple[str, ...] = ()
@@ -25,10 +28,12 @@ class ViewOptions:
     everything: bool = False
     shared: bool = False
     configured: bool = False
+    arrays: bool = False
     users: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()
     alloc: str = "lsf"
+    gpus: bool = False
 
     def wants(self, name: str) -> bool:
         """Whether something of this name is to be shown."""
@@ -37,7 +42,7 @@ class ViewOptions:
     def wants_job(self, job: str, user: str, queue: str, hosts: frozenset[str]) -> bool:
         """Whether a job is to be shown, by name, user, queue and the hosts that it is on."""
         return (
-            self.wants(job)
+            (self.wants(job) or array_of(job) in self.names)
             and (not self.users or user in self.users)
             and (not self.queues or queue in self.queues)
             and (not self.hosts or bool(self.hosts & hosts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 QUIET_VALUES = frozenset(
     {
         *("-a", "-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
-        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd", "-J"),
+        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
         *("-jsm", "-k", "-L", "-Lp", "-M", "-mig", "-o", "-oo", "-outdir", "-p", "-ptl", "-Q"),
         *("-rcacct", "-S", "-s", "-smt", "-stage", "-step_cgroup", "-T", "-u", "-v", "-wa", "-wt"),
     }
@@ -18,12 +18,11 @@ QUIET_VALUES = frozenset(
 QUIET_FLAGS = frozenset(
     {
         *("-B", "-hl", "-I", "-IS", "-ISp", "-ISs", "-IX", "-Ip", "-Is", "-K", "-N", "-Ne"),
-        *("-notify", "-r", "-rn", "-ti", "-tty", "-ul", "-XF", "-Zs"),
+        *("-notify", "-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
     }
 )
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
-    "-w": "start conditions (-w)",
     "-sla": "service classes (-sla)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",
@@ -38,8 +37,6 @@ UNHEEDED = {
     "-jsdl_strict": "a file of job terms (-jsdl_strict)",
     "-U": "that the job runs in an advance reservation only (-U)",
 }
-#: Of the name of an array: how many of it may run at once, and its elements.
-ARRAY = "job arrays (-J): the answer is for one element"
 REFUSED = {
     "-nnodes": "whole nodes are not modelled: give -n SLOTS and -R span[ptile=SLOTS OF A NODE]",
     "-H": "a held job has no start to plan: leave -H out",

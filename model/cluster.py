@@ -31,6 +31,8 @@ DEAD_STATUSES = frozenset(
         "closed_rc",
     }
 )
+#: Amounts that count the GPUs of a host, the first of them that is there.
+_GPU_AMOUNTS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
 
 
@@ -40,6 +42,27 @@ class Thresholds:
 
     sched: Mapping[str, float] = field(default_factory=dict)
     stop: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPUs of a host, all alike.
+
+    model: as ``bhosts -gpu`` prints it, "" where nobody knows. mem: MB of each, None likewise.
+    """
+
+    count: int
+    model: str = ""
+    mem: float | None = None
+
+    def amounts(self) -> dict[str, float]:
+        """What jobs and selections see of them: ngpus_physical is what jobs consume."""
+        return {"ngpus": float(self.count), "ngpus_physical": float(self.count)}
+
+    def load(self) -> dict[str, float]:
+        """The memory of each as a load index: gpu_mtotal0, gpu_mtotal1, …"""
+        found = range(0 if self.mem is None else self.count)
+        return {f"gpu_mtotal{number}": self.mem or 0.0 for number in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +76,8 @@ class Host:
     exclusive: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
     load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.
     node_of: the machine that jobs see where this is one of its nodes, "" for a host of its own.
-    user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always.
+    user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always. gpus: its GPUs, None for none;
+    what they add to amounts and load is there without being given.
     """
 
     name: str
@@ -73,6 +97,17 @@ class Host:
     status: str = "ok"
     mxj_defined: bool = True
     node_of: str = ""
+    gpus: Gpus | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gpus, Gpus):
+            object.__setattr__(self, "amounts", {**self.amounts, **self.gpus.amounts()})
+            object.__setattr__(self, "load", {**self.load, **self.gpus.load()})
+
+    @property
+    def gpu_count(self) -> float | None:
+        """How many GPUs it has, None for a host without: as `gpus` or its amounts say."""
+        return next((self.amounts[name] for name in _GPU_AMOUNTS if name in self.amounts), None)
 
     @property
     def takes_jobs(self) -> bool:

@@ -33,11 +33,15 @@ class Job:
     estimated_run_time: -We, how long it is expected to run; the limit still ends it (SUB-04).
     weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
     from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
-    gpu: -gpu, which no plan heeds. extsched: -ext, such as RMS[nodes=3].
+    gpu: -gpu, ``-`` for what queue and cluster say. extsched: -ext, such as RMS[nodes=3].
     queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
     time the lower place comes first. None: as it was submitted.
     requeued: it has run and waits again; what bsub would refuse today does not touch it.
-    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-w done(1)``.
+    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
+    name: -J. dependency: -w, the condition that must hold before it may start
+    (:mod:`.dependency`); think_time: seconds that pass between that and its start, at least.
+    array_limit: of an element, how many elements of its array may run at once, ``%4`` of -J.
+    orphan_term: -ti, it is killed once its condition can never hold.
     """
 
     id: str
@@ -68,6 +72,28 @@ class Job:
     requeued: bool = False
     unheeded: tuple[str, ...] = ()
     estimated_run_time: int | None = None
+    name: str = ""
+    dependency: str = ""
+    think_time: int = 0
+    orphan_term: bool = False
+    array_limit: int | None = None
+
+    @property
+    def array_id(self) -> str | None:
+        """Of an element ``101[3]`` the id of its array, ``101``; None for any other job."""
+        head, bracket, tail = self.id.partition("[")
+        return head if bracket and tail[:-1].isdigit() and tail.endswith("]") else None
+
+    @property
+    def array_index(self) -> int | None:
+        """Of an element ``101[3]`` its index, 3; None for any other job."""
+        return None if self.array_id is None else int(self.id.partition("[")[2][:-1])
+
+    @property
+    def shown_name(self) -> str:
+        """Its name as bjobs has it: ``a[3]`` of an element."""
+        index = self.array_index
+        return self.name if index is None else f"{self.name}[{index}]"
 
     @property
     def standing(self) -> tuple[int, int]:
@@ -106,7 +132,7 @@ class Application:
     """An application profile (lsb.applications); limits in seconds.
 
     run_limit, run_time, cpu_limit: RUNLIMIT, RUNTIME, CPULIMIT. slots: PROCLIMIT (min, default,
-    max). estimated_run_time: ESTIMATED_RUNTIME.
+    max). estimated_run_time: ESTIMATED_RUNTIME. gpu_req: GPU_REQ.
     """
 
     name: str
@@ -116,3 +142,4 @@ class Application:
     cpu_limit: int | None = None
     slots: tuple[int, int | None, int | None] | None = None
     estimated_run_time: int | None = None
+    gpu_req: str = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .array import DEFAULT_LARGEST
+
 
 @dataclass(frozen=True, slots=True)
 class Params:
@@ -18,7 +20,13 @@ class Params:
     gives an estimate (seconds).
     lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
     max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
+    max_job_array_size: MAX_JOB_ARRAY_SIZE, the largest index of a job array.
+    job_dep_last_sub: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name
+    alone. orphan_grace: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose
+    condition can never hold; None: it waits on.
     run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
+    gpu_req: LSB_GPU_REQ. gpu_req_merge: GPU_REQ_MERGE, options of GPU requirements are merged one
+    by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
     """
 
     mbd_sleep_time: int = 60
@@ -45,6 +53,12 @@ class Params:
     max_user_priority: int = 0
     modules: tuple[str, ...] | None = None
     estimated_run_time: int | None = None
+    job_dep_last_sub: bool = True
+    orphan_grace: int | None = None
+    max_job_array_size: int = DEFAULT_LARGEST
+    gpu_req: str = ""
+    gpu_req_merge: bool = True
+    gpu_syntax: str = "extend"
 
     @property
     def default_priority(self) -> int:

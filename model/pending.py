@@ -18,7 +18,10 @@ class Pending(Enum):
 
     NEW = 1, "New job is waiting for scheduling"
     START_TIME = 2, "Job's start time not reached"
+    DEPENDENCY = 3, "Job dependency condition not satisfied"
+    DEPENDENCY_NEVER = 4, "Dependency condition invalid or never satisfied"
     POSTPONED = 13, "The schedule of the job is postponed for a while"
+    ARRAY_ELEMENTS = 38, "Job array has reached its running element limit"
     QUEUE_INACTIVE = 301, "The queue is inactivated by the administrator"
     QUEUE_WINDOW = 302, "The queue is inactivated by its time windows"
     QUEUE_SLOTS = 303, "The queue has reached its job slot limit"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .allocation import allocation_text
+from .array import array_of
 from .errors import UnknownNameError
 from .objective import ObjectiveName
 from .omissions import Omission
@@ -85,6 +86,57 @@ class PlannedJob:
         if self.exact_fit:
             record["exact_fit"] = self.exact_fit
         return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedArray(PlannedJob):
+    """The elements of a job array that have a reservation, and what they are together.
+
+    As one job it starts with its first element and finishes with its last, None where an end is not
+    known; it is proved where each is; allocation, bound and waits_for are those of the element that
+    starts first. elements: in order of index.
+    """
+
+    elements: tuple[PlannedJob, ...] = ()
+
+    @classmethod
+    def of(cls, array: str, elements: Sequence[PlannedJob]) -> PlannedArray:
+        """elements: one or more."""
+        ends = [item.finish for item in elements]
+        known = [end for end in ends if end is not None]
+        whole = cls(array, None, elements=tuple(elements))
+        first = whole.first
+        return replace(
+            whole,
+            start=first.start,
+            finish=max(known) if len(known) == len(ends) else None,
+            allocation=first.allocation,
+            method=first.method,
+            bound=first.bound,
+            proved=all(item.proved for item in elements),
+            waits_for=first.waits_for,
+            estimate=first.estimate,
+        )
+
+    @property
+    def by_start(self) -> list[PlannedJob]:
+        """The elements as they start; those without a start last."""
+        return sorted(self.elements, key=lambda e: (e.start is None, e.start or 0))
+
+    @property
+    def first(self) -> PlannedJob:
+        """The element that starts first."""
+        return self.by_start[0]
+
+    @property
+    def middle(self) -> PlannedJob:
+        """The element before which half of the others start."""
+        return self.by_start[(len(self.elements) - 1) // 2]
+
+    @property
+    def last(self) -> PlannedJob:
+        """The element that starts last."""
+        return self.by_start[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +241,11 @@ class Plan(_Indexed):
     refused: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:
-        """The reservation of a job; UnknownNameError (a KeyError) where it has none."""
-        found = self.get(job)
+        """The reservation of a job; UnknownNameError (a KeyError) where it has none.
+
+        The id of an array gives a :class:`PlannedArray`: its elements and when they start.
+        """
+        found = self.get(job) or self.array(job)
         if found is not None:
             return found
         known = [reservation.job for reservation in self.reservations]
@@ -198,6 +253,13 @@ class Plan(_Indexed):
         if reason is not None:
             raise UnknownNameError(f"job {job!r} has no start in this plan: {reason}")
         raise UnknownNameError.among("job", job, known)
+
+    def array(self, array: str) -> PlannedArray | None:
+        """The reservations of the elements of an array; None where it has none."""
+        found = [item for item in self.reservations if array_of(item.job) == array]
+        if not found:
+            return None
+        return PlannedArray.of(array, sorted(found, key=lambda item: (len(item.job), item.job)))
 
     def get(self, job: str) -> PlannedJob | None:
         """The reservation of a job, or None."""

@@ -24,7 +24,7 @@ class Queue:
     fairshare_queues, dispatch_order: cross-queue. slot_share, slot_pool: queue-based fairshare.
     factors: CPU_TIME_FACTOR … that override the cluster's.
     preemptive, preemptable: queue names each applies to; ("*",) for all; None if not. active: False
-    where badmin qinact keeps its jobs from starting.
+    where badmin qinact keeps its jobs from starting. gpu_req: GPU_REQ.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Queue:
     description: str = ""
     active: bool = True
     estimated_run_time: int | None = None
+    gpu_req: str = ""
 
     @property
     def holds_memory(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,8 @@ class Workload:
     user, queue: numbers from the log, -1 for unknown. max_procs: the machine's size as the log
     states it, or None. left_out: reason to number of jobs that were dropped on the way here.
     notes: what was repaired or filled in on the way here, to how many records.
+    preceding: number of the job after whose end one is submitted, -1 for none; think: how many
+    seconds after that, at least. Both None where no job of the log has one.
 
     Arrays are read-only. Use `Workload.of` to build one from plain sequences.
     """
@@ -41,6 +43,8 @@ class Workload:
     header: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
+    preceding: Ints | None = None
+    think: Ints | None = None
 
     def __post_init__(self) -> None:
         columns = self.columns()
@@ -87,7 +91,26 @@ class Workload:
         content = hashlib.sha256()
         for column in (self.job, self.submit, self.run_time, self.req_time, self.procs):
             content.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+        for more in (self.preceding, self.think):
+            if more is not None:
+                content.update(np.ascontiguousarray(more, dtype="<i8").tobytes())
         return content.hexdigest()
+
+
+#: Of jobs whose preceding job is none that they could follow.
+NO_SUCH_JOB = "a preceding job that is not there, or comes later in the log, passed over"
+
+
+def predecessors(workload: Workload) -> Ints:
+    """Place of the job that each follows, -1 for none: one earlier in the order of the jobs."""
+    count = len(workload)
+    if workload.preceding is None or not count:
+        return np.full(count, -1, dtype=np.int64)
+    order = np.argsort(workload.job, kind="stable")
+    at = np.searchsorted(workload.job[order], workload.preceding)
+    place = order[np.minimum(at, count - 1)]
+    known = (workload.job[place] == workload.preceding) & (place < np.arange(count))
+    return np.where(known, place, -1)
 
 
 def canonical(workload: Workload, procs: int) -> Workload:
@@ -113,7 +136,7 @@ def canonical(workload: Workload, procs: int) -> Workload:
     order = order[np.lexsort((workload.job[order], workload.submit[order]))]
     columns = {name: column[order] for name, column in workload.columns().items()}
     columns["run_time"] = np.minimum(columns["run_time"], columns["req_time"])
-    return Workload(
+    made = Workload(
         **columns,
         max_procs=workload.max_procs,
         source=workload.source,
@@ -121,6 +144,13 @@ def canonical(workload: Workload, procs: int) -> Workload:
         left_out=left_out,
         notes=workload.notes,
     )
+    if made.preceding is None:
+        return made
+    wrong = (made.preceding >= 0) & (predecessors(made) < 0)
+    if not wrong.any():
+        return made
+    notes = {**made.notes, NO_SUCH_JOB: int(np.count_nonzero(wrong))}
+    return replace(made, preceding=np.where(wrong, -1, made.preceding), notes=notes)
 
 
 def machine_size(workload: Workload, procs: int | None) -> int:

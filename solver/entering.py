@@ -28,7 +28,8 @@ from .resolve import Resolver
 
 #: All that decides, with the alternative, what a running job of one term holds.
 _HOLDS = attrgetter(
-    *("res_req", "queue", "application", "user", "project"), *("exclusive", "slots", "max_slots")
+    *("res_req", "gpu", "queue", "application", "user", "project"),
+    *("exclusive", "slots", "max_slots"),
 )
 #: In place of a kind: nobody has looked at it yet.
 _UNKNOWN = -2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .availability.demand import Availability, Demand
 from .availability.profile import Profile
 from .availability.uses import Alternative, Use
 from .placement.earliest import Start, earliest_start
+from .precedence import NOT_YET
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 from .shortage import Moment, find_shortage
@@ -23,6 +24,50 @@ from .shortage import Moment, find_shortage
 BEGIN_TIME = "its begin time (-b)"
 #: Of a job that would fit if hosts reported what they are configured with.
 BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
+
+
+@dataclass(slots=True)
+class JobByJob:
+    """What the jobs of a plan wait for, asked one after the other in the order of planning.
+
+    The jobs planned so far are found by when they end, and equal jobs that start together share
+    what is missing until then: an array of thousands of elements asks once.
+    """
+
+    problem: PlanningProblem
+    finishes_only: bool = False
+    _ending: dict[tuple[int, str], dict[str, PlannedJob]] = field(default_factory=dict)
+    _falling: dict[str, PlannedJob] = field(default_factory=dict)
+    _order: dict[str, int] = field(default_factory=dict)
+    _short: dict[tuple[Hashable, int], str] = field(default_factory=dict)
+
+    def planned(self, item: PlannedJob, demand: Demand) -> None:
+        """Note a job that has its place now."""
+        self._order[item.job] = len(self._order)
+        for host in item.allocation if item.finish is not None else ():
+            self._ending.setdefault((item.finish or 0, host), {})[item.job] = item
+        terms = demand.terms
+        if any(
+            use.reservation.drops()
+            for term in terms
+            for use in _uses(term.alternatives[item.alternative])
+        ):
+            self._falling[item.job] = item
+
+    def waits_for(self, demand: Demand, start: Start, profile: Profile) -> str:
+        """As :func:`what_it_waits_for`, beside the jobs planned so far."""
+        time, concerned = start.time - self.problem.margin, dict(self._falling)
+        hosts = dict.fromkeys(hosts_concerned(demand, start), 1)
+        for host in self.problem.named(hosts):
+            concerned |= self._ending.get((time, host), {})
+        before = sorted(concerned.values(), key=lambda item: self._order[item.job])
+        key = (demand.kind, start.time)
+        reason, self._short[key] = reason_and_shortage(
+            *(self.problem, demand, start, profile, before),
+            finishes_only=self.finishes_only,
+            short=self._short.get(key),
+        )
+        return reason
 
 
 def what_it_waits_for(
@@ -39,17 +84,46 @@ def what_it_waits_for(
     planned: the jobs planned before it, so that the ones it waits for can be named.
     finishes_only: the start was looked for at finish times only (TBR-02).
     """
+    reason, _ = reason_and_shortage(
+        problem, demand, start, profile, planned, finishes_only=finishes_only
+    )
+    return reason
+
+
+def reason_and_shortage(
+    problem: PlanningProblem,
+    demand: Demand,
+    start: Start,
+    profile: Profile,
+    planned: Sequence[PlannedJob],
+    *,
+    finishes_only: bool,
+    short: str | None = None,
+) -> tuple[str, str]:
+    """As :func:`what_it_waits_for`, and apart what is missing until then.
+
+    short: the latter where it is known of an equal job that starts at the same time.
+    """
     if start.time <= demand.earliest:
         held_back = demand.earliest > problem.instance.now
-        return BEGIN_TIME if held_back and start.time == demand.earliest else ""
+        return (held_back_by(demand) if held_back and start.time == demand.earliest else ""), ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
-        return "a dispatch or run window"
+        return "a dispatch or run window", ""
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
     )
-    return _shortage_until(problem, demand, profile, instant) + ends
+    short = short or _shortage_until(problem, demand, profile, instant)
+    return short + ends, short
+
+
+def held_back_by(demand: Demand) -> str:
+    """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
+    job = demand.job
+    if job.dependency and demand.earliest != job.begin:
+        return f"{NOT_YET}: {job.dependency}"
+    return BEGIN_TIME
 
 
 def _shortage_until(
@@ -90,21 +164,21 @@ def _opening_hosts(
     return ""
 
 
-def _hosts_concerned(problem: PlanningProblem, demand: Demand, start: Start) -> set[str]:
+def hosts_concerned(demand: Demand, start: Start) -> set[int]:
     """The hosts that it takes, under cu[excl] all hosts of its units."""
-    hosts = dict.fromkeys(start.allocation, 1)
+    hosts = set(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=False):
         if term.unit is not None and term.unit.excl:
             inside = np.isin(term.unit.unit_of, term.unit.unit_of[list(allocation)])
-            hosts |= dict.fromkeys(np.flatnonzero(inside).tolist(), 1)
-    return set(problem.named(hosts))
+            hosts |= set(np.flatnonzero(inside).tolist())
+    return hosts
 
 
 def _enders(
     problem: PlanningProblem, demand: Demand, start: Start, planned: Sequence[PlannedJob]
 ) -> str:
     """Which jobs and advance reservations end at the start on the hosts that concern it."""
-    names = _hosts_concerned(problem, demand, start)
+    names = set(problem.named(dict.fromkeys(hosts_concerned(demand, start), 1)))
     enders = [
         running.job.id
         for running in problem.running_until(start.time)

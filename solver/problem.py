@@ -14,13 +14,14 @@ from ..model.objective import ObjectiveName
 from ..model.plan import Method, Plan, PlannedJob
 from .availability.accepted import accepted_of
 from .availability.arrays import Allocation
-from .availability.demand import Demand, TermPlacer
+from .availability.demand import Demand, TermPlacer, released
 from .availability.profile import Profile, close_reserved_slots
 from .budget import NOT_LOOKED_AT, Budget
 from .entering import profile_of_running
 from .fairshare.admission import Admission, admissions
 from .fairshare.priority_order import priority_order
 from .placement.earliest import Start
+from .precedence import NEVER, Known, Precedence, from_starts
 from .resolve import Resolver
 from .rules.rule_book import LeftOut, RuleBook, in_one_partition
 
@@ -117,6 +118,7 @@ class PlanningProblem:
             gone = {job.id for job in unseen}
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
+        demands = _after_others(Precedence.of(instance), demands)
         left_out = rules.left_out()
         return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 
@@ -229,6 +231,32 @@ class PlanningProblem:
         )
 
 
+def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[Demand, ...]:
+    """The jobs with what they wait for (-w), and no earlier than it can hold whatever the plan is.
+
+    demands: in an order in which every job is behind those it waits for.
+    """
+    if not precedence:
+        return demands
+    durations = {demand.job.id: demand.duration for demand in demands}
+    least = {demand.job.id: demand.earliest for demand in demands if not demand.impossible}
+    found: list[Demand] = []
+    for demand in demands:
+        release = precedence.releases.get(demand.job.id)
+        if release is not None and not demand.impossible:
+            event = from_starts(release.event, durations)
+            soonest = released(replace(demand, after=event), least)
+            known = isinstance(event, Known)
+            if isinstance(event, Known) and event.time is None:
+                soonest = replace(soonest, impossible=event.why or NEVER)
+            demand = replace(soonest, after=None if known or soonest.impossible else event)
+            least[demand.job.id] = demand.earliest
+        if demand.impossible:
+            least.pop(demand.job.id, None)
+        found.append(demand)
+    return tuple(found)
+
+
 def not_looked_at(job: Job, method: str) -> PlannedJob:
     """A plan's entry of a job that the limit kept from being looked at: nothing is known of it."""
     return PlannedJob(
@@ -264,7 +292,10 @@ def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]
     found: dict[int, list[RunningJob]] = defaultdict(list)
     for running in instance.running:
         job = running.job
-        key = (job.res_req, job.queue, job.application, job.slots, running.alternative)
+        key = (
+            *(job.res_req, job.gpu, job.queue, job.application, job.slots),
+            running.alternative,
+        )
         if key not in drops_of:
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             drops_of[key] = frozenset(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.duration import expected_duration
 from ..model.errors import InputError
+from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob
 from ..model.queue import Queue
 from ..model.reservation import Reservation
 from ..model.resreq import (
     HostTable,
+    RequirementMerging,
     effective_requirement,
     order_hosts,
     same_classes,
@@ -32,6 +34,7 @@ from .availability.demand import Demand, TermDemand, UnitDemand
 from .availability.resources import ResourceTable
 from .availability.uses import Alternative
 from .placement.compound_limits import held_by_terms
+from .placement.gpu_hosts import suits, unsuitable
 from .placement.term_split import split_over_terms
 
 #: Resources whose value depends on what runs: a selection that names one holds for a moment.
@@ -80,6 +83,8 @@ class Resolver:
         default_factory=dict
     )
     _unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
+    _demands: dict[Job, Demand] = field(default_factory=dict)
+    _gpus: dict[tuple[object, ...], GpuRequest | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -133,8 +138,11 @@ class Resolver:
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
         job = running.job
-        kind = (job.res_req, job.queue, job.application, job.user, job.project, job.exclusive)
-        key = (*kind, running.alternative, position)
+        kind = (
+            *(job.res_req, job.gpu, job.queue, job.application),
+            *(job.user, job.project, job.exclusive),
+        )
+        key = (*kind, self.table.limited_array(job), running.alternative, position)
         if key not in self._running_uses:
             held: tuple[Reservation, ...] = ()
             if simple.rusage is not None:
@@ -155,7 +163,7 @@ class Resolver:
         return frozenset(i.resource for held in self._load_alternatives(job) for i in held)
 
     def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
-        key = (job.queue, job.application, job.res_req)
+        key = (job.queue, job.application, job.res_req, job.gpu)
         if key not in self._loads:
             requirement = effective_requirement(self.instance, job).requirement
             held: tuple[tuple[Reservation, ...], ...] = ()
@@ -207,7 +215,10 @@ class Resolver:
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
-        key = (job.res_req, job.queue, job.application, job.slots, job.most_slots, job.extsched)
+        key = (
+            *(job.res_req, job.gpu, job.queue, job.application),
+            *(job.slots, job.most_slots, job.extsched),
+        )
         if key not in self._requirements:
             self._requirements[key] = effective_requirement(self.instance, job).requirement
         return self._requirements[key]
@@ -236,7 +247,17 @@ class Resolver:
     # --- one pending job ----------------------------------------------------------------------
 
     def demand(self, job: Job) -> Demand:
-        """Resolve one pending job; what can never be met is said in `impossible`."""
+        """Resolve one pending job; what can never be met is said in `impossible`.
+
+        Jobs that differ in nothing but their id and place in the queue share all of it, as the
+        elements of an array do.
+        """
+        kind = replace(job, id=self.table.limited_array(job) or "", submit=0, queued_as=None)
+        if kind not in self._demands:
+            self._demands[kind] = self._resolved(job)
+        return replace(self._demands[kind], job=job)
+
+    def _resolved(self, job: Job) -> Demand:
         queue = self.instance.queue(job.queue)
         runs = expected_duration(self.instance, job)
         duration = None if runs is None else runs + self.margin
@@ -304,6 +325,7 @@ class Resolver:
         """Candidate hosts in their order, and the units; equal requests share the arrays."""
         key = (
             *(simple.select, simple.order, simple.cu, job.hosts, queue.name, self.home(job)),
+            self._gpus_chosen(job),
             *(None if item.hosts is None else item.hosts.tobytes() for item in alternatives),
         )
         if key not in self._orders:
@@ -324,6 +346,7 @@ class Resolver:
         mask &= allowed & ~self._names(queue.excluded_hosts)
         preference = preference if job.hosts else from_queue
         mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
+        mask &= self._suiting(self._gpus_chosen(job))
         unit = None
         if simple.cu is not None:
             unit = self._unit_of(simple.cu, preference)
@@ -332,6 +355,33 @@ class Resolver:
         order = order[np.argsort(-preference[order], kind="stable")]
         known = self._same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
+
+    # --- GPUs -----------------------------------------------------------------------------------
+
+    def gpus(self, job: Job) -> GpuRequest | None:
+        """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
+        key = (job.res_req, job.gpu, job.queue, job.application, job.slots, job.most_slots)
+        if key not in self._gpus:
+            self._gpus[key] = RequirementMerging.of(self.instance).gpus(job)
+        return self._gpus[key]
+
+    def _gpus_chosen(self, job: Job) -> GpuRequest | None:
+        """The same where only GPUs of some kind suit the job, else None."""
+        found = self.gpus(job)
+        return found if found is not None and found.chooses else None
+
+    def _suiting(self, gpus: GpuRequest | None) -> BoolArray:
+        """Hosts whose GPUs suit a request as far as anybody knows, [H]."""
+        hosts = self.instance.cluster.hosts
+        if gpus is None:
+            return np.ones(len(hosts), dtype=bool)
+        return np.array([suits(gpus, host) is not False for host in hosts], dtype=bool)
+
+    def unsure_of_gpus(self, job: Job) -> bool:
+        """Whether some host does not say what a job wants to know of its GPUs."""
+        gpus = self._gpus_chosen(job)
+        hosts = self.instance.cluster.hosts
+        return gpus is not None and any(suits(gpus, host) is None for host in hosts)
 
     def _same_classes(self, same: tuple[str, ...]) -> tuple[IntArray, ...]:
         """Classes of hosts that agree as same[] asks, found once."""
@@ -472,7 +522,7 @@ class Resolver:
         """``: `` and what fails, and where, of the first term that no host suits."""
         parts = zip(_parts(job, requirement), terms, strict=True)
         simple = next(simple for (simple, _), term in parts if not term.candidates.size)
-        key = (simple.select, job.hosts, queue.name, self.home(job))
+        key = (simple.select, job.hosts, queue.name, self.home(job), self._gpus_chosen(job))
         if key not in self._unmet:
             met = self._select(simple, self.home(job))
             found = [*self.narrowing(simple, job), *self._closed_to(job, queue, met)]
@@ -490,7 +540,11 @@ class Resolver:
     def narrowing(self, simple: Simple, job: Job) -> list[str]:
         """The conditions of one selection of a job that some host fails, and where."""
         unit = self.instance.params.unit_for_limits
-        return narrowing(simple.select, self.hosts, Local(*self.home(job)), unit)
+        found = narrowing(simple.select, self.hosts, Local(*self.home(job)), unit)
+        gpus = self._gpus_chosen(job)
+        if gpus is not None and not self._suiting(gpus).all():
+            found.append(unsuitable(gpus, self.instance.cluster.hosts))
+        return found
 
     def _closed_to(self, job: Job, queue: Queue, met: BoolArray) -> Iterator[str]:
         """What shuts the last of the hosts that meet a selection: -m, HOSTS or their state."""

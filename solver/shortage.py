@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from ..model.gpu_request import PHYSICAL
+from ..model.pending import Pending
 from .availability.demand import Availability, Demand, Room, TermDemand
 from .availability.resources import SLOTS
 from .availability.room import SLACK, UNBOUND, met, stretches
@@ -156,7 +158,7 @@ def _term_shortage(
             pool = problem.resolver.table.pools[use.index]
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
             return Reason.counting(f"{pool.reason}: needs {held * slots:.10g}", free)
-    return _host_shortage(problem, term, availability, room, points, number)
+    return _host_shortage(problem, demand, term, availability, room, points, number)
 
 
 def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:
@@ -179,6 +181,7 @@ def _short_of_pool(
 
 def _host_shortage(
     problem: PlanningProblem,
+    demand: Demand,
     term: TermDemand,
     availability: Availability,
     room: Room,
@@ -187,7 +190,7 @@ def _host_shortage(
 ) -> Reason:
     free = np.maximum(availability.least_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
-    lacking = _binding_beside_slots(problem, term, alternative, availability, points)
+    lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
     also = " ".join(lacking)
     wanted = counted(term.slots, "free slot", also)
     if term.one_host:
@@ -246,6 +249,7 @@ def _block_shortage(term: TermDemand, room: Room, also: str) -> Reason | None:
 
 def _binding_beside_slots(
     problem: PlanningProblem,
+    demand: Demand,
     term: TermDemand,
     alternative: Alternative,
     availability: Availability,
@@ -265,8 +269,20 @@ def _binding_beside_slots(
         if binds:
             resource = problem.resolver.table.host_resources[use.index]
             is_amount = resource.reason == f"{resource.name} available"
-            found.append(f"{'and' if is_amount else 'under'} {resource.reason}")
+            text = f"{'and' if is_amount else 'under'} {resource.reason}"
+            is_gpu = resource.name == PHYSICAL
+            found.append(_gpus(problem, demand, term, use) if is_gpu else text)
     return found
+
+
+def _gpus(problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use) -> str:
+    """``and 2 free A100 GPUs on each host``."""
+    asked = problem.resolver.gpus(demand.job)
+    kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
+    where = {Per.SLOT: "for each", Per.JOB: "on its first host"}.get(use.per, "on each host")
+    if term.one_host or term.slots == 1:
+        where = "for each" if use.per is Per.SLOT and term.slots > 1 else ""
+    return f"and {counted(round(use.reservation.initial), f'free {kind}', where)}"
 
 
 def _unit_shortage(term: TermDemand, room: Room) -> Reason:
@@ -310,12 +326,13 @@ def amounts_short(
         open_hosts = term.candidates[slots[term.candidates] >= 1]
         for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
             resource = problem.resolver.table.host_resources[use.index]
-            if resource.reason != f"{resource.name} available":
+            if resource.short is not Pending.RUSAGE:
                 continue
             for held, free in met(availability, use, points):
                 most = max(0.0, float(free[open_hosts].max()))
                 if most + SLACK < held:
-                    text = f"of {resource.name} it asks for {held:.10g}, no host has more than "
+                    name = "GPUs" if resource.name == PHYSICAL else resource.name
+                    text = f"of {name} it asks for {held:.10g}, no host has more than "
                     found.append(Reason(text, most))
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None

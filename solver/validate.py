@@ -17,8 +17,10 @@ from .validation import (
     capacity,
     claims,
     earlier,
+    gpus,
     hosts,
     limits,
+    order,
     partitions,
     shape,
     times,
@@ -37,6 +39,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.allocations,
     times.starts,
     times.finishes,
+    order.dependencies,
     times.dispatch_windows,
     times.run_windows,
     shape.split_terms,
@@ -62,6 +65,8 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.amounts,
     capacity.shared,
     capacity.alone,
+    gpus.kinds,
+    gpus.enough,
     limits.limits,
 )
 #: What a plan says of itself.

@@ -257,7 +257,7 @@ class Enumerator:
 
     def _usages(self, job: Job, asked: Asked, position: int, alternative: int) -> list[Usage]:
         """What a term reserves: its own rusage and what the queue adds."""
-        own = list(asked.alternatives[alternative])
+        own = [*asked.alternatives[alternative], *self._gpus(job)]
         names = {usage.resource for usage in own}
         everywhere = {
             usage.resource
@@ -271,6 +271,39 @@ class Enumerator:
                 continue
             own.append(usage)
         return own
+
+    def _gpu_options(self, job: Job) -> dict[str, str] | None:
+        """What -gpu and the queue's GPU_REQ say, option by option, None where neither is there."""
+        queue = self.instance.queue(job.queue).gpu_req
+        if not job.gpu and not queue:
+            return None
+        found: dict[str, str] = {}
+        for text in (self.instance.params.gpu_req, queue, job.gpu):
+            found |= dict(part.split("=") for part in text.split(":") if "=" in part)
+        return found
+
+    def _gpus(self, job: Job) -> list[Usage]:
+        """The GPUs of -gpu; none where some rusage counts them."""
+        options = self._gpu_options(job)
+        texts = (*job.res_req, self.instance.queue(job.queue).res_req)
+        if options is None or any("ngpus" in text for text in texts):
+            return []
+        number, _, per = options.get("num", "1").partition("/")
+        return [Usage("ngpus_physical", ((float(number), None),), per)]
+
+    def _suits(self, job: Job, host: Host) -> bool:
+        """Whether a host has the GPUs that -gpu names."""
+        options = self._gpu_options(job) or {}
+        if host.gpus is None:
+            return not options
+        model, mem = options.get("gmodel", ""), float(options.get("gmem", 0))
+        return model in host.gpus.model and (host.gpus.mem or 0) >= mem
+
+    def sharing(self, job: Job) -> bool:
+        """Whether the job may share its GPUs with others like it."""
+        options = self._gpu_options(job) or {}
+        exclusive = "exclusive_process" in options.get("mode", "")
+        return not exclusive and options.get("j_exclusive") != "yes"
 
     def _method(self, usage: Usage) -> str:
         if usage.per:
@@ -380,6 +413,7 @@ class Enumerator:
             name
             for name, host in self.hosts.items()
             if all(_true(test, host) for test in asked.select)
+            and self._suits(job, host)
             and (not job.hosts or name in [request.name for request in job.hosts])
             and all(
                 self._reaches(name, usage)

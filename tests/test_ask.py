@@ -41,6 +41,7 @@ def test_bsub_in_front_or_not(line: str) -> None:
         "ptile": "4",
         "limit": "2:00",
         "cu": "",
+        "gpu": "",
         "queue": "parallel",
     }
 

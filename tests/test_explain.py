@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import slotwise as sw
 from sampling import some
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice import obstacles
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.job_edits import limit_text, section, with_section
@@ -628,3 +631,28 @@ def test_a_requirement_that_no_host_meets_says_which_part_fails_and_where() -> N
     half = sw.explain(instance, "half")
     assert half.outlook.start is not None
     assert half.requirement == ("mem<100000 holds on 2 of 3 hosts (not on n3)",)
+
+
+@pytest.mark.behaviour("DEP-05")
+@pytest.mark.parametrize("method", ["time-based", "optimal"])
+def test_the_critical_path_of_a_chain(method: Any) -> None:
+    """Of the jobs that a condition names it has the one that lets it hold, back to what runs."""
+    one = RunningJob(Job("1", 1, run_limit=100), 0, {"a": 1})
+    pending = (
+        Job("2", 1, run_limit=50, dependency="done(1)"),
+        Job("3", 1, run_limit=20),
+        Job("4", 1, run_limit=5, dependency="done(3) && done(2)"),
+    )
+    site = Instance(Cluster((Host("a", 4),)), running=(one,), pending=pending)
+    found = sw.explain(site, "4", method=method)
+    assert [(link.job, link.start, link.finish) for link in found.chain] == [
+        ("1", 0, 100),
+        ("2", 100, 150),
+    ]
+    assert found.outlook.start == 150
+    assert found.obstacles[0].until == 150
+    assert "done(3) && done(2)" in found.obstacles[0].reason
+    assert [item["job"] for item in found.to_dict()["critical_path"]] == ["1", "2"]
+    # What it waits for is no job that could be away: its condition would say nothing then.
+    assert not any("job 2 (before it" in item.change for item in found.suggestions)
+    assert sw.explain(site, "2", method=method).chain[0].job == "1"

@@ -95,6 +95,7 @@ ROOMS = (
     "solver.processes",
     "solver.memory",
     "solver.budget",
+    "solver.precedence",
     "solver.availability",
     "solver.placement",
     "solver.resolve",

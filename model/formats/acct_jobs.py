@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError
+from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job
 from ..name_places import NamePlaces
@@ -30,6 +31,10 @@ class Requirements:
             None
             if cluster is None
             else requirement_options(cluster.params, Vocabulary.of_cluster(cluster.cluster))
+        )
+        #: Where no host has GPUs nobody described them: what jobs ask of them goes.
+        self._bare = cluster is not None and not any(
+            host.gpu_count for host in cluster.cluster.hosts
         )
         self._known: dict[tuple[str, int], tuple[str | None, tuple[str, ...]]] = {}
 
@@ -56,7 +61,11 @@ class Requirements:
             return kept, tuple(
                 "unreadable requirement" if name == "unreadable" else f"{name}[]" for name in gone
             )
-        keep = readable(self._options)
+        sound, bare = readable(self._options), self._bare
+
+        def keep(part: str) -> bool:
+            return sound(part) and not (bare and GPUS_NAMED.search(part))
+
         if keep(text):
             return text, ()
         try:

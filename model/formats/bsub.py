@@ -10,9 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..array import MOST as LARGEST_INDEX
+from ..array import parse_array
 from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..characters import strange_character
+from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
+from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
 from .names import host_requests, tokens
 from .text import positive_duration
@@ -20,8 +24,6 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
-_ARRAY = re.compile(r"\[(?P<elements>[^\[\]]*)\]")
-_ONE_ELEMENT = re.compile(r"\s*(\d+)(?:-\1)?\s*")
 _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 
 
@@ -29,7 +31,8 @@ _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 class BsubLine:
     """What a bsub line or a job script asks for.
 
-    fields: of a :class:`~slotwise.model.job.Job`. problems: what is wrong, with the line of a
+    fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
+    (:class:`~slotwise.model.array.ArraySpec`). problems: what is wrong, with the line of a
     script. quiet: the options that have no say in a start, as given. lines: the line of the script
     that gave an option, 0 where none did; line: the one that is read now.
     """
@@ -50,7 +53,10 @@ class BsubLine:
     def finished(self) -> BsubLine:
         """The same with what was said in several options put together."""
         if self.requirements:
-            self.fields["res_req"] = tuple(self.requirements)
+            texts, gpu = with_gpu_constraints(self.requirements, self.fields.get("gpu", ""))
+            self.fields["res_req"] = texts
+            if gpu:
+                self.fields["gpu"] = gpu
         if self.unheeded:
             self.fields["unheeded"] = tuple(self.unheeded)
         return self
@@ -70,9 +76,9 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
-    that have no say in a start (-J, -o and the like) are read over; those that may have one and
-    that nothing obeys (-w, -sla) are in ``unheeded``. Raises InputError with every option that is
-    wrong.
+    that have no say in a start (-o, -e and the like) are read over; those that may have one and
+    that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
+    is wrong.
     """
     fields, problems = read_bsub(line, clock)
     for name, option in _TIMES:
@@ -236,18 +242,12 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if option in UNHEEDED or (option == "-J" and _has_elements(value)):
+    if option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _VALUES:
         _VALUES[option](found, value)
     else:
         found.quiet.append(option)
-
-
-def _has_elements(name: str) -> bool:
-    """Whether the name of a job makes it an array of more than one."""
-    match = _ARRAY.search(name)
-    return match is not None and _ONE_ELEMENT.fullmatch(match["elements"]) is None
 
 
 def _once(submission: BsubLine, name: str, value: object) -> None:
@@ -319,7 +319,24 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
     return read
 
 
-_FLAGS = {"-x": "exclusive", "-ar": "resizable"}
+def _name(submission: BsubLine, text: str) -> None:
+    """The name of a job, and the elements of an array; how many there may be is asked later."""
+    name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
+    if name:
+        _once(submission, "name", name)
+    if spec is not None:
+        _once(submission, "array", spec)
+
+
+def _condition(submission: BsubLine, text: str) -> None:
+    try:
+        parse_dependency(text)
+    except DependencyError as error:
+        raise ValueError(error.problems[0].message) from None
+    _once(submission, "dependency", " ".join(text.split()))
+
+
+_FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
 _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
     "-R": _requirement,
@@ -335,6 +352,8 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),
+    "-J": _name,
+    "-w": _condition,
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }

@@ -97,8 +97,9 @@ def build(
         name=document.name,
         description=document.description,
     )
-    instance = jobs.counted(in_wall_clock(instance, findings))
-    findings += [hosts.in_document(finding) for finding in check(instance)]
+    instance = jobs.counted(in_wall_clock(instance, later := []))
+    later += [hosts.in_document(finding) for finding in check(instance)]
+    findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
 
 
@@ -167,6 +168,7 @@ def _application(entry: d.ApplicationEntry) -> Application:
     return Application(
         *(entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots),
         estimated_run_time=entry.estimated_run_time,
+        gpu_req=entry.gpu_req,
     )
 
 

@@ -103,6 +103,16 @@ def _entries(data: Any) -> tuple[list[tuple[Location, d.ChangeEntry]], list[Find
     return right, found
 
 
+def _of_array(given: dict[str, Any]) -> dict[str, Any]:
+    """What -J of bmod says of an array, ``a%5`` or ``a[1-9]%5``: how many may run, %0 for any."""
+    spec, (name, mark, limit) = given.get("array"), given.get("name", "").rpartition("%")
+    if spec is not None:
+        return {"array_limit": spec.limit}
+    if not mark or not (limit.isascii() and limit.isdigit() and len(limit) < 10):
+        return {}
+    return {"name": name, "array_limit": int(limit) or None}
+
+
 class _ChangeReader:
     """Turns entries into changes; what is wrong is kept with its place."""
 
@@ -199,22 +209,34 @@ class _ChangeReader:
             where = (*place, "submit")
             if "submit" in entry.submit.model_fields_set:
                 self._say((*where, "submit"), "the entry's `at` says when: leave it out")
-            (job,) = builder.waiting("", [entry.submit])
-            alone = replace(instance, running=(), pending=(), future=(job,))
-            job = replace(builder.counted(alone).future[0], submit=at)
-            job = self._in_wall_clock(job, where)
+            jobs = builder.waiting("", [entry.submit])
+            alone = replace(instance, running=(), pending=(), future=jobs)
+            jobs = tuple(builder.counted(alone).future)
             self._found += [replace(f, place=(*where, *f.place[2:])) for f in findings]
             findings.clear()
-            if job.id in self._jobs:
-                self._say((*where, "id"), f"there is a job {job.id} already")
+            if known := next((job.id for job in jobs if job.id in self._jobs), None):
+                self._say((*where, "id"), f"there is a job {known} already")
                 continue
-            self._jobs[job.id] = job
-            self._asked.append((job, where))
-            self.changes.append(c.NewJob(job))
+            for number, job in enumerate(jobs):
+                settled = self._in_wall_clock(replace(job, submit=at), where)
+                self._jobs[job.id] = settled
+                if not number:  # the other elements of an array ask for the same
+                    self._asked.append((settled, where))
+                self.changes.append(c.NewJob(settled))
 
     def _job_change(self, at: int, place: Location, entry: d.ChangeEntry) -> None:
+        """A change of a job, or of each element of an array."""
         what = getattr(entry, entry.action)
         name = what if isinstance(what, str) else what.job
+        if name in self._jobs:
+            self._change_of(at, place, entry, name)
+            return
+        found = [job.id for job in self._jobs.values() if job.array_id == name]
+        for id in found or [name]:
+            self._change_of(at, place, entry, id)
+
+    def _change_of(self, at: int, place: Location, entry: d.ChangeEntry, name: str) -> None:
+        what = getattr(entry, entry.action)
         key = place if isinstance(what, str) else (*place, "job")
         job = self._jobs.get(name)
         if job is None:
@@ -230,7 +252,7 @@ class _ChangeReader:
                 to: Any = "top" if entry.action == "btop" else "bottom"
                 self.changes.append(c.Moved(at, name, to))
             case "resize" | "release":
-                self._size(at, place, what)
+                self._size(at, place, what.model_copy(update={"job": name}))
             case "bswitch":
                 self.changes.append(c.QueueSwitch(at, name, what.queue))
                 self._now_is(job, place, {"queue": what.queue})
@@ -261,6 +283,8 @@ class _ChangeReader:
             given, wrong = read_bsub(entry.bsub, clock)
             for problem in wrong:
                 self._say((*place, "bsub"), problem.message)
+            given |= _of_array(given)
+            given.pop("array", None)
         for name in sorted(entry.model_fields_set - {"job", "bsub"}):
             value = getattr(entry, name)
             if name in given:

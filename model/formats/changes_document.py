@@ -70,6 +70,10 @@ class ModifyEntry(Section):
     resizable: f.YesNo | None = None
     gpu: f.Line | None = None
     extsched: f.Line | None = None
+    name: f.Line | None = None
+    dependency: f.Line | None = None
+    orphan_term: f.YesNo | None = None
+    array_limit: f.Count | None = None
 
 
 class ChangeEntry(Section):

@@ -92,6 +92,7 @@ class HostEntry(Section):
     thresholds: f.ThresholdMap | None = None
     status: f.Status = "ok"
     node_of: f.MachineName = ""
+    gpus: f.HostGpus | None = None
 
 
 class UnitEntry(Section):
@@ -169,6 +170,7 @@ class QueueEntry(Section):
     preemption: f.Preemption | None = Field(None, alias="PREEMPTION")
     chunk_job_size: f.CountOrNone | None = Field(None, alias="CHUNK_JOB_SIZE")
     active: f.YesNo = True
+    gpu_req: f.Line = Field("", alias="GPU_REQ")
     description: f.Text = Field("", alias="DESCRIPTION")
 
 
@@ -183,6 +185,7 @@ class ApplicationEntry(Section):
     estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
     slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
+    gpu_req: f.Line = Field("", alias="GPU_REQ")
 
 
 class UserEntry(Section):
@@ -296,6 +299,9 @@ class ParamsEntry(Section):
     )
     estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
     default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
+    job_dep_last_sub: f.YesNo = Field(True, alias="JOB_DEP_LAST_SUB")
+    orphan_grace: f.Count | None = Field(None, alias="ORPHAN_JOB_TERM_GRACE_PERIOD")
+    max_job_array_size: f.Count = Field(1000, alias="MAX_JOB_ARRAY_SIZE")
     cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
     run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
     committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
@@ -308,6 +314,9 @@ class ParamsEntry(Section):
     run_time_in_slots: f.YesNo = False
     max_user_priority: f.CountOrNone = Field(0, alias="MAX_USER_PRIORITY")
     modules: f.Words | None = None
+    gpu_req: f.Line = Field("", alias="LSB_GPU_REQ")
+    gpu_req_merge: f.YesNo = Field(True, alias="GPU_REQ_MERGE")
+    gpu_syntax: f.GpuSyntax = Field("extend", alias="LSB_GPU_NEW_SYNTAX")
     compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
 
 
@@ -342,6 +351,12 @@ class JobEntry(Section):
     queued_as: f.Standing | None = None
     requeued: f.YesNo = False
     unheeded: f.Options = ()
+    name: f.Line = ""
+    dependency: f.Line = ""
+    think_time: f.Elapsed = 0
+    orphan_term: f.YesNo = False
+    array: f.Elements | None = None
+    array_limit: f.Count | None = None
 
 
 class RunningEntry(JobEntry):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..array import arrays_of, elements
 from ..cluster import (
     Cluster,
     ComputeUnit,
@@ -65,8 +66,8 @@ def to_document(instance: Instance) -> Plain:
             for item in instance.lsf_says
         ],
         "running": [_running(item, params) for item in instance.running],
-        "pending": [plain_job(job, params) for job in instance.pending],
-        "future": [plain_job(job, params) for job in instance.future],
+        "pending": _waiting(instance.pending, params),
+        "future": _waiting(instance.future, params),
         "omissions": [_omission(item) for item in instance.omissions],
     }
     empty: tuple[Any, ...] = ("", None, [], {})
@@ -185,7 +186,10 @@ def _alike(hosts: list[Host]) -> list[Plain]:
 
 
 def _host(host: Host) -> Plain:
-    amounts = dict(host.amounts)
+    amounts, load = dict(host.amounts), dict(host.load)
+    if host.gpus is not None:
+        amounts = {name: amounts[name] for name in amounts.keys() - host.gpus.amounts().keys()}
+        load = {name: load[name] for name in load.keys() - host.gpus.load().keys()}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     booleans = sorted(host.booleans | host.exclusive)
     return _kept(
@@ -200,12 +204,13 @@ def _host(host: Host) -> Plain:
             "amounts": _numbers(amounts),
             "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
             "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
-            "load": _numbers(host.load),
+            "load": _numbers(load),
             "JL/U": host.user_slots,
             "DISPATCH_WINDOW": _some(host.windows),
             "thresholds": _thresholds(host.thresholds),
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
+            "gpus": None if host.gpus is None else written.gpus(host.gpus),
         }
     )
 
@@ -319,6 +324,7 @@ def _queue(queue: Queue) -> Plain:
             **(_numbers(queue.factors) or {}),
             "PREEMPTION": written.preemption(queue),
             "CHUNK_JOB_SIZE": queue.chunk_job_size,
+            "GPU_REQ": _some(queue.gpu_req),
             "DESCRIPTION": _some(queue.description),
             "active": None if queue.active else False,
         }
@@ -335,6 +341,7 @@ def _application(profile: Application) -> Plain:
             "ESTIMATED_RUNTIME": written.minutes(profile.estimated_run_time),
             "CPULIMIT": written.minutes(profile.cpu_limit),
             "PROCLIMIT": written.processor_limit(profile.slots),
+            "GPU_REQ": _some(profile.gpu_req),
         }
     )
 
@@ -456,8 +463,27 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "queued_as": None if job.queued_as is None else list(job.queued_as),
             "requeued": job.requeued or None,
             "unheeded": written.requirements(job.unheeded),
+            "name": _some(job.name),
+            "dependency": _some(job.dependency),
+            "think_time": job.think_time or None,
+            "orphan_term": job.orphan_term or None,
+            "array_limit": job.array_limit,
         }
     )
+
+
+def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
+    """Entries of jobs, equal elements of an array as one."""
+    entries = []
+    for job, spec in arrays_of(jobs):
+        if spec is not None and len(spec) == 1:
+            entries.append(plain_job(elements(job, spec)[0], params))
+        elif spec is not None:
+            entry = plain_job(job, params)
+            entries.append({"id": entry.pop("id"), "array": spec.entry, **entry})
+        else:
+            entries.append(plain_job(job, params))
+    return entries
 
 
 def _running(item: RunningJob, params: Params) -> Plain:

@@ -214,6 +214,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("booleans", frozenset[f.Name]),
         _single("exclusive", frozenset[f.Name]),
         _THRESHOLDS,
+        _single("gpus", f.HostGpus | None, lambda host: written.gpus(host.gpus)),
     ),
     HostGroup: (_single("name", f.NewName), _single("members", tuple[f.Name, ...])),
     ComputeUnit: (

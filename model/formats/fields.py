@@ -8,8 +8,10 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, WithJsonSchema
 
+from ..array import MOST as LARGEST_INDEX
+from ..array import ArraySpec, parse_spec
 from ..characters import strange_character
-from ..cluster import HOST_STATUSES, Thresholds
+from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..errors import nearest
 from ..input_limits import check_length
 from ..job import HostRequest
@@ -61,6 +63,15 @@ def _job_id(value: object) -> str:
         names.check_name(element[1])
         return value
     return _new_name(value)
+
+
+def _elements(value: object) -> ArraySpec:
+    """Elements of an array; how large an index may be is asked of the parameters."""
+    if isinstance(value, ArraySpec):
+        return value
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise ValueError(f"must be the elements of an array such as 1-1000:2%50, not {value!r}")
+    return parse_spec(str(value), LARGEST_INDEX)
 
 
 def _number(value: object) -> float:
@@ -202,6 +213,11 @@ Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchem
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
 MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
+Elements: TypeAlias = Annotated[
+    ArraySpec,
+    PlainValidator(_elements),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["1-1000:2%50"]}),
+]
 HostNames: TypeAlias = Annotated[
     tuple[str, ...], PlainValidator(names.plain_names), WithJsonSchema(_WORDS)
 ]
@@ -316,6 +332,13 @@ ThresholdMap: TypeAlias = Annotated[
     Thresholds,
     PlainValidator(text.thresholds),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number"]}}),
+]
+HostGpus: TypeAlias = Annotated[
+    Gpus | None, PlainValidator(text.gpus), WithJsonSchema({"type": ["integer", "object"]})
+]
+#: LSB_GPU_NEW_SYNTAX.
+GpuSyntax: TypeAlias = Annotated[
+    str, PlainValidator(text.gpu_syntax), WithJsonSchema({"enum": ["extend", "Y", "N"]})
 ]
 ReservationLimits: TypeAlias = Annotated[
     dict[str, tuple[float, float]], PlainValidator(text.reservation_limits), WithJsonSchema(_TEXT)

@@ -10,6 +10,7 @@ from itertools import islice, repeat
 from ..cluster import (
     Cluster,
     ComputeUnit,
+    Gpus,
     Host,
     HostGroup,
     ResourceDefinition,
@@ -161,6 +162,19 @@ class HostBuilder:
                 if entry.node_of:
                     self._machines.setdefault(entry.node_of, []).append(name)
 
+    def _gpus(self, index: int, entry: d.HostEntry) -> Gpus | None:
+        """Its GPUs; nothing that they say may be said otherwise beside them."""
+        gpus = entry.gpus
+        for key, own in (
+            () if gpus is None else (("amounts", gpus.amounts()), ("load", gpus.load()))
+        ):
+            said = getattr(entry, key)
+            for name in own.keys() & said.keys():
+                if said[name] != own[name]:
+                    message = f"{name} is {own[name]:g} by gpus: leave it out"
+                    self._problem(("hosts", index, key), message)
+        return gpus
+
     def _host(self, index: int, entry: d.HostEntry) -> Host:
         slots, defined = entry.slots, entry.mxj_defined
         if entry.mxj is not None:
@@ -197,6 +211,7 @@ class HostBuilder:
             status=entry.status,
             mxj_defined=defined,
             node_of=entry.node_of,
+            gpus=self._gpus(index, entry),
         )
 
     def _check_machines(self) -> None:

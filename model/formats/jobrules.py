@@ -11,6 +11,7 @@ from ..job import OTHERS, Job, RunningJob
 from ..polling import Poll, never, polled
 from ..queue import Queue
 from .finding import Finding, Location
+from .job_conditions import check_conditions
 from .kinds_of_jobs import of_jobs
 from .known import host_names
 from .units import format_duration
@@ -48,6 +49,7 @@ def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
 
     for section, jobs in waiting:
         yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
+    yield from check_conditions(instance, poll)
     yield from _running(instance, poll)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
+from ..array import ArraySpec, elements, too_large
 from ..errors import InputError
+from ..input_limits import limits
 from ..instance import Instance
 from ..job import Application, Job, RunningJob
 from ..params import Params
@@ -36,10 +38,57 @@ class JobBuilder:
         self._clock = clock
         self._findings = findings
         self._without_n: set[str] = set()
+        #: By section with arrays: the entry that each job comes from.
+        self._entries: dict[str, list[int]] = {}
 
     def waiting(self, section: str, given: Sequence[d.JobEntry] | EntryColumns) -> tuple[Job, ...]:
-        """Pending or future jobs."""
-        return tuple(self._jobs(self._columns(section, given)))
+        """Pending or future jobs, the elements of an array one by one."""
+        columns = self._columns(section, given)
+        specs = columns.values.get("array")
+        jobs = tuple(self._jobs(columns))
+        return jobs if specs is None else self._elements(section, jobs, specs)
+
+    def _elements(
+        self, section: str, jobs: Sequence[Job], specs: Sequence[ArraySpec | Any]
+    ) -> tuple[Job, ...]:
+        """The jobs with arrays spelt out; specs: of each, anything else where it is no array."""
+        found: list[Job] = []
+        entries: list[int] = []
+        largest, most = self._params.max_job_array_size, limits().jobs
+        for index, (job, spec) in enumerate(zip(jobs, specs, strict=True)):
+            made: tuple[Job, ...] = (job,)
+            if isinstance(spec, ArraySpec):
+                wrong = ""
+                if job.array_id is not None:
+                    wrong = f"job {job.id} is one element: give the array's id and its elements"
+                elif spec.last > largest:
+                    wrong = too_large(spec.last, largest)
+                elif len(found) + len(spec) > most:
+                    wrong = f"has more than {most:,} jobs (--max-jobs)"
+                if wrong:
+                    self._findings.append(Finding((section, index, "array"), wrong))
+                else:
+                    made = elements(job, spec)
+            found += made
+            entries += [index] * len(made)
+        self._entries[section] = entries
+        return tuple(found)
+
+    def in_entries(self, instance: Instance, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings about the jobs of an instance at their entries; of an array each once."""
+        if not self._entries:
+            return list(findings)
+        found: dict[tuple[Location, str], Finding] = {}
+        for finding in findings:
+            message = finding.message
+            match finding.place:
+                case (str(section), int(index), *_) if section in self._entries:
+                    job = getattr(instance, section)[index]
+                    place = (section, self._entries[section][index], *finding.place[2:])
+                    finding = replace(finding, place=place)
+                    message = message.replace(job.id, job.array_id or job.id)
+            found.setdefault((finding.place, message), finding)
+        return list(found.values())
 
     def running(self, given: Sequence[d.RunningEntry] | EntryColumns) -> tuple[RunningJob, ...]:
         """Running jobs; one that does not say how many slots it asked for asked for what it has."""
@@ -56,7 +105,7 @@ class JobBuilder:
         profiles = {p.name for p in instance.applications if "{" in p.res_req}
 
         def slots_of(job: Job) -> Job:
-            if job.id not in self._without_n:
+            if (job.array_id or job.id) not in self._without_n:
                 return job
             compound = any("{" in text for text in job.res_req)
             if not (compound or job.queue in by_level or job.application in profiles):
@@ -90,6 +139,9 @@ class JobBuilder:
         """The values that an entry gives, those of its bsub line among them."""
         row = {name: getattr(entry, name) for name in entry.model_fields_set - {"bsub"}}
         submitted = self._submitted(place, entry) if entry.bsub is not None else {}
+        if place[0] == "running":
+            submitted |= self._running_element(place, entry, submitted | row)
+            row.pop("array", None)
         for key in INSTANTS:
             if row.get(key) is not None:
                 row[key] = self._instant(place, key, row[key])
@@ -121,6 +173,18 @@ class JobBuilder:
         rest = (f for f in fields(Job) if f.name not in own)
         own |= {field.name: columns.column(field.name, field.default) for field in rest}
         return map(Job, *(own[field.name] for field in fields(Job)))
+
+    def _running_element(
+        self, place: Location, entry: d.JobEntry, row: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What a running element keeps of the line that submitted its array: how many may run."""
+        spec = row.pop("array", None)
+        if spec is None:
+            return {}
+        if "[" not in entry.id:
+            message = f"what runs is one element: give its id, such as {entry.id}[{spec.last}]"
+            self._findings.append(Finding((*place, "array"), message))
+        return {} if spec.limit is None else {"array_limit": spec.limit}
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The fields of the bsub line; a field may not be given twice."""

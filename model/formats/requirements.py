@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from ..errors import InputError, Problem
+from ..gpu_request import gpu_options
 from ..instance import Instance
 from ..job import Job
 from ..polling import Poll, never
@@ -28,7 +29,17 @@ from .known import unknown_unit_type
 
 #: All of a job that decides over its requirement.
 _ASKED = attrgetter(
-    *("res_req", "extsched", "slots", "max_slots", "resizable", "queue", "application", "requeued")
+    *(
+        "res_req",
+        "gpu",
+        "extsched",
+        "slots",
+        "max_slots",
+        "resizable",
+        "queue",
+        "application",
+        "requeued",
+    )
 )
 #: Findings of jobs that ask for the same in the same queue.
 _Known: TypeAlias = dict[tuple[object, ...], list[Finding]]
@@ -43,6 +54,7 @@ def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
         found += reader.read(("queues", index, "RES_REQ"), queue.res_req)
     for index, profile in enumerate(instance.applications):
         found += reader.read(("applications", index, "RES_REQ"), profile.res_req)
+    found += _gpu_levels(instance)
     running = [item.job for item in instance.running]
     found += of_jobs("running", running, _ASKED, reader.read_job, poll)
     broken = bool(found)
@@ -52,6 +64,25 @@ def check_requirements(instance: Instance, poll: Poll = never) -> list[Finding]:
     found += of_jobs("pending", instance.pending, _ASKED, look, poll)
     found += of_jobs("future", instance.future, _ASKED, look, poll)
     return found
+
+
+def _gpu_levels(instance: Instance) -> Iterator[Finding]:
+    """What is wrong with GPU_REQ of queues and applications, and with LSB_GPU_REQ."""
+    queues = ((("queues", n, "GPU_REQ"), q.gpu_req) for n, q in enumerate(instance.queues))
+    profiles = (
+        (("applications", n, "GPU_REQ"), item.gpu_req)
+        for n, item in enumerate(instance.applications)
+    )
+    for place, text in (
+        *queues,
+        *profiles,
+        (("params", "LSB_GPU_REQ"), instance.params.gpu_req),
+    ):
+        try:
+            gpu_options(text)
+        except InputError as error:
+            for problem in error.problems:
+                yield Finding(place, problem.message.replace("-gpu", "GPU_REQ", 1))
 
 
 class _RequirementReader:

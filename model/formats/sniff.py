@@ -33,13 +33,10 @@ _IMPORT = "slotwise import"
 #: What LSF prints that no command takes: what it is, and what says the same to us.
 _NOT_READ = {
     "bhosts -s": "shared resources: give bhosts -l, and --site with the configuration",
-    "bhosts -gpu": "GPUs: give bhosts -l, and --site with the configuration",
     "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
-    "lshosts -gpu": "GPUs: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
     "lsload -s": "shared resources: give --site with the configuration",
-    "lsload -gpu": "GPUs: give bhosts -l, and --site with the configuration",
     "busers": "limits and counts of users: slotwise import lsf reads the limits (lsb.users)",
     "bparams": "parameters: slotwise import lsf reads lsb.params",
     "blimits": "limits in use: slotwise import lsf reads them (lsb.resources)",
@@ -64,6 +61,10 @@ KINDS = {
         Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
         Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
         Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
+        *(
+            Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
+            for name in ("bhosts", "lshosts", "lsload")
+        ),
         Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
@@ -101,6 +102,7 @@ _TEXT = (
     (re.compile(r"^\s*(?:RUN|PEND)\s+SSUSP\s+USUSP\s+UNKNOWN\b", re.M), "bjobs -sum"),
     (re.compile(r"^\s*RESOURCE\s+TOTAL\s+RESERVED\s+LOCATION\b", re.M), "bhosts -s"),
     (re.compile(r"^\s*HOST_NAME\s+GPU_ID\b", re.M), "bhosts -gpu"),
+    (re.compile(r"^HOST:\s*\S+\s*\n\s*NGPUS\b", re.M), "bhosts -gpu"),
     (re.compile(r"^HOST_NAME:\s*\S+", re.M), "lshosts -l"),
     (re.compile(r"^\s*HOST_NAME\s+gpu_id\b", re.M), "lshosts -gpu"),
     (re.compile(r"^\s*HOST_NAME\s+status\s+(?=r15s\b)", re.M), "lsload"),

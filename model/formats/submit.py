@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from ..array import ArraySpec, elements, too_large
 from ..errors import InputError, Problem
 from ..instance import Instance
 from ..job import Job
@@ -16,6 +17,7 @@ from ..share_rules import share_problems
 from .bsub import bsub_line
 from .finding import Finding
 from .hostlimits import LimitScale
+from .job_conditions import condition_problems
 from .jobrules import check_jobs
 from .requirements import check_requirements
 from .units import Clock
@@ -23,10 +25,19 @@ from .units import Clock
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that a line would submit, and the options of the line that have no say in its start."""
+    """A job that a line would submit, and the options of the line that have no say in its start.
+
+    array: the elements where the line submits an array, whose fields and id the job has.
+    """
 
     job: Job
     quiet: tuple[str, ...] = ()
+    array: ArraySpec | None = None
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The job, or each element."""
+        return (self.job,) if self.array is None else elements(self.job, self.array)
 
 
 def submitted_job(instance: Instance, line: str, *, user: str = "user", from_host: str = "") -> Job:
@@ -58,6 +69,9 @@ def submission(
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
     fields.setdefault("priority", instance.params.default_priority)
+    array: ArraySpec | None = fields.pop("array", None)
+    if array is not None and array.last > instance.params.max_job_array_size:
+        wrong[f"-J: {too_large(array.last, instance.params.max_job_array_size)}"] = None
     job = Job(id=_next_id(instance), user=user, from_host=from_host, submit=instance.now, **fields)
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
@@ -74,12 +88,13 @@ def submission(
             Problem(text, name, line) if line else Problem(text, path="bsub line")
             for text, line in wrong.items()
         )
-    return Submission(job, tuple(dict.fromkeys(read.quiet)))
+    return Submission(job, tuple(dict.fromkeys(read.quiet)), array)
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
     alone = replace(instance, pending=(job,), running=(), future=())
+    yield from (f"-w: {text}" for text in condition_problems(instance, job))
     for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):
         if finding.place[:1] == ("pending",) and not finding.warning:
             yield _sentence(finding)
@@ -110,6 +125,7 @@ _OPTIONS = {
 }
 _OPTIONS |= {
     "extsched": "-ext",
+    "dependency": "-w",
     "group": "-G",
     "application": "-app",
     "exclusive": "-x",
@@ -119,8 +135,8 @@ _OPTIONS |= {
 
 def _next_id(instance: Instance) -> str:
     """The next number where ids are numbers, else a name that no job has."""
-    taken = {job.id for job in (*instance.pending, *instance.future)}
-    taken |= {running.job.id for running in instance.running}
+    jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
+    taken = {job.array_id or job.id for job in jobs}
     numbers = [int(id) for id in taken if id.isascii() and id.isdigit()]
     if numbers:
         return str(max(numbers) + 1)

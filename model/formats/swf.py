@@ -7,6 +7,7 @@ Further columns are allowed and not read.
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections import Counter
@@ -43,7 +44,7 @@ _NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue", "wa
 _TIMES = frozenset({1, 3, 8})
 """Columns in which a fraction is one of a second."""
 _DAY = 86_400
-_STATUS, _PRECEDING = 10, 16
+_STATUS, _PRECEDING, _THINK = 10, 16, 17
 _PARTIAL = (2, 3, 4)
 """What the status of a line says that is one of several runs of a job, which has its own line."""
 _LIMIT = 2**53  # larger seconds or processors are not numbers that anyone measured
@@ -58,6 +59,7 @@ ROUNDED = "a fraction of a second rounded up"
 TITLES = "a title row passed over"
 PARTS = "a partial execution (status 2 to 4) passed over: the line of its whole job is read"
 ONLY_PARTS = "a job recorded in partial executions only (status 2 to 4): their run times added up"
+#: Of forecasts, which go by the recorded submissions.
 NOT_HEEDED = "a preceding job (columns 17 and 18) is not heeded: the recorded submission counts"
 
 
@@ -112,15 +114,13 @@ class SwfLog:
     """What one file holds: its well-formed records in file order, and the malformed ones.
 
     problems: the first malformed records (--max-errors), and one that counts the others.
-    wait: recorded seconds from submission to start, -1 where the log has none. preceding: number
-    of the job after which one was submitted, -1 for none. queues: names of queues by number, as
-    the header has them.
+    wait: recorded seconds from submission to start, -1 where the log has none. queues: names of
+    queues by number, as the header has them.
     """
 
     workload: Workload
     problems: tuple[Problem, ...]
     wait: Ints
-    preceding: Ints
     queues: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -132,7 +132,12 @@ class SwfLog:
 
     def following(self, jobs: Ints) -> Ints:
         """Numbers of those of `jobs` that were submitted after another had ended or started."""
-        return jobs[np.isin(jobs, self.workload.job[self.preceding >= 0])]
+        preceding = self.workload.preceding
+        return (
+            jobs[:0]
+            if preceding is None
+            else jobs[np.isin(jobs, self.workload.job[preceding >= 0])]
+        )
 
     @property
     def origin(self) -> datetime | None:
@@ -190,7 +195,7 @@ class _SwfLines:
         self._source = source
         self._header: dict[str, str] = {}
         self._queues: dict[int, str] = {}
-        self._columns = [array("q") for _ in (*_NAMES, "preceding")]
+        self._columns = [array("q") for _ in (*_NAMES, "preceding", "think")]
         self._columns.append(array("b"))
         self._at_line = array("q")
         self._bad = BadRecords()
@@ -227,7 +232,7 @@ class _SwfLines:
 
     def log(self) -> SwfLog:
         """What the lines hold."""
-        names = (*_NAMES, "preceding", "partial")
+        names = (*_NAMES, "preceding", "think", "partial")
         table = {name: _array(c) for name, c in zip(names, self._columns, strict=True)}
         lines = _array(self._at_line)
         parts = self._parts(table)
@@ -240,7 +245,9 @@ class _SwfLines:
             bad.merge(doubles, len(again))
             table = {name: np.delete(column, again) for name, column in table.items()}
         del table["partial"]
-        wait, preceding = table.pop("wait"), table.pop("preceding")
+        wait = table.pop("wait")
+        if not (table["preceding"] >= 0).any():
+            del table["preceding"], table["think"]
         workload = Workload(
             **table,
             max_procs=_max_procs(self._header),
@@ -249,7 +256,7 @@ class _SwfLines:
             left_out={"malformed record": bad.count} if bad.count else {},
             notes={note: count for note, count in self._notes.items() if count},
         )
-        return SwfLog(workload, tuple(bad.report()), wait, preceding, self._queues)
+        return SwfLog(workload, tuple(bad.report()), wait, self._queues)
 
     def _parts(self, table: dict[str, Ints]) -> Ints:
         """Places of lines that are parts of a job which another line stands for.
@@ -320,7 +327,8 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     if record[3] < 1:  # of these jobs the log says only what they got
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
-    ends = (_positive(words[_PRECEDING]), float(words[_STATUS]) in _PARTIAL)
+    think = math.ceil(max(0.0, float(words[_THINK])))
+    ends = (_positive(words[_PRECEDING]), think, float(words[_STATUS]) in _PARTIAL)
     rounded = any(
         not words[place].isdecimal() and not float(words[place]).is_integer() for place in _TIMES
     )

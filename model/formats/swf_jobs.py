@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class SwfJobs(OnDemand[Job]):
     queues: of the log's queue numbers the queues of the site; default: the queue of all others.
     """
 
-    __slots__ = ("_columns", "_default", "_queues")
+    __slots__ = ("_columns", "_default", "_follows", "_queues")
 
     def __init__(self, log: Workload, queues: Mapping[int, str], default: str) -> None:
         columns = (
@@ -31,6 +32,10 @@ class SwfJobs(OnDemand[Job]):
         )
         self._columns = tuple(map(narrow, columns))
         self._queues, self._default = dict(queues), default
+        #: Number of the job that each follows, and its think time; None where none does.
+        self._follows: tuple[Ints, Ints] | None = None
+        if log.preceding is not None and log.think is not None:
+            self._follows = narrow(log.preceding), narrow(log.think)
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -48,7 +53,15 @@ class SwfJobs(OnDemand[Job]):
             run_limit=req_time,
             run_time=run_time,
             submit=submit,
+            **self._condition(place),
         )
+
+    def _condition(self, place: int) -> dict[str, Any]:
+        """A job may start once another has ended, however, and its user has thought (DEP-06)."""
+        if self._follows is None or self._follows[0][place] < 0:
+            return {}
+        number, think = (int(column[place]) for column in self._follows)
+        return {"dependency": f"ended({number})", "think_time": think}
 
 
 class RecordedStarts(Mapping[str, int]):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..cluster import Thresholds
+from ..cluster import Gpus, Thresholds
+from ..gpu_request import plain_model
 from ..input_limits import check_length
 from ..limits import Scope
 from .names import counted, expand_range, tokens
@@ -69,6 +70,10 @@ def positive_duration(value: object, unit: int = 1) -> int:
     return LimitOnHost(seconds, host.strip()) if slash else seconds
 
 
+#: GPUs of one host.
+MOST_GPUS = 9999
+
+
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:
     """PROCLIMIT ``[minimum [default]] maximum`` as those three; ``-`` for no maximum."""
     words = tokens(value)
@@ -83,6 +88,34 @@ def processor_limit(value: object) -> tuple[int, int | None, int | None]:
     if len(words) == 1:
         return 1, None, numbers[0]
     return numbers[0], numbers[1] if len(words) == 3 else None, numbers[-1] if limited else None
+
+
+def gpus(value: object) -> Gpus | None:
+    """The GPUs of a host: their number, or ``{count: 4, model: NVIDIAA100, mem: 40G}``."""
+    given = dict(value) if isinstance(value, Mapping) else {"count": value}
+    count = given.pop("count", None)
+    model, mem = given.pop("model", ""), given.pop("mem", None)
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_GPUS:
+        raise ValueError(
+            f"must be a number of GPUs or {{count: 4, model: A100, mem: 40G}}, not {value!r}"
+        )
+    if given:
+        raise ValueError(f"GPUs have count, model and mem, not {next(iter(given))!r}")
+    if not isinstance(model, str) or model != plain_model(model):
+        raise ValueError(
+            f"a model of GPUs is one word without blank, slash or hyphen, not {model!r}"
+        )
+    size = None if mem is None else parse_size(mem)
+    return Gpus(count, model, size) if count else None
+
+
+def gpu_syntax(value: object) -> str:
+    """LSB_GPU_NEW_SYNTAX: Y, N or extend."""
+    plain = "NY"[value] if isinstance(value, bool) else value
+    found = {"y": "Y", "n": "N", "extend": "extend"}.get(str(plain).lower())
+    if found is None:
+        raise ValueError(f"must be Y, N or extend, not {value!r}")
+    return found
 
 
 def reserve_time(value: object) -> int:

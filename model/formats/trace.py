@@ -14,7 +14,6 @@ import numpy as np
 from ..cluster import Cluster, Host
 from ..errors import InputError, Problem, report
 from ..instance import Instance
-from ..omissions import Omission
 from ..params import Params
 from ..queue import Queue
 from ..workload import NO_REQUEST, Workload, canonical
@@ -23,7 +22,7 @@ from .acct_jobs import AcctJobs
 from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
 from .sniff import kind_of, refuse_other
-from .swf import NOT_HEEDED, SwfLog, read_swf
+from .swf import SwfLog, read_swf
 from .swf_jobs import RecordedStarts, SwfJobs
 
 NO_HOSTS = (
@@ -60,9 +59,6 @@ class SwfLogFile:
         remarks += remarks_on(jobs)
         instance, unknown = _with_jobs(base, jobs, log)
         remarks += unknown
-        if follow := len(log.following(jobs.job)):
-            omission = Omission(NOT_HEEDED, where=str(path), count=follow)
-            instance = replace(instance, omissions=(*instance.omissions, omission))
         known = (log.wait >= 0) & np.isin(log.workload.job, jobs.job)
         starts = log.workload.submit[known] + log.wait[known]
         recorded = RecordedStarts(log.workload.job[known], starts)
@@ -186,6 +182,10 @@ def plain_hosts(hosts: int | None, procs: int | None) -> Instance:
     return Instance(Cluster(uneven), queues=(queue,), params=Params(default_queue="normal"))
 
 
+#: What lsb.acct and lsb.events are not read for, where the cluster has GPUs.
+GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
+
+
 @dataclass(frozen=True, slots=True)
 class AcctReplay:
     """Finished jobs as jobs to come. recorded: their real starts. left_out: by reason, how many."""
@@ -218,6 +218,8 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
         left_out[f"job whose requirement cannot be read: {text}"] = count
     if never := len(jobs) - len(log) - log.unreadable.total():
         left_out["job that never started"] = never
+    if any(host.gpu_count for host in base.cluster.hosts):
+        left_out[GPUS_OF_LOGS] = len(log)
     because = " (no --cluster gives the hosts' resources)" if cluster is None else ""
     for gone in log.passed_over():
         left_out.update(f"{name}{because}" for name in gone)

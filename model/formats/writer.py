@@ -14,7 +14,7 @@ from .source_text import check_length
 from .units import format_duration
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
-_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time")
+_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")
 _INSTANTS = (
     "start",
     "finish",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from ..cluster import Gpus
 from ..job import HostRequest
 from ..queue import Queue
-from .units import format_duration, size_text
+from .units import format_duration, format_size, size_text
 
 
 def requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str | None:
@@ -43,6 +45,16 @@ def processor_limit(slots: tuple[int, int | None, int | None] | None) -> str | N
     least, default, most = slots
     numbers = (least, default, most or "-")
     return " ".join(str(number) for number in numbers if number is not None)
+
+
+def gpus(gpus: Gpus | None) -> Any:
+    """The GPUs of a host, a number where that says it all."""
+    if gpus is None or not (gpus.model or gpus.mem is not None):
+        return None if gpus is None else gpus.count
+    found = {"count": gpus.count, "model": gpus.model or None, "mem": gpus.mem}
+    if gpus.mem is not None:
+        found["mem"] = format_size(gpus.mem)
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def cycles(cycles: int | None) -> str | None:

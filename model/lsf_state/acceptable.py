@@ -20,13 +20,19 @@ from .remarks import Remarks
 #: What a queue is without a parameter that names what nobody described.
 _DROPPED: dict[str, dict[str, Any]] = {
     "RES_REQ": {"res_req": ""},
+    "GPU_REQ": {"gpu_req": ""},
     "EXCLUSIVE": {"exclusive": "N"},
     "USERS": {"users": ()},
     "HOSTS": {"hosts": (), "excluded_hosts": ()},
     "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
 }
 #: What a job is without requirements that cannot be heeded.
-_BARE: dict[str, dict[str, Any]] = {"res_req": {"res_req": ()}, "extsched": {"extsched": ""}}
+_BARE: dict[str, dict[str, Any]] = {
+    "res_req": {"res_req": ()},
+    "extsched": {"extsched": ""},
+    "gpu": {"gpu": ""},
+    "dependency": {"dependency": ""},
+}
 _UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
 
 
@@ -82,7 +88,7 @@ class _Mended:
             match finding.place:
                 case ("queues", int(index), str(key), *_) if key in _DROPPED:
                     self._queue(index, key, finding.message)
-                case ("running", int(index), "res_req" | "hosts" | "group" as key, *_):
+                case ("running", int(index), "res_req" | "hosts" | "group" | "gpu" as key, *_):
                     self._runs(index, key, finding.message)
                 case ("pending" | "future" as kind, int(index), *rest):
                     self._waits(kind, index, str(rest[0]) if rest else "", finding.message)
@@ -118,7 +124,8 @@ class _Mended:
             self._queue([q.name for q in self._queues].index(job.queue), "RES_REQ", reason)
             return
         part = self._heeded(job.res_req) if key == "res_req" else ()
-        job = replace(job, res_req=part) if part else replace(job, **_UNASKED)
+        bare = _BARE["gpu"] if key == "gpu" else _UNASKED
+        job = replace(job, res_req=part) if part else replace(job, **bare)
         self._running[index] = replace(self._running[index], job=job)
         (self._partly if part else self._bare).setdefault("running", []).append((reason, job.id))
 

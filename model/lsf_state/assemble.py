@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ..array import MOST as LARGEST_INDEX
+from ..array import ArraySpec, elements, parse_array
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Host, Thresholds
 from ..errors import InputError, Problem
 from ..formats.domains import Domains
 from ..formats.names import host_requests
+from ..gpu_request import with_gpu_constraints
 from ..instance import Instance, SaidByLsf
 from ..job import HostRequest, Job, RunningJob
 from ..params import counting_rusage
@@ -23,6 +27,9 @@ from .acceptable import acceptable
 from .bhosts import SeenHost
 from .bjobs import WAITING, SeenJob
 from .bqueues import SeenQueue
+from .conditions import still_open
+from .gpu_use import described, holding, with_gpus
+from .gpus import SeenGpus
 from .queues import merged_queues
 from .remarks import Remarks
 from .share_tables import SeenPartition
@@ -40,16 +47,19 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 class Seen:
     """What the commands printed; None where one was not run.
 
-    later: jobs submitted after it. all_hosts: whether a host that is not listed is missing.
+    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is
+    not listed is missing. gone: whether a job that is not listed has ended.
     notes: what the commands said besides, a sentence each.
     """
 
     jobs: list[SeenJob] = field(default_factory=list)
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
+    gpus: list[SeenGpus] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
     all_hosts: bool = True
+    gone: bool = False
     notes: Remarks = field(default_factory=Remarks)
 
 
@@ -92,6 +102,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
         raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+    hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
     for job in (*seen.jobs, *seen.later):
@@ -102,7 +113,9 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     future = builder.later(seen.later)
     said = _said(seen.jobs, {job.id for job in pending}, shift)
     instance = replace(base, running=running, pending=pending, future=future, lsf_says=said)
+    instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
     instance = _enough_slots(instance, notes)
+    instance = described(instance, seen.hosts or (), seen.gpus, notes)
     instance = acceptable(instance, notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
@@ -253,6 +266,16 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
 
 
+def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
+    """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    domains = Domains(host.name for host in hosts)
+    listed = {domains.known(item.host): item for item in seen.gpus}
+    return tuple(
+        with_gpus(host, shown.get(host.name), listed.get(host.name), notes) for host in hosts
+    )
+
+
 def _slots(item: SeenHost) -> int:
     """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
     if item.slots is not None:
@@ -325,17 +348,19 @@ class _Jobs:
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
         running = []
-        pending = []
+        pending: list[Job] = []
+        jobs = tuple(jobs)
+        listed = {job.id for job in jobs}
         for job in jobs:
             if job.status in RUNNING or job.status in WAITING:
                 self.unread.update(job.unread)
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
-            elif job.status in WAITING and job.dependent:
+            elif job.status in WAITING and job.dependent and not job.dependency:
                 self.dependent += 1
             elif job.status in WAITING:
-                pending.append(self._job(job))
+                pending += self._elements(job, listed)
             else:
                 self.left_out[job.status] += 1
         if self.problems:
@@ -347,7 +372,7 @@ class _Jobs:
             self.notes.append(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them"
+                "look at them, and nothing says which they are (give -o dependency)"
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
@@ -376,7 +401,7 @@ class _Jobs:
             path = f"job {seen.id}"
             self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
             return None
-        job = self._job(seen)
+        job = holding(self._job(seen), seen, self.notes)
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:
             job = replace(job, slots=slots)
@@ -394,18 +419,38 @@ class _Jobs:
             suspended=seen.status in ("SSUSP", "USUSP"),
         )
 
+    def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
+        """A pending job; of an array in one row those elements that have no row of their own."""
+        job = self._job(seen)
+        spec = None if job.array_id is not None else self._named(seen)[1]
+        if spec is None:
+            return (job,)
+        return tuple(item for item in elements(job, spec) if item.id not in listed)
+
+    def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
+        """The name of a job, and the elements that it lists; a name like no array is a name."""
+        text = " ".join(seen.name.split())
+        try:
+            return parse_array(text, LARGEST_INDEX)
+        except ValueError:
+            return text, None
+
     def _job(self, seen: SeenJob) -> Job:
+        name, spec = self._named(seen)
+        limit = None if spec is None or "[" not in seen.id else spec.limit
         slots = seen.slots or sum(seen.allocation.values())
         if not slots:
             self.guessed.append(seen.id)
         deadline = None if seen.deadline is None else seen.deadline - self.zero
+        asked = (seen.res_req,) if seen.res_req else ()
+        res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
         return Job(
             id=seen.id,
             slots=slots or 1,
             max_slots=seen.max_slots,
             user=seen.user,
             queue=seen.queue or self.base.params.default_queue,
-            res_req=(seen.res_req,) if seen.res_req else (),
+            res_req=res_req,
             run_limit=seen.run_limit or None,
             cpu_limit=seen.cpu_limit or None,
             estimated_run_time=seen.estimated_run_time or None,
@@ -420,8 +465,11 @@ class _Jobs:
             application=seen.application if seen.application in self.names else "",
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
-            gpu=" ".join(seen.gpu.split()),
+            gpu=gpu,
             unheeded=seen.unread,
+            name=name,
+            array_limit=limit,
+            dependency=" ".join(seen.dependency.split()),
             queued_as=None
             if seen.queued_as is None
             else (seen.queued_as[0] - self.zero, seen.queued_as[1]),

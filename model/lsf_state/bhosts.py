@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..cluster import BUILTIN_INDICES
+from ..gpu_request import GPU_NAMES, PHYSICAL
 from . import values
 from .records import Reading, Text, check_kind, json_records, lacks
 from .records import field as pick
@@ -20,7 +21,8 @@ class SeenHost:
     """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
 
     sched, stop: thresholds. used: slots that started jobs hold, reserved_slots: those that are
-    reserved for pending ones; None where it is not said.
+    reserved for pending ones; None where it is not said. gpus: how many GPUs it has, None likewise.
+    gpus_used: those of them that started jobs have.
     """
 
     name: str
@@ -31,6 +33,8 @@ class SeenHost:
     used: int | None = None
     reserved_slots: int | None = None
     windows: str = ""
+    gpus: int | None = None
+    gpus_used: int | None = None
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
     sched: dict[str, float] = field(default_factory=dict)
@@ -71,7 +75,7 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
     value = reading.value
     numbers = {
         key: value(key, pick(record, key), values.whole)
-        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP", "RSV")
+        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP", "RSV", "NGPUS", "NGPUS_ALLOC")
     }
     counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
     host = SeenHost(
@@ -83,6 +87,8 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
         used=None if None in counted else sum(number or 0 for number in counted),
         reserved_slots=numbers["RSV"],
         windows=pick(record, "DISPATCH_WINDOW"),
+        gpus=numbers["NGPUS"],
+        gpus_used=numbers["NGPUS_ALLOC"],
     )
     for index in _SIZES:
         free = value(index, pick(record, f"AVAILABLE_{index.upper()}"), values.size)
@@ -158,7 +164,24 @@ def _block(name: str, lines: list[str], reading: Reading) -> SeenHost:
                 amount = _own(word)
             if amount is not None:
                 rows[label][index] = amount
+    _count_gpus(host)
     return host
+
+
+def _count_gpus(host: SeenHost) -> None:
+    """Its GPUs from the rows Total and Reserved, in which they then are no longer.
+
+    Total is what is left of ngpus_physical, as of mem; ngpus is all that there are.
+    """
+    reserved = host.reserved.get(PHYSICAL)
+    left = host.total.get(PHYSICAL)
+    both = None if left is None else left + (reserved or 0.0)
+    count = host.total.get("ngpus", both)
+    host.gpus = None if count is None else round(count)
+    host.gpus_used = None if reserved is None else round(reserved)
+    for row in (host.total, host.reserved, host.sched, host.stop):
+        for name in GPU_NAMES & row.keys():
+            del row[name]
 
 
 def _own(word: str) -> float | None:

@@ -11,6 +11,7 @@ from ..errors import InputError, Problem
 from . import values
 from .bjobs_clauses import clauses, unread
 from .bjobs_layout import TIMED, blocks
+from .gpus import GPU_PARTS, allocated, of_block, sections
 from .records import Reading, Text, check_kind, json_records
 from .records import field as pick
 from .remarks import Remarks
@@ -36,7 +37,7 @@ COLUMNS = (
 #: Columns that nobody reads and that have a say where they say something.
 _UNREAD = (
     *("NETWORK_REQ", "SERVICE_CLASS", "SLA"),
-    *("DEPENDENCY", "LICENSE_PROJECT", "DATA_REQUIREMENT"),
+    *("LICENSE_PROJECT", "DATA_REQUIREMENT"),
 )
 #: What LSF itself adds to a job that asks for nothing.
 _DEFAULTS = re.compile(
@@ -72,11 +73,12 @@ class SeenJob:
 
     run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
     finish: when it is expected to end; from_limit: as its
-    run limit says (not as LSF estimates). hosts: of -m, as typed. dependent: its dependency
-    condition is not satisfied. queued_as: (second, place) in the queue after btop or bbot.
+    run limit says (not as LSF estimates). hosts: of -m, as typed. name: -J. dependency: -w;
+    dependent: that condition is not satisfied. queued_as: (second, place) in the queue after btop
+    or bbot.
     unread: what else was said of it that may have a say in its start. gpu: what it asks of GPUs, as
-    -gpu has it. reason: why it waits, in
-    LSF's words. estimate: when LSF expects it to start. line: in the text, or None.
+    -gpu has it. gpus_held: GPUs that it has, by host. reason: why it waits, in LSF's words.
+    estimate: when LSF expects it to start. line: in the text, or None.
     """
 
     id: str
@@ -105,10 +107,13 @@ class SeenJob:
     estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
+    name: str = ""
+    dependency: str = ""
     dependent: bool = False
     queued_as: tuple[int, int] | None = None
     unread: tuple[str, ...] = ()
     gpu: str = ""
+    gpus_held: dict[str, int] = field(default_factory=dict)
     reason: str = ""
     estimate: int | None = None
     line: int | None = None
@@ -120,6 +125,12 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
     notes: gets what the command itself has said of jobs that it could not show.
     """
     check_kind(text, "bjobs")
+    if not text.is_json and _ARRAYS.search(text.content):
+        message = (
+            "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
+            "-json -o '… jobindex …'"
+        )
+        raise InputError([Problem(message, text.source)])
     if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
         raise InputError(
             [
@@ -162,7 +173,7 @@ def _of_json(
                 reading.wrong(f"holds no job: {record['ERROR']}")
             notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
             continue
-        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX"))
+        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX", "ARRAY_INDEX"))
         if not id:
             reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
             continue
@@ -180,8 +191,11 @@ def _of_json(
         )
 
 
-def _gpus(record: dict[str, str]) -> str:
-    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing."""
+def _gpus(record: dict[str, str], hosts: int) -> str:
+    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
+
+    hosts: that it runs on, over which its GPUs are counted together.
+    """
     said = {
         name: text
         for name, columns in (
@@ -191,11 +205,26 @@ def _gpus(record: dict[str, str]) -> str:
         )
         if (text := pick(record, *columns)) not in ("", "0", "N", "no", "-")
     }
+    said |= {"j_exclusive": "yes"} if said.get("j_exclusive", "") in ("Y", "y") else {}
+    if hosts > 1 and said.get("num", "").isdigit():
+        said["num"] = f"{-(-int(said['num']) // hosts)}/host"
     return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
 
 
+def _name(name: str, spec: str) -> str:
+    """The name of a job with the elements of its array, which a column of their own may list.
+
+    The index in the name of an element says no more than its id.
+    """
+    return f"{name.partition('[')[0]}[{spec.rpartition('[')[2]}" if "[" in spec else name
+
+
 def _id(number: str, index: str) -> str:
+    """``101[3]``; LSF's programs give one number, the index in its upper 32 bits."""
     plain = number.strip()
+    if plain.isascii() and plain.isdigit() and 2**32 <= int(plain) < 2**63:
+        high, low = divmod(int(plain), 2**32)
+        return f"{low}[{high}]"
     return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
 
 
@@ -234,9 +263,11 @@ def _job_of_json(
         cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
         allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
         or {},
+        name=_name(pick(record, "JOB_NAME"), pick(record, "JARRAY_SPEC", "ARRAY_SPEC")),
+        dependency=pick(record, "DEPENDENCY"),
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
         unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
-        gpu=_gpus(record),
+        gpus_held=allocated(pick(record, "GPU_ALLOC")),
         reason=pick(record, "PEND_REASON"),
         estimate=value(
             "ESTIMATED_START_TIME",
@@ -244,6 +275,7 @@ def _job_of_json(
             calendar.coming,
         ),
     )
+    job.gpu = _gpus(record, max(1, len(job.allocation)))
     counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
@@ -262,6 +294,8 @@ _STARTED = re.compile(
     r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
+#: The head of ``bjobs -A``.
+_ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not looked at: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
@@ -294,11 +328,14 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
-    for number, line in enumerate(block):
+    job.name = fields.get("Job Name", "")
+    asked, job.gpus_held = of_block(block)
+    plain = [line for title, lines in sections(block) if title not in GPU_PARTS for line in lines]
+    for number, line in enumerate(plain):
         if timed := TIMED.match(line):
             _event(job, timed[1], line[timed.end() :], reading, calendar)
             continue
-        limits = limit_row(line, block[number + 1] if number + 1 < len(block) else "")
+        limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if "RUNLIMIT" in limits:
             job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
         if "CPULIMIT" in limits:
@@ -309,8 +346,9 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
         job.dependent |= _DEPENDENCY.match(line) is not None
         if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
             # Its own lines go on further in than others begin.
-            more = takewhile(lambda text: text.startswith(" " * 8), block[number + 1 :])
+            more = takewhile(lambda text: text.startswith(" " * 8), plain[number + 1 :])
             job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
+    job.gpu = asked or job.gpu
     return job
 
 
@@ -341,4 +379,6 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
     job.exclusive = "exclusive execution" in text.lower()
     if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
         job.gpu = found[1] or "num=1"
+    if found := re.search(r"Dependency Condition <(.*?)>(?=,|;|$)", text):
+        job.dependency = found[1]
     job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

@@ -17,10 +17,11 @@ READ = frozenset(
     {"job", "user", "project", "user group", "application", "status", "queue", "job priority"}
     | {"submitted from host", "requested resources", "specified hosts", "exclusive execution"}
     | {"specified start time", "specified termination time", "requested gpu"}
+    | {"dependency condition", "job name"}
 )
 #: What has no say in when a job starts, or where.
 SILENT = frozenset(
-    {"job name", "command", "mail", "job group", "share group charged", "job description", "cwd"}
+    {"command", "mail", "job group", "share group charged", "job description", "cwd"}
     | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
     | {"output file (overwrite)", "error file (overwrite)", "checkpoint directory", "esub"}
     | {"pre-execute command", "post-execute command", "pre-exec", "post-exec", "execution home"}

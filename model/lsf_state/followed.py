@@ -119,6 +119,7 @@ class Follower:
             item.live = replace(item.job, allocation=dict(item.job.allocation))
             if item.depends and item.job.status == "PEND":
                 item.live.dependent = waits(item.depends, self._unfinished)
+                item.live.dependency = item.depends if item.live.dependent else ""
             if item.job.start is not None:
                 item.live.run_time = self._ran(item, time)
         return Moment(
@@ -319,6 +320,8 @@ def _job(record: r.Submitted, index: int) -> SeenJob:
         deadline=record.deadline or None,
         run_limit=record.run_limit if record.run_limit > 0 else None,
         cpu_limit=record.cpu_limit if record.cpu_limit > 0 else None,
+        name=record.name,
+        dependency=" ".join(record.depends.split()),
     )
 
 

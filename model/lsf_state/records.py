@@ -21,6 +21,8 @@ _FORMS = {
     "bqueues": "bqueues -l, -r, -w or -json -o '…'",
     "bhpart": "bhpart -r",
 }
+#: Kinds that are read beside another one, under the same option.
+_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def read_text(path: str | Path, kind: str) -> Text:
 def check_kind(text: Text, kind: str) -> None:
     """InputError with one line where a text is not of the kind that is wanted."""
     found = kind_of_text(text.content[:65536])
-    if wrong := other_kind(found, kind):
+    if wrong := other_kind(found, kind, *_ALSO.get(kind, ())):
         raise InputError([Problem(wrong, text.source)])
     if not found and text.content.strip() and not _says_nothing(text.content):
         give = f" in a form that is read: give {_FORMS[kind]}" if kind in _FORMS else ""

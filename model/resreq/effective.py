@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ..gpu_request import (
+    GPU_NAMES,
+    NOTHING_OF_ITS_OWN,
+    OLD_EXCLUSIVE,
+    PHYSICAL,
+    GpuRequest,
+    gpu_options,
+    gpu_request,
+)
 from ..instance import Instance
 from ..job import Job
 from ..params import Params
@@ -13,7 +22,8 @@ from .extsched import laid_out
 from .levels import merge_levels, resolve_counts
 from .options import Options
 from .printer import print_requirement
-from .syntax import Compound, Requirement
+from .rusage import alternatives, amounts
+from .syntax import Amount, Compound, Requirement, Rusage, Simple, UsageString, simples
 from .vocabulary import Vocabulary
 
 
@@ -54,7 +64,83 @@ class RequirementMerging:
             slots,
             limits[1] if limits is not None else None,
             job.extsched,
+            self.gpus_asked(job),
         )
+
+    def gpus_asked(self, job: Job) -> GpuRequest | None:
+        """What -gpu and GPU_REQ ask for, None where there is neither (GPU-02)."""
+        application = self.instance.application(job.application) if job.application else None
+        above = (application.gpu_req if application else "", self.instance.queue(job.queue).gpu_req)
+        params = self.instance.params
+        if job.gpu:
+            gpu_options(job.gpu.removeprefix(NOTHING_OF_ITS_OWN), params.gpu_syntax)
+        return self._gpus((job.gpu, *above)) if any((job.gpu, *above)) else None
+
+    def gpus(self, job: Job) -> GpuRequest | None:
+        """The GPUs that a job needs by -gpu, GPU_REQ or its rusage, None for none (GPU-02).
+
+        Raises as :meth:`requirement` does.
+        """
+        names = gpus_reserved(self.requirement(job).requirement)
+        if not names:
+            return None
+        found = self.gpus_asked(job) or self._gpus(())
+        return replace(found, shares=found.shares and not names & OLD_EXCLUSIVE)
+
+    def gpu_text(self, job: Job) -> str:
+        """The GPU requirement of a job as bjobs -l prints it, "" for none.
+
+        Raises as :meth:`requirement` does.
+        """
+        found = self.gpus(job)
+        if found is None:
+            return ""
+        asked = self.gpus_asked(job)
+        number = f"num={found.num}{f'/{found.per}' if found.per else ''}:" if asked else ""
+        mode = "exclusive_process" if found.process else "shared"
+        own = "no" if found.shares else "yes"
+        kind = "".join(f":{text}" for text in found.kind_options())
+        return f"{number}mode={mode}:mps={found.mps}:j_exclusive={own}{kind}"
+
+    def gpus_held(self, job: Job, slots: int) -> int:
+        """GPUs that a job with so many slots on a host has there.
+
+        Raises as :meth:`requirement` does.
+        """
+        params, usages = self.instance.params, self.instance.reservation_usage
+        stated = {usage.resource: usage.method for usage in usages}
+        total = 0.0
+        for simple in simples(self.requirement(job).requirement)[:1]:
+            for name, (amount, _) in amounts(alternatives(simple.rusage)[0]).items():
+                usual = "PER_SLOT" if params.reserve_per_slot else "PER_HOST"
+                said = {"task": "PER_SLOT", "host": "PER_HOST", "job": "PER_JOB"}
+                method = said.get(amount.per) or stated.get(name, usual)
+                if name in GPU_NAMES:
+                    times = slots if method == "PER_SLOT" else 1
+                    total += max(amount.values, default=0.0) * times
+        return round(total)
+
+    def _gpus(self, levels: tuple[str, ...]) -> GpuRequest:
+        params = self.instance.params
+        return gpu_request(
+            levels,
+            cluster=params.gpu_req,
+            unit=params.unit_for_limits,
+            separately=params.gpu_req_merge,
+        )
+
+
+def gpus_reserved(requirement: Requirement) -> frozenset[str]:
+    """The names under which a requirement reserves GPUs."""
+    return (
+        frozenset(
+            name
+            for simple in simples(requirement)
+            for alternative in alternatives(simple.rusage)
+            for name in amounts(alternative)
+        )
+        & GPU_NAMES
+    )
 
 
 def effective_requirement(instance: Instance, job: Job) -> Merged:
@@ -127,6 +213,7 @@ def _effective(
     slots: tuple[int, int] | None,
     proclimit_default: int | None,
     extsched: str,
+    gpus: GpuRequest | None,
 ) -> Merged:
     levels = [combine(job, options), combine((application,), options), combine((queue,), options)]
     merged = merge_levels(
@@ -141,7 +228,23 @@ def _effective(
     requirement = _counted(merged.requirement, slots, proclimit_default)
     if extsched:
         requirement = laid_out(requirement, levels[0].requirement, extsched, slots)
+    if gpus is not None and not gpus_reserved(requirement):
+        requirement = _with_gpus(requirement, gpus)
     return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
+
+
+def _with_gpus(requirement: Requirement, gpus: GpuRequest) -> Requirement:
+    """The requirement with the GPUs of -gpu in its rusage, of a compound one in each term."""
+    if isinstance(requirement, Compound):
+        terms = (replace(t, requirement=_reserving(t.requirement, gpus)) for t in requirement.terms)
+        return Compound(tuple(terms))
+    return _reserving(requirement, gpus)
+
+
+def _reserving(simple: Simple, gpus: GpuRequest) -> Simple:
+    usage = UsageString((Amount(PHYSICAL, (float(gpus.num),), per=gpus.per),))
+    found = tuple((*alternative, usage) for alternative in alternatives(simple.rusage))
+    return replace(simple, rusage=Rusage(found))
 
 
 def _counted(

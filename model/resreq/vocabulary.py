@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..cluster import BUILTIN_INDICES, INCREASING_INDICES, Cluster, ResourceDefinition
+from ..gpu_request import GPU_NAMES
 
 #: Other spellings of built-in indices (REQ-03).
 ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
@@ -19,6 +20,8 @@ BUILTIN_STATIC = frozenset(
 #: Built-in resources whose value changes while jobs run.
 CHANGING = frozenset(BUILTIN_INDICES) | {"slots", "status"}
 BUILTIN_NUMBERS = frozenset(BUILTIN_INDICES) | BUILTIN_STATIC
+#: What LSF itself reports of the GPUs of a host, beside what they are counted by.
+_GPU_LOAD = frozenset({"gpu_maxfactor", "gpu_shared_avg_mut", "gpu_shared_avg_ut"})
 BUILTINS = BUILTIN_NUMBERS | BUILTIN_STRINGS | BUILTIN_BOOLEANS
 #: Product names that defined() accepts although no configuration lists them (REQ-06).
 PRODUCTS = frozenset(
@@ -79,6 +82,7 @@ class Vocabulary:
             strings.update(host.strings)
             booleans.update(host.booleans, host.exclusive)
         numbers.update(shared.name for shared in cluster.shared)
+        numbers |= GPU_NAMES | _GPU_LOAD
         static = (shared.name for shared in cluster.shared if shared.static)
         return cls(
             numbers=frozenset(numbers - strings - booleans) - BUILTINS,

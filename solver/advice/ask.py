@@ -11,11 +11,12 @@ from typing import Any
 
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import refusals, submission
+from ...model.formats.submit import Submission, refusals, submission
 from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
+from ...model.plan import Plan, PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
@@ -26,6 +27,7 @@ from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from .job_edits import (
     cut_short,
+    gpu_edits,
     is_compound,
     limit_text,
     section,
@@ -42,7 +44,7 @@ from .what_if import Asker, Method, Outlook
 #: Combinations of listed alternatives that are planned at the most.
 MOST_ALTERNATIVES = 1000
 #: The options that may vary, in the order of the columns.
-OPTIONS = ("slots", "ptile", "limit", "cu", "queue")
+OPTIONS = ("slots", "ptile", "limit", "cu", "queue", "gpu")
 _MORE = ("start", "waits for")
 #: Written for "without it".
 NONE = "none"
@@ -52,7 +54,7 @@ NONE = "none"
 class Choice:
     """One way of asking: the options that differ from the line, and what it would get.
 
-    changed: option ("slots", "ptile", "limit", "cu", "queue") to its value as text.
+    changed: option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     shown: all options as text, for a table. refused: why the queue would not take it, or "".
     likely: its forecast, None where none was asked for.
     """
@@ -73,7 +75,9 @@ class Answer:
     run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
     have no say in its start. requirement: its conditions that hold on some hosts only.
     suggestions: hosts that are down or closed that would start it sooner.
-    refrained: a limit or Ctrl-C came before all was tried.
+    refrained: a limit or Ctrl-C came before all was tried. array: of a job array its elements that
+    have a start; the line and the alternatives are then those of its first element. elements: how
+    many it has, 1 for any other job.
     """
 
     line: Choice
@@ -91,6 +95,13 @@ class Answer:
     requirement: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     refrained: bool = False
+    array: PlannedArray | None = None
+    elements: int = 1
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that a table shows: GPUs where the line asks for some."""
+        return OPTIONS if self.line.shown["gpu"] else OPTIONS[:-1]
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -114,6 +125,7 @@ class Answer:
             "origin": self.origin,
             "method": self.method,
             "line": self._record(self.line),
+            **({} if self.elements == 1 else {"array": self._array()}),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
             "requirement": list(self.requirement),
@@ -122,6 +134,17 @@ class Answer:
             **({"remarks": list(self.remarks)} if self.forecast else {}),
             **({"cut": True} if self.refrained else {}),
         }
+
+    def _array(self) -> dict[str, Any]:
+        """When the elements start: the first, the middle and the last, and each."""
+        whole = self.array
+        told = {"elements": self.elements, "placed": 0 if whole is None else len(whole.elements)}
+        if whole is None:
+            return told
+        starts = {"first": whole.first, "middle": whole.middle, "last": whole.last}
+        found = {name: item.start for name, item in starts.items()}
+        stamped = with_stamps(found, self.origin, tuple(starts))
+        return {**told, **stamped, "starts": [item.start for item in whole.elements]}
 
     def _record(self, item: Choice) -> dict[str, Any]:
         outlook = item.outlook
@@ -145,9 +168,9 @@ class Answer:
         for item in (self.line, *self.alternatives):
             start = item.outlook.start
             shown = "none" if start is None else duration_text(start - self.now)
-            values = [item.shown[name] for name in OPTIONS]
+            values = [item.shown[name] for name in self.options]
             rows.append((*values, shown, item.refused or item.outlook.waits_for))
-        return html_table(f"as asked, and otherwise ({self.method})", (*OPTIONS, *_MORE), rows)
+        return html_table(f"as asked, and otherwise ({self.method})", (*self.options, *_MORE), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +178,7 @@ class Choices:
     """Alternatives to try, every combination of them; an empty tuple keeps what the line says.
 
     slots: -n. ptile: slots a host, None for no span. limit: -W in seconds. cu: contents of cu[],
-    None for none. queue: -q.
+    None for none. queue: -q. gpu: -gpu.
     """
 
     slots: Sequence[int] = ()
@@ -163,6 +186,7 @@ class Choices:
     limit: Sequence[int] = ()
     cu: Sequence[str | None] = ()
     queue: Sequence[str] = ()
+    gpu: Sequence[str] = ()
 
     @classmethod
     def read(cls, **texts: str | Sequence[str]) -> Choices:
@@ -222,8 +246,9 @@ def ask(
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
-    job = submitted.job
-    asked = Choice({}, _shown(instance, job), asker.outlook_with_omissions(job))
+    job = submitted.jobs[0]
+    outlook, planned = _outlook(asker, submitted)
+    asked = Choice({}, _shown(instance, job), outlook)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
     return Answer(
@@ -238,8 +263,17 @@ def ask(
         requirement=asker.fails(asked.outlook),
         suggestions=_hosts_back(asker, asked.outlook),
         refrained=asker.refrained,
+        array=None if planned is None else planned.array(submitted.job.id),
+        elements=len(submitted.jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _outlook(asker: Asker, submitted: Submission) -> tuple[Outlook, Plan | None]:
+    """The start of the job, or of an array's first element with the plan of all."""
+    if submitted.array is None:
+        return asker.outlook_with_omissions(submitted.job), None
+    return asker.outlook_of_elements(submitted.jobs)
 
 
 def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
@@ -393,6 +427,7 @@ class _Bench:
                 found["cu"] = [None, "maxcus=1", "maxcus=2", "balance"]
             elif section(job, "cu") is not None:
                 found["cu"] = [None]
+        found["gpu"] = [text for _, text in gpu_edits(job)]
         found["queue"] = [queue.name for queue in instance.queues]
         return {name: found[name] for name in OPTIONS if name in found}
 
@@ -444,6 +479,7 @@ _APPLY: dict[str, Callable[[Job, Any], Job]] = {
     "limit": with_limit,
     "cu": lambda job, content: with_section(job, "cu", content),
     "queue": with_queue,
+    "gpu": lambda job, text: replace(job, gpu=text),
 }
 
 
@@ -455,6 +491,7 @@ def _shown(instance: Instance, job: Job) -> dict[str, str]:
         "limit": "",
         "cu": section(job, "cu") or "",
         "queue": job.queue,
+        "gpu": job.gpu,
     }
     try:
         duration = expected_duration(instance, job)
@@ -495,4 +532,5 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "limit": _limit,
     "cu": lambda text: None if text == NONE else _name(text),
     "queue": _name,
+    "gpu": _name,
 }

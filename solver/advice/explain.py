@@ -10,11 +10,13 @@ from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
 from ...model.pending import PendingReason
+from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.rich_display import html_table
 from ...model.time_text import duration_text, with_stamps
 from ..budget import OutOfTime
 from ..loop.snapshot import snapshot_of
+from .chains import ChainLink, critical_path
 from .contests import LostContest, lost_contests
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
@@ -30,7 +32,9 @@ class Explanation:
     of the job after this cycle. contests: accounts that come before the job's own by fairshare.
     requirement: its conditions that hold on some hosts only. lsf: what LSF itself said of it, None
     where the instance does not know.
-    cut: a limit or Ctrl-C came before everything had been looked at.
+    chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
+    cut: a limit or Ctrl-C came before everything had been looked at. array: where a whole array was
+    asked about, its elements as planned; the job is then the first that does not start now.
     """
 
     outlook: Outlook
@@ -46,6 +50,8 @@ class Explanation:
     requirement: tuple[str, ...] = ()
     lsf: SaidByLsf | None = None
     cut: bool = False
+    chain: tuple[ChainLink, ...] = ()
+    array: PlannedArray | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -60,6 +66,7 @@ class Explanation:
             "proved": self.outlook.proved,
             "waits_for": self.outlook.waits_for,
             "requirement": list(self.requirement),
+            **({"critical_path": self._chain()} if self.outlook.job.dependency else {}),
             "pending_reasons": [reason.to_dict() for reason in self.reasons],
             "contests": [
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
@@ -78,12 +85,22 @@ class Explanation:
             **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
             **self.outlook.unknown(),
             **({"cut": True} if self.cut else {}),
+            **({} if self.array is None else {"array": self._array(self.array)}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
 
     def _lsf_record(self, said: SaidByLsf) -> dict[str, Any]:
         record = {"reason": said.reason, "start": said.start}
         return with_stamps(record, self.origin, ("start",))
+
+    def _array(self, whole: PlannedArray) -> dict[str, Any]:
+        times = {"first": whole.first, "middle": whole.middle, "last": whole.last}
+        record = {name: item.start for name, item in times.items()}
+        stamped = with_stamps(record, self.origin, tuple(times))
+        return {"array": whole.job, "elements": len(whole.elements), **stamped}
+
+    def _chain(self) -> list[dict[str, Any]]:
+        return [with_stamps(i.to_dict(), self.origin, ("start", "finish")) for i in self.chain]
 
     def _repr_html_(self) -> str:
         """The explanation as a notebook shows it; times from now on."""
@@ -114,6 +131,8 @@ def explain(
 ) -> Explanation:
     """Why a pending job does not start earlier, and what would help (LOP-01).
 
+    job: its id; that of an array stands for the first element that does not start now.
+
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
     placed jointly). time_limit: wall seconds of all plans together; effort, margin: of
     each, as in :func:`slotwise.plan`. cancel: set it to stop trying changes; before
@@ -121,7 +140,8 @@ def explain(
     each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
     one that is not there.
     """
-    asked = _pending(instance, job)
+    whole = _array(instance, job)
+    asked = _pending(instance, job if whole is None else whole[0])
     forecast = Asker(
         instance,
         method,
@@ -131,11 +151,15 @@ def explain(
         cancel=cancel,
         on_progress=on_progress,
     )
+    planned = None if whole is None else forecast.planned().array(job)
+    if whole is not None:
+        asked = _pending(instance, _waiting(instance, whole, planned))
     outlook = forecast.outlook_with_omissions(asked)
     lsf = next((item for item in instance.lsf_says if item.job == job), None)
     found = Explanation(
         *(outlook, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf
     )
+    found = replace(found, array=planned)
     try:
         if outlook.start == instance.now:
             return found
@@ -150,6 +174,9 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
     """With what stands before the start, and what would bring it forward."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
+    if asked.dependency:
+        chain = critical_path(forecast.instance, asked, view.times())
+        found = replace(found, chain=chain)
     if not demand.impossible:
         start, stop = found.outlook.start, forecast.cancel.is_set
         blocking = find_obstacles(view, demand, start, found.method, stop)
@@ -166,6 +193,19 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
     suggestions, tried = suggest(forecast, view, demand, found.outlook)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
+
+
+def _array(instance: Instance, job: str) -> tuple[str, ...] | None:
+    """The pending elements where an id is that of an array, None for any other."""
+    if any(item.id == job for item in instance.pending):
+        return None
+    return tuple(item.id for item in instance.pending if item.array_id == job) or None
+
+
+def _waiting(instance: Instance, ids: tuple[str, ...], planned: PlannedArray | None) -> str:
+    """The first element that does not start now; the first where all do."""
+    starts = {} if planned is None else {item.job: item.start for item in planned.elements}
+    return next((id for id in ids if starts.get(id) != instance.now), ids[0])
 
 
 def _pending(instance: Instance, job: str) -> Job:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from ...model.duration import expected_duration
+from ...model.errors import InputError
+from ...model.gpu_request import gpu_options
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.time_text import duration_text
@@ -98,3 +100,24 @@ def cut_short(instance: Instance, job: Job, queue: str) -> str:
 
 def _times(seconds: int | None, slots: int) -> int | None:
     return None if seconds is None else seconds * slots
+
+
+def gpu_edits(job: Job) -> Iterator[tuple[str, str]]:
+    """Less of its -gpu, with what that is: fewer GPUs, or without what it says of their kind."""
+    if not job.gpu:
+        return
+    try:
+        options = gpu_options(job.gpu)
+    except InputError:
+        return
+    count, sign, per = options.get("num", "1").partition("/")
+    for number in range(int(count) - 1, 0, -1):
+        fewer = options | {"num": f"{number}{sign}{per}"}
+        yield f"with -gpu num={fewer['num']}", _gpu_text(fewer)
+    for name in ("gmodel", "gmem", "gvendor", "gtile"):
+        if name in options:
+            yield f"without {name}", _gpu_text({k: v for k, v in options.items() if k != name})
+
+
+def _gpu_text(options: Mapping[str, str]) -> str:
+    return ":".join(f"{name}={value}" for name, value in options.items()) or "num=1"

@@ -10,7 +10,7 @@ from ..availability.calendar import WEEK
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
-from ..pending_reasons import BEGIN_TIME
+from ..pending_reasons import held_back_by
 from ..placement.earliest import can_start
 from ..shortage import Reason, amounts_short, find_shortage, over
 from .suggestions import job_text
@@ -64,7 +64,7 @@ def find_obstacles(
     now = view.problem.instance.now
     if demand.earliest > now:
         until = demand.earliest if start is None else min(demand.earliest, start)
-        yield Obstacle(now, until, BEGIN_TIME, 1)
+        yield Obstacle(now, until, held_back_by(demand), 1)
     candidates = view.profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
     looked_at = set(candidates)
     times = [time for time in _instants(view, demand) if start is None or time < start]

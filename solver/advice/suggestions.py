@@ -21,6 +21,7 @@ from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
 from .job_edits import (
     cut_short,
+    gpu_edits,
     is_compound,
     limit_text,
     memory_edit,
@@ -236,10 +237,14 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
         yield "hosts", "without -m", replace(job, hosts=())
+    for change, text in gpu_edits(job):
+        yield "gpu", change, replace(job, gpu=text)
     if job.extsched:
         yield "extsched", "without -ext", replace(job, extsched="")
     if job.begin is not None and job.begin > instance.now:
         yield "begin", "without -b", replace(job, begin=None)
+    if job.dependency:
+        yield "dependency", "without -w", replace(job, dependency="")
     for queue in instance.queues:
         if queue.name != job.queue:
             yield "queue", f"in queue {queue.name}", with_queue(job, queue.name)
@@ -302,7 +307,9 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
         running = tuple(item for item in instance.running if item.job.id != gone)
         outlook = forecast.beside(replace(instance, running=running)).outlook(job)
         yield Idea("running", f"if {job_text(gone)} ended now", outlook)
-    for gone in _before_it(forecast.ahead(job), view, limit):
+    needed = set(forecast.needed(job))
+    ahead = [other for other in forecast.ahead(job) if other not in needed]
+    for gone in _before_it(ahead, view, limit):
         if forecast.stopped():
             return
         trials.tried += 1

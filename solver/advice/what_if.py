@@ -32,6 +32,7 @@ from ..optimal.compound import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
+from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..world import holding_back
@@ -137,6 +138,27 @@ class PlanView:
         profile = _profile(cycle.problem, planned, guarded=guarded)
         return cls(cycle.problem, profile, planned, guarded)
 
+    def times(self) -> dict[str, tuple[int, int | None]]:
+        """Start and end (seconds) of the planned jobs."""
+        return {item.demand.job.id: (item.start.time, item.item.finish) for item in self.planned}
+
+    def released(self, demand: Demand) -> Demand:
+        """A job no earlier than its dependency condition can hold by what is planned before it."""
+        job, instance = demand.job, self.problem.instance
+        if not job.dependency:
+            return demand
+        others = (other for other in instance.pending if other.id != job.id)
+        waits = Precedence.of(replace(instance, pending=(*others, job))).releases[job.id]
+        times = self.times()
+
+        def when(other: After) -> int | None:
+            start, finish = times.get(other.job, (None, None))
+            margin = self.problem.margin
+            return start if other.start else None if finish is None else finish + margin
+
+        time = earliest(waits.event, when)
+        return demand if time is None else replace(demand, earliest=max(demand.earliest, time))
+
     def without(self, job: str) -> Profile:
         """The profile without the reservation of one of the planned jobs."""
         kept = [other for other in self.planned if other.demand.job.id != job]
@@ -230,7 +252,29 @@ class Asker:
         A job of the same id is the one that `job` stands for; else it is submitted last.
         """
         ordered = priority_order(replace(self.instance, pending=self._with(job)))
+        if self.method == "time-based" and job.dependency:
+            # A cycle looks at it behind all that wait for nothing; only those that wait for it do.
+            behind = self._following(job)
+            return tuple(other for other in ordered if other.id not in behind)
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
+
+    def needed(self, job: Job) -> tuple[Job, ...]:
+        """The pending jobs that a job waits for (-w), and those that they wait for, in order."""
+        waits_for = Precedence.of(replace(self.instance, pending=self._with(job))).waits_for()
+        found, new = set[str](), {job.id}
+        while new:
+            new = {name for item in new for name in waits_for.get(item, ())} - found
+            found |= new
+        return tuple(other for other in self.ahead(job) if other.id in found)
+
+    def _following(self, job: Job) -> set[str]:
+        """The job itself and the pending jobs that wait for it, and for those."""
+        waits_for = Precedence.of(replace(self.instance, pending=self._with(job))).waits_for()
+        found, grown = {job.id}, True
+        while grown:
+            new = {n for n, before in waits_for.items() if not found.isdisjoint(before)} - found
+            found, grown = found | new, bool(new)
+        return found
 
     def outlook(self, job: Job, *, first: bool = False) -> Outlook:
         """The start of `job`; first: as if it were the first of all pending jobs.
@@ -245,13 +289,41 @@ class Asker:
                 return self._of_cycle(job, first=first)[0]
             except OutOfTime:
                 return Outlook.not_looked_at(job)
-        ahead = () if first else self.ahead(job)
+        ahead = self.needed(job) if first else self.ahead(job)
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
         outlook = _outlook(job, item, finished=found.finished, cut=found.cut)
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
         return replace(outlook, omissions=touching)
+
+    def planned(self) -> Plan:
+        """The whole plan of the instance by the method."""
+        return self._whole_plan(self.instance)
+
+    def _whole_plan(self, instance: Instance) -> Plan:
+        exact = self.method == "optimal"
+        return plan(
+            instance,
+            self.method,
+            time_limit=self._left() if exact or self._limited else None,
+            effort=self.effort if exact else None,
+            margin=self.margin,
+            cancel=self.cancel,
+        )
+
+    def outlook_of_elements(self, jobs: Sequence[Job]) -> tuple[Outlook, Plan]:
+        """The start of the first element of an array that is submitted last, and the whole plan."""
+        self._count()
+        pending = (*self.instance.pending, *jobs)
+        found = self._whole_plan(replace(self.instance, pending=pending))
+        first = jobs[0]
+        reasons = {item.job: item for item in found.unplaced}
+        item = found.get(first.id) or reasons.get(first.id)
+        outlook = _outlook(first, item, finished=found.finished, cut=found.cut)
+        ids = [job.id for job in jobs]
+        touching = tuple(o for o in found.omissions if any(map(o.touches, ids)))
+        return replace(outlook, omissions=touching), found
 
     def outlook_with_omissions(self, job: Job) -> Outlook:
         """The start of `job`, with what was not considered and may change it."""
@@ -310,7 +382,7 @@ class Asker:
 
     def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view; the exact method places its terms together."""
-        demand = view.problem.demand_of(job)
+        demand = view.released(view.problem.demand_of(job))
         if self.method == "time-based" or len(demand.terms) == 1:
             return demand
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
@@ -336,7 +408,7 @@ class Asker:
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[Outlook, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
-        if not self._behind_count:
+        if not self._behind_count and not job.dependency:
             cycle = self._cycle(() if first else self.ahead(job))
             found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
         else:
@@ -369,6 +441,8 @@ class Asker:
         instance = self.instance
         if has_policy(instance) or any(queue.backfill for queue in instance.queues):
             return True
+        if any(job.dependency for job in instance.pending):
+            return True
         if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
             return True
         problem = PlanningProblem.of(instance, budget=self.budget())
@@ -387,7 +461,7 @@ class Asker:
         submit = min(other.submit for other in (job, *others)) - 1
         pending = (replace(job, priority=top, submit=submit), *others)
         order = priority_order(replace(self.instance, pending=pending))
-        return pending if order[0].id == job.id else (job,)
+        return pending if order[0].id == job.id else (*self.needed(job), job)
 
     def _with(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs with `job` in the place of the one of its id, or as the last."""

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from ...model.job import Job
 from ...model.queue import Queue
+from ...model.roster import waiting_order
+from ..precedence import NOT_YET, Event, earliest, jobs_of
 from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .calendar import Calendar
 from .resources import ResourceTable
@@ -101,7 +103,8 @@ class Demand:
     floors: amounts that must be free on a host before the job starts there (loadSched). margin:
     seconds of the duration that are kept free behind the job's own end. interval: seconds that a
     host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None where no queue has
-    such a rule.
+    such a rule. after: when its dependency condition (-w) can hold, by the starts of pending jobs;
+    None where it can by `earliest`.
     """
 
     job: Job
@@ -117,6 +120,13 @@ class Demand:
     floors: tuple[Floor, ...] = ()
     margin: int = 0
     interval: int | None = None
+    after: Event | None = None
+
+    @property
+    def kind(self) -> Hashable:
+        """Equal for jobs that may trade places, as the elements of an array may."""
+        ways = (id(self.terms), id(self.queue), id(self.calendar), id(self.floors))
+        return (*ways, self.duration, self.earliest, self.interval, self.impossible)
 
     @property
     def runs(self) -> int | None:
@@ -127,6 +137,43 @@ class Demand:
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
+
+
+def released(demand: Demand, starts: Mapping[str, int]) -> Demand:
+    """The job as it may start once others start at these seconds: it is `impossible` where none.
+
+    starts: by job id, of those that have one.
+    """
+    if demand.after is None or demand.impossible:
+        return demand
+    time = earliest(demand.after, lambda other: starts.get(other.job))
+    if time is not None:
+        return replace(demand, earliest=max(demand.earliest, time), after=None)
+    missing = ", ".join(job for job in jobs_of(demand.after) if job not in starts)
+    why = f"{NOT_YET}: {demand.job.dependency} waits for what has no start: {missing}"
+    return replace(demand, impossible=why, after=None)
+
+
+def keeps_order(demands: Iterable[Demand], starts: Mapping[str, int]) -> bool:
+    """Whether every job starts when its dependency condition can hold by these starts (seconds)."""
+    return all(
+        demand.after is None
+        or demand.job.id not in starts
+        or (
+            (time := earliest(demand.after, lambda other: starts.get(other.job))) is not None
+            and time <= starts[demand.job.id]
+        )
+        for demand in demands
+    )
+
+
+def in_waiting_order(order: Sequence[Demand]) -> list[Demand]:
+    """The order in which every job comes behind those it waits for, otherwise as it was."""
+    if all(demand.after is None for demand in order):
+        return list(order)
+    by_id = {demand.job.id: demand for demand in order}
+    waits_for = {n: () if d.after is None else jobs_of(d.after) for n, d in by_id.items()}
+    return [by_id[name] for name in waiting_order(list(by_id), waits_for)]
 
 
 @dataclass(frozen=True, slots=True)

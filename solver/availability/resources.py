@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...model.array import running_limits
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.limits import Limit, Scope
@@ -96,6 +98,7 @@ class ResourceTable:
     _methods: dict[str, Per] = field(default_factory=dict)
     _members: dict[str, frozenset[str]] = field(default_factory=dict)
     _own_limits: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=dict)
+    _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
 
@@ -105,12 +108,15 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
+        jobs = (*self.instance.pending, *(running.job for running in self.instance.running))
+        self._arrays.update(running_limits(jobs))
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
-        names = sorted({name for host in hosts for name in host.amounts}, key=_builtin_first)
-        for name in names:
+        named = {name for host in hosts for name in host.amounts} - GPU_NAMES
+        for name in sorted(named, key=_builtin_first):
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
+        self._add_gpus()
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -121,6 +127,14 @@ class ResourceTable:
         methods = {"PER_JOB": Per.JOB, "PER_HOST": Per.HOST, "PER_SLOT": Per.SLOT}
         for usage in self.instance.reservation_usage:
             self._methods[usage.resource] = methods[usage.method]
+
+    def _add_gpus(self) -> None:
+        """The GPUs of hosts: one resource under all its names, however a job asks for them."""
+        counts = [host.gpu_count for host in self.instance.cluster.hosts]
+        if any(count is not None for count in counts):
+            capacity = np.array([-1.0 if count is None else count for count in counts])
+            index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
+            self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
     def reported_away(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -169,8 +183,11 @@ class ResourceTable:
             elif item.resource in self._pool_index:
                 pool_uses += [Use(i, method, item) for i in self._pool_index[item.resource]]
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
-                missing = missing or f"no host has {item.resource}"
+                what = "GPUs" if item.resource in GPU_NAMES else item.resource
+                missing = missing or f"no host has {what}"
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
+        if first and (array := self.limited_array(job)) is not None:
+            limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -207,6 +224,23 @@ class ResourceTable:
         return flat(item.resource, item.initial) if static else item
 
     # --- limits -------------------------------------------------------------------------------
+
+    def limited_array(self, job: Job) -> str | None:
+        """The array of which a job is an element and no more than so many may run, or None."""
+        if job.array_limit is None and not self._arrays:
+            return None
+        array = job.array_id
+        return array if job.array_limit is not None or array in self._arrays else None
+
+    def _array_pool(self, array: str, job: Job) -> int:
+        """The pool of the elements of an array that run: ``%4`` of bsub -J (ARR-01)."""
+        name = f"array {array}"
+        if name not in self._pool_index:
+            most = self._arrays.get(array, job.array_limit or 0)
+            reason = f"running elements of array {array} (at most {most} at once)"
+            pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
+            self._pool_index[name] = [pool]
+        return self._pool_index[name][0]
 
     def _limit_uses(
         self,

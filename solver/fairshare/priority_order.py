@@ -8,6 +8,7 @@ from ...model.collection import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
+from ..precedence import Precedence
 from .dispatch_order import order_policy
 from .queue_order import has_policy, queue_key
 
@@ -15,9 +16,19 @@ from .queue_order import has_policy, queue_key
 def priority_order(instance: Instance) -> tuple[Job, ...]:
     """Pending jobs in the order in which a cycle with room for all would take them.
 
-    First come, first served, or by the fairshare, partitions and pools of the instance.
+    First come, first served, or by the fairshare, partitions and pools of the instance; a job that
+    waits for others (-w) comes behind them.
     """
     instance = with_loaded_modules(instance)
+    order, precedence = _by_priority(instance), Precedence.of(instance)
+    if not precedence:
+        return order
+    by_id = {job.id: job for job in order}
+    return tuple(by_id[name] for name in precedence.ordered(list(by_id)))
+
+
+def _by_priority(instance: Instance) -> tuple[Job, ...]:
+    """The pending jobs, whatever they wait for."""
     priority = {queue.name: queue.priority for queue in instance.queues}
     if has_policy(instance):
         return _dispatch_sequence(instance)

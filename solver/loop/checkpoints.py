@@ -75,6 +75,7 @@ def save(session: Session) -> str:
         "eligibility": session.eligibility.to_state(),
         "order": world.order.to_state(),
         "cycle": cycle.to_state(),
+        "dependents": None if world.dependents is None else world.dependents.to_state(),
         "log": session.log,
         "keep_log": session.keep_log,
         "notes": session.notes,
@@ -162,6 +163,8 @@ def _session(
         world.states.modified[described[0]] = _job(described, session)
     _restore_jobs(world, saved)
     _restore_amounts(world, saved)
+    if world.dependents is not None:
+        world.dependents.load_state(saved["dependents"])
     session.eligibility.load_state(saved["eligibility"])
     session.cycle.load_state(saved["cycle"])
     events, sequence, gone = saved["events"]

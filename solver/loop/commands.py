@@ -96,16 +96,20 @@ def _kill(cycle: CycleState, state: JobState) -> str:
 
 def _modify(cycle: CycleState, state: JobState, job: Job) -> str:
     world = cycle.world
+    waits = world.dependents is not None and job.dependency != state.job.dependency
     if state.status == PENDING:
         cycle.let_go(state)
         world.withdraw(state)
         world.states.modify(state, job)
-        world.enter(state)
+        if waits:
+            world.leave_queue(state)
+        else:
+            world.enter(state)
     else:
         world.states.modify(state, job)
         if state.status in _HAS_SLOTS:
             world.new_limits(state)
-    if job.begin is not None and state.status in (PENDING, FUTURE):
+    if (waits or job.begin is not None) and state.status in (PENDING, FUTURE):
         world.expect(state)
     world.changed = True
     return ""

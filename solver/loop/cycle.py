@@ -18,6 +18,7 @@ from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
+from ..methods.greedy import Greedy
 from ..methods.registry import METHODS
 from ..methods.reserving import may_reserve, runs_out, too_late
 from ..placement.earliest import Start
@@ -101,12 +102,13 @@ class Cycle:
             return state.record
         if self.backfills and state.reservations:
             backfill.run(state, newcomers if stands else ())
-        for job, offer in self._later:
+        for job, offer in self._in_waiting_order():
             if self.budget.late():
                 break
             state.looked_at.add(job.number)
             found = self.decide(job, offer)
-            assert not isinstance(found, Start)
+            if isinstance(found, Start):
+                continue  # who let it go has started in this cycle: it has its turn in the next
             if found is not None:
                 state.keep(found)
         if self.preempts:
@@ -204,6 +206,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
+        if self.settings.planning and state.precedence:
+            return False  # those that wait for others get an estimate all the same
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -283,6 +287,12 @@ class Cycle:
         state = self.state
         return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
 
+    def _in_waiting_order(self) -> list[tuple[JobState, Offer]]:
+        """Those that wait for the clock or for others, each behind those it waits for (-w)."""
+        names = dict.fromkeys(job.job.id for job, _ in self._later)
+        rank = {name: at for at, name in enumerate(self.state.precedence.ordered(list(names)))}
+        return sorted(self._later, key=lambda item: rank[item[0].job.id])
+
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
 
@@ -294,10 +304,14 @@ class Cycle:
         )
 
     def _foresee(self, job: JobState, offer: Offer) -> Held | None:
-        """An estimate for a job that waits for the clock: it holds nothing until then."""
+        """An estimate for a job that waits for the clock or others: it holds nothing until then."""
+        release = self.state.release_of(job.job)
+        if release is None:
+            return None
         held = self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
         if held is None:
-            return None
+            # Whatever is free then: it starts no sooner than others let it.
+            return Held(job, Greedy.name, release) if job.job.dependency else None
         return replace(held, slots={}, memory={}, lent={}, alternative=None)
 
     # --- the end of the cycle -------------------------------------------------------------------

@@ -32,6 +32,7 @@ from ..pending_reasons import closed_now, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
 from ..placement.holding import HeldRows
+from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.heeded_nowhere import heeded_nowhere
 from ..rules.left_out import (
@@ -450,6 +451,8 @@ class NextCycle:
         job, cycle = state.job, self.cycle.state
         if state.number in self._unseen:
             return not_looked_at(job, Greedy.name)
+        if why := self._stuck.get(job.id):
+            return Unplaced(job.id, why)
         withheld = cycle.withheld.get(state.number, "")
         if withheld and self._refused(job):
             return Unplaced(job.id, withheld)
@@ -462,6 +465,8 @@ class NextCycle:
             return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
+        if waits_for == NOT_YET:
+            waits_for = f"{NOT_YET}: {job.dependency}"
         if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
             waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
@@ -478,6 +483,34 @@ class NextCycle:
             if state.number in self._shortened
             else "",
         )
+
+    @cached_property
+    def _stuck(self) -> Mapping[str, str]:
+        """Jobs whose dependency condition never holds in this plan, and why."""
+        cycle, found = self.cycle.state, dict[str, str]()
+
+        def when(other: After) -> int | None:
+            state = self.world.states.of(other.job)
+            endless = state.duration is None and not other.start
+            return None if endless or self._has_no_start(state, found) else 0
+
+        for job in self._order if cycle.precedence else ():
+            event = cycle.event_of(job)
+            if event is None or earliest(event, when) is not None:
+                continue
+            ends = {other.id: self.world.states.of(other.id).duration for other in self._order}
+            missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
+            none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
+            found[job.id] = unknown_in(event) or unknown_in(from_starts(event, ends)) or none
+        return found
+
+    def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
+        """Whether a plan has no start for a job, at whatever time."""
+        if state.start is not None or state.job.id in self.held:
+            return False
+        if state.job.id in stuck or (state.shape is not None and state.shape.never):
+            return True
+        return state.number in self.cycle.state.placeless and not self._closed_now(state.job)
 
     def _refused(self, job: Job) -> bool:
         """Whether the policies never let the job start: it has no share."""

@@ -23,6 +23,7 @@ from ...model.changes import (
     Change,
     HostStatus,
     LoadReport,
+    Modification,
     NewJob,
     QueueSwitch,
     Release,
@@ -46,6 +47,7 @@ from ..methods.reserving import expiries
 from ..rules.eligibility import Eligibility
 from ..rules.heeded_nowhere import heeded_nowhere_in_a_run
 from ..world.cycle_record import CycleRecord
+from ..world.dependents import Dependents
 from ..world.job_state import FUTURE, RUNNING, Event
 from ..world.job_states import JobStates
 from ..world.kept import KeptRunning
@@ -169,7 +171,14 @@ class Session:
         """Look at every job once; those that do not run come at their times, for a plan at once."""
         queues = {queue.name for queue in self.instance.queues}
 
+        any_waits = any(
+            isinstance(change, Modification) and "dependency" in change.fields
+            for change in self.changes
+        )
+
         def look(job: Job) -> int:
+            nonlocal any_waits
+            any_waits = any_waits or bool(job.dependency)
             if job.queue not in queues:
                 raise InputError(f"job {job.id}: there is no queue {job.queue}")
             return self.world.comes(job)
@@ -181,6 +190,8 @@ class Session:
             times = np.fromiter(map(look, waiting), dtype=np.int64, count=len(waiting))
         else:
             times = self.world.states.survey(look)[first:]
+        if any_waits and not self.settings.planning:
+            self.world.dependents = Dependents(self.instance, self.world.states, self.given)
         if self.settings.planning:
             times[:] = self.instance.now
         self.world.events.announce(times, Event.SUBMIT, first)
@@ -265,7 +276,8 @@ class Session:
                 # bmod may have put its begin off; a plan looks at all jobs at once.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
-                    world.submit(state)
+                    if not world.wait_for_others(state):
+                        world.submit(state)
                 else:  # one that waits already may begin now
                     self._only_submissions = False
                 any_event = True

@@ -7,12 +7,12 @@ have reserved, when they are expected to start, and why they wait.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES
+from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES, Host
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
@@ -291,7 +291,7 @@ def _listed(scope: Scope | None, one: str) -> tuple[str, ...]:
 
 def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, HostLoad]]:
     hosts = session.instance.cluster.hosts
-    own = sorted({name for host in hosts for name in (*host.amounts, *host.load)})
+    own = sorted({name for host in hosts for name in (*host.amounts, *host.load)} - _sizes(hosts))
     columns = {
         name: _column(session, reservations, name)
         for name in dict.fromkeys([*BUILTIN_INDICES, *own])
@@ -308,6 +308,11 @@ def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, Ho
         )
 
 
+def _sizes(hosts: Sequence[Host]) -> set[str]:
+    """The names of the memory of GPUs, which no table of loads shows."""
+    return {name for host in hosts if host.gpus is not None for name in host.gpus.load()}
+
+
 def _column(session: Session, reservations: list[Held], name: str) -> tuple[FloatArray, FloatArray]:
     """One resource of every host: what scheduling goes by (NaN: unknown), and what is reserved."""
     world = session.world
@@ -322,7 +327,7 @@ def _column(session: Session, reservations: list[Held], name: str) -> tuple[Floa
             return np.where(there, free, np.nan), np.where(
                 there, world.free_now.reported(index) - free, 0.0
             )
-    reported = np.array([host.load.get(name, np.nan) for host in hosts])
+    reported = np.array([host.load.get(name, host.amounts.get(name, np.nan)) for host in hosts])
     reserved = session.world.reserved_load(name)
     return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved
 

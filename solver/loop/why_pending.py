@@ -16,6 +16,7 @@ import numpy as np
 
 from ...model.errors import InputError
 from ...model.fairshare import queue_hosts, queue_sets
+from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.job import OTHERS
 from ...model.pending import Pending, PendingReason
 from ...model.resreq import HostTable, Options, combine, requirement_options, select_mask
@@ -31,6 +32,7 @@ from ..fairshare.dispatch_order import DispatchOrder
 from ..placement import fits
 from ..placement.supply import busy_units
 from ..world.cycle_state import CycleState
+from ..world.dependents import Holds
 from ..world.job_state import FUTURE, PREEMPTED, JobState
 
 #: States of a host that are not its administrator's doing.
@@ -61,6 +63,8 @@ class PendingReasons:
         state, begin = self._state, job.job.begin
         if begin is not None and begin > state.world.now:
             return (PendingReason(Pending.START_TIME),)
+        if (waits := _waits_for_others(state, job)) is not None:
+            return (PendingReason(waits),)
         if not self._considered or job.status == FUTURE:
             return (PendingReason(Pending.NEW),)
         alone = tuple(_of_queue_and_policy(state, job))
@@ -76,6 +80,17 @@ class PendingReasons:
         found = tuple(_Hosts(self._state, job, demand).reasons()) if demand.terms else ()
         never = demand.impossible or not demand.terms
         return found or (PendingReason(Pending.REFUSED if never else Pending.POSTPONED),)
+
+
+def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
+    """The reason of a job whose dependency condition (-w) does not hold, None if it does."""
+    dependents = state.world.dependents
+    if job.status != FUTURE or dependents is None or not job.job.dependency:
+        return None
+    holds = dependents.holds(job.job)
+    if job.number not in dependents.waiting and holds is Holds.YES:
+        return None
+    return Pending.DEPENDENCY_NEVER if holds is Holds.NEVER else Pending.DEPENDENCY
 
 
 def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[PendingReason]:
@@ -369,13 +384,14 @@ class _Hosts:
         return item.short
 
     def _asked_by_job(self) -> frozenset[str]:
-        """Resources that the job's own -R reserves."""
+        """Resources that the job's own -R and -gpu reserve."""
+        gpus = frozenset({PHYSICAL} if self.job.job.gpu else ())
         if not self.job.job.res_req:
-            return frozenset()
+            return gpus
         own = combine(self.job.job.res_req, self._options()).requirement
         simples = [own] if isinstance(own, Simple) else [term.requirement for term in own.terms]
-        return frozenset(
-            amount.resource
+        return gpus | frozenset(
+            PHYSICAL if amount.resource in GPU_NAMES else amount.resource
             for simple in simples
             if simple.rusage is not None
             for usages in simple.rusage.alternatives

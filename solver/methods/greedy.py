@@ -62,7 +62,7 @@ class Greedy:
             return None
         memory = cycle.queues[state.job.queue].holds_memory
         shape = cycle.shape(state)
-        demand = replace(shape.reserving, job=state.job, earliest=max(now, state.job.begin or now))
+        demand = replace(shape.reserving, job=state.job, earliest=cycle.not_before(state))
         if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
             return None
         return reserve_greedily(

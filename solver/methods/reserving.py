@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..world.cycle_state import CycleState
@@ -48,7 +50,7 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
     """What a reservation asks for, on the hosts that are open in this cycle (TBR-16)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
-    return without_hosts(demand, closed)
+    return without_hosts(replace(demand, earliest=cycle.not_before(state)), closed)
 
 
 def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> Held | None:

@@ -15,7 +15,7 @@ from ...model.plan import PlannedJob
 from ..availability.arrays import BoolArray
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
-from ..pending_reasons import what_it_waits_for
+from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, earliest_start, still_free
 from ..placement.holding import spare_slots
 from ..world.cycle_state import CycleState
@@ -64,7 +64,8 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         return None
     start = cycle.repetition.found_before(len(cycle.reservations), state)
     if start is None:
-        start = earliest_beside(cycle, state, demand, hint=state.expected)
+        not_before = _equal_right_before(cycle, demand)
+        start = earliest_beside(cycle, state, demand, not_before=not_before, hint=state.expected)
     if start is not None and start.time <= now:
         if (there := place_to_backfill(cycle, state, closed)) is not None:
             return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
@@ -80,6 +81,18 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         # After a start the cycle is run again, and what it says then is what counts.
         held.waits_for = _reason(cycle, state, demand, start)
     return held
+
+
+def _equal_right_before(cycle: CycleState, demand: Demand) -> int | None:
+    """The start of an equal job that got its place right before, than which none is earlier now.
+
+    Only more has been taken since, and no instant to start at has come in between.
+    """
+    last = cycle.reservations[-1] if cycle.reservations else None
+    if last is None or last.start is None or last.demand is None or cycle.instance.partitions:
+        return None
+    equal = last.demand.kind == demand.kind and len(demand.terms) == 1 and demand.interval is None
+    return last.start.time if equal else None
 
 
 def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:
@@ -159,7 +172,9 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
     """What the start waits for, with the jobs that end then."""
     others = cycle.others(state)
     profile = cycle.future(state)
-    if others and start.time > demand.earliest:
+    key = demand.kind, start.time
+    short = cycle.short.get(key)
+    if not short and others and start.time > demand.earliest:
         # The instant before the start is all that is asked about.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
@@ -167,7 +182,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         profile = cycle.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
-    for job, asked, place in cycle.freeing(state, start.time):
+    for job, asked, place in cycle.freeing(state, start.time, hosts_concerned(demand, start)):
         demands.append(asked)
         planned.append(
             PlannedJob(
@@ -179,4 +194,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             )
         )
     problem = replace(cycle.problem, demands=tuple(demands))
-    return what_it_waits_for(problem, demand, start, profile, planned, finishes_only=True)
+    reason, cycle.short[key] = reason_and_shortage(
+        problem, demand, start, profile, planned, finishes_only=True, short=short
+    )
+    return reason

@@ -10,7 +10,7 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..budget import Budget, OutOfTime
 from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
@@ -251,7 +251,8 @@ def _as_plan(
     given_up = why or ("" if told or solved.ended else LIMIT)
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
-    by_id = {demand.job.id: demand for demand in problem.demands}
+    times = {job: start.time for job, start in solved.starts.items()}
+    by_id = {demand.job.id: released(demand, times) for demand in problem.demands}
     placed = with_fewest_units(profile, problem.demands, solved.starts)
     for job, start in sorted(placed.items(), key=lambda item: item[1].time):
         reason = what_it_waits_for(problem, by_id[job], start, profile)
@@ -279,7 +280,7 @@ def _as_plan(
                 demand.job.id,
                 (demand.job.id in alone and given_up) or reason_unplaced(problem, demand),
             )
-            for demand in problem.demands
+            for demand in by_id.values()
             if demand.job.id not in placed
         ),
         value=value,

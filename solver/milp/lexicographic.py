@@ -9,7 +9,7 @@ from typing import Any
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
 from ..optimal.model_room import ModelRoom, PairWeight
@@ -52,6 +52,7 @@ def plan_lexicographic(
     unplaced: list[Unplaced] = []
     given_up: list[str] = []
     for demand in problem.demands:
+        demand = released(demand, {item.demand.job.id: item.start.time for item in settled})
         why = "" if demand.impossible else _settle(problem, room, settled, demand)
         if why is not None:
             given_up += [why] if why else []

@@ -19,6 +19,7 @@ from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start
+from ..precedence import After, Event, Known, Several
 from .backend import Outcome, solve
 from .shape import Program, TermVariables, Variable, total
 
@@ -84,6 +85,45 @@ class PlacementModel:
             for found in self.options.values():
                 self.program.add(total([(option.chosen, 1) for option in found]) == 1)
             self._capacities()
+            for demand, _ in starts:
+                if demand.after is not None:
+                    self._wait(demand.after, self.options[demand.job.id])
+
+    # --- who waits for whom ---------------------------------------------------------------------
+
+    def _wait(self, event: Event, options: Sequence[Option]) -> None:
+        """No option of a job is chosen at which its dependency condition does not hold yet."""
+        for time in sorted({option.time for option in options}):
+            here = [(option.chosen, 1.0) for option in options if option.time == time]
+            held = self._held(event, time)
+            if held is not True:
+                self.program.add(total([*here, *((v, -w) for v, w in held or ())]) <= 0)
+
+    def _held(self, event: Event, time: int) -> Weighted | bool:
+        """A sum that is 1 where a condition holds at `time` and 0 elsewhere; True, False if fixed.
+
+        What a job that may start at several instants has reached by then is the sum of those of its
+        options that are early enough.
+        """
+        match event:
+            case Known(known):
+                return known is not None and known <= time
+            case After(job, _, lag):
+                early = [o.chosen for o in self.options.get(job, ()) if o.time + lag <= time]
+                return [(chosen, 1.0) for chosen in early] or False
+            case Several(parts, count):
+                sums = [self._held(part, time) for part in parts]
+                least = count - sum(item is True for item in sums)
+                open_still = [item for item in sums if not isinstance(item, bool)]
+                if least <= 0 or len(open_still) < least:
+                    return least <= 0
+                # 1 at most where as many of the parts are.
+                reached = self.program.binary()
+                parts_of = [pair for item in open_still for pair in item]
+                self.program.add(
+                    total([(reached, float(least)), *((v, -w) for v, w in parts_of)]) <= 0
+                )
+                return [(reached, 1.0)]
 
     def minimise(self, costs: Mapping[str, Mapping[int, float]]) -> None:
         """Minimise the sum of the jobs' costs by their start."""

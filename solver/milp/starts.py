@@ -1,9 +1,9 @@
 """Candidate instants: a set of starts that holds an optimum of every regular objective.
 
 Move every job of a plan to the left as far as it goes: each then starts at its own earliest
-instant, where something that runs or is reserved ends, where a window opens, or where another job
-ends or a phase of its memory does. So a start is one of the fixed instants plus spans of other
-jobs.
+instant, where something that runs or is reserved ends, where a window opens, where another job
+ends or a phase of its memory does, or where others let it go (-w). So a start is one of the fixed
+instants plus spans of other jobs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..availability.demand import Demand
+from ..precedence import afters_of, known_times
 from ..problem import PlanningProblem
 
 
@@ -41,6 +42,12 @@ def instants(
     return problem.base.with_openings(demand, kept)
 
 
+def steps_to(demand: Demand, before: Demand) -> set[int]:
+    """Seconds after the start of another job at which this one may be the first to fit."""
+    awaited = () if demand.after is None else afters_of(demand.after)
+    return spans(before) | {item.lag for item in awaited if item.job == before.job.id}
+
+
 def closure(
     problem: PlanningProblem,
     demands: Sequence[Demand],
@@ -62,9 +69,10 @@ def closure(
         if key not in known:
             demand = demands[number]
             times = {demand.earliest, *problem.base.candidate_times(demand.earliest)}
+            times |= set() if demand.after is None else known_times(demand.after)
             for other, before in enumerate(demands):
                 if others >> other & 1:
-                    steps = spans(before)
+                    steps = steps_to(demand, before)
                     earlier = reach(other, others & ~(1 << other))
                     times |= {time + step for time in earlier for step in steps}
             starts = sorted(time for time in times if time >= demand.earliest)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
@@ -40,11 +40,13 @@ def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) ->
     places = _places(problem, plan)
     needy: dict[str, str] = {}
     notes = plan.notes
+    latest = problem.instance.now  # of the starts so far: nothing is held beyond it
     for at, (demand, start) in enumerate(places):
         if budget.late():
             notes = (*notes, NOT_ALL_KNOWN)
             break
-        if _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
+        held, latest = start.time < latest, max(latest, start.time)
+        if held and _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
             needy[demand.job.id] = demand.queue.name
     reservations = tuple(
         replace(item, needs_backfill=needy.get(item.job, "")) for item in plan.reservations
@@ -67,6 +69,7 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     unplaced: list[Unplaced] = []
     standing = never = True
     for demand in problem.demands:
+        demand = released(demand, {other.job.id: place.time for other, place in kept})
         item = plan.get(demand.job.id)
         standing = standing and not (item is not None and item.needs_backfill)
         if standing and item is not None:
@@ -119,7 +122,8 @@ def _as_plan(
 
 def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
     starts = warm_starts(problem, plan)
-    return [(d, starts[d.job.id]) for d in problem.demands if d.job.id in starts]
+    times = {job: start.time for job, start in starts.items()}
+    return [(released(d, times), starts[d.job.id]) for d in problem.demands if d.job.id in starts]
 
 
 def _needs_backfill(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import Profile
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant
 from ..problem import PlanningProblem
-from .order_search import Starts, decode
+from .order_search import Starts, decode, times_of
 
 #: Places jobs at fixed starts beside what a profile has: FEASIBLE with the starts, or why not.
 Jointly = Callable[[Profile, Sequence[tuple[Demand, int]]], tuple[str, dict[str, Start]]]
@@ -62,6 +62,7 @@ def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -
         if demand.job.id in first:
             hold_start(profile, demand, first[demand.job.id])
     for demand in missing:
+        demand = released(demand, times_of(found))
         start = earliest_start(profile, demand)
         if start is not None:
             hold_start(profile, demand, start)

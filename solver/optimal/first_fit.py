@@ -7,14 +7,14 @@ then taken. What LSF's own time-based reservation says is :mod:`solver.methods.t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 
 from ...model.plan import Plan, PlannedJob, Unplaced
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
-from ..pending_reasons import reason_unplaced, what_it_waits_for
+from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
 from ..problem import PlanningProblem, not_looked_at
 
@@ -35,17 +35,25 @@ def plan_first_fit(
     reservations: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
     unseen: list[PlannedJob] = []
+    reasons = JobByJob(problem, finishes_only=True)
+    last: tuple[Hashable, PlannedJob] | None = None
+    starts: dict[str, int] = {}
     for demand in problem.demands:
         if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
-        planned = _place(problem, demand, profile, reservations, whole_nodes=whole_nodes)
+        demand = released(demand, starts)
+        equal = last is not None and last[0] == demand.kind and _only_later(demand)
+        like = last[1] if last is not None and equal else None
+        planned = _place(problem, demand, profile, reasons, like=like, whole_nodes=whole_nodes)
         if planned is None:
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
         else:
             reservations.append(planned)
+            reasons.planned(planned, demand)
+            last = demand.kind, planned
+            starts |= {} if planned.start is None else {planned.job: planned.start}
     now = problem.instance.now
-    starts = [item.start for item in reservations if item.start is not None]
     notes = [WHOLE_NODES] if whole_nodes else []
     if unseen:
         notes.append(f"cut short by the limit: {len(unseen)} jobs not looked at")
@@ -56,7 +64,7 @@ def plan_first_fit(
         now=now,
         reservations=(*reservations, *unseen),
         unplaced=tuple(unplaced),
-        value=float(sum(start - now for start in starts)),
+        value=float(sum(start - now for start in starts.values())),
         notes=tuple(notes),
         cut=bool(unseen),
     )
@@ -66,15 +74,19 @@ def _place(
     problem: PlanningProblem,
     demand: Demand,
     profile: Profile,
-    before: Sequence[PlannedJob],
+    reasons: JobByJob,
     *,
+    like: PlannedJob | None,
     whole_nodes: bool,
 ) -> PlannedJob | None:
-    """Place one job at its earliest instant and take the place; None if there is none."""
-    start = _earliest(problem, demand, profile)
+    """Place one job at its earliest instant and take the place; None if there is none.
+
+    like: an equal job placed right before it, than which it starts no earlier.
+    """
+    start = _earliest(problem, demand, profile, None if like is None else like.start)
     if start is None:
         return None
-    reason = what_it_waits_for(problem, demand, start, profile, before, finishes_only=True)
+    reason = reasons.waits_for(demand, start, profile)
     if whole_nodes:
         hold_whole_nodes(profile, demand, start)
     else:
@@ -82,10 +94,19 @@ def _place(
     return problem.planned(demand, start, "time-based", waits_for=reason)
 
 
-def _earliest(problem: PlanningProblem, demand: Demand, profile: Profile) -> Start | None:
+def _only_later(demand: Demand) -> bool:
+    """Whether equal jobs before a job can do nothing but delay it."""
+    return len(demand.terms) == 1 and demand.interval is None
+
+
+def _earliest(
+    problem: PlanningProblem, demand: Demand, profile: Profile, not_before: int | None
+) -> Start | None:
     """Where a job first fits; no search where that is the first instant that it may start at."""
     if demand.impossible:
         return None
+    if not_before is not None:
+        return earliest_start(profile, demand, finishes_only=True, not_before=not_before)
     if len(demand.terms) > 1:  # jobs before it may even help: see earliest._first_fit
         return earliest_start(profile, demand, finishes_only=True)
     start = start_at(profile, demand, demand.earliest)

@@ -22,6 +22,7 @@ from ..availability.uses import Per, Use
 from ..budget import Budget
 from ..placement.compound_limits import counts_once
 from ..placement.earliest import Start
+from ..precedence import After, Event, Known, Several
 from ..problem import PlanningProblem
 from .costs import Costs, UnitCost, coarser
 from .cpsat import run
@@ -93,6 +94,7 @@ class IntervalModel:
         for demand in demands:
             check()
             self.jobs.append(self._add_job(demand, alone[demand.job.id]))
+        self._add_order()
         self._add_cumulatives()
         self._fixed = 0
         self._bits = 0
@@ -152,6 +154,41 @@ class IntervalModel:
                     self._use_pool(demand, start, shape, use)
         self.model.add_exactly_one([chosen for _, chosen, _ in job.choices])
         return job
+
+    # --- who waits for whom ---------------------------------------------------------------------
+
+    def _add_order(self) -> None:
+        """No job starts before its dependency condition can hold."""
+        starts = {job.demand.job.id: job.start for job in self.jobs}
+        for job in self.jobs:
+            if job.demand.after is not None:
+                self._wait(job.start, job.demand.after, starts, [])
+
+    def _wait(
+        self,
+        start: cp_model.IntVar,
+        event: Event,
+        starts: Mapping[str, cp_model.IntVar],
+        when: Sequence[cp_model.IntVar],
+    ) -> None:
+        """when: all of these must be true for the event to count."""
+        match event:
+            case Known(None):
+                self.model.add_bool_or([literal.negated() for literal in when])
+            case Known(time):
+                self.model.add(start >= time).only_enforce_if(*when)
+            case After(other, _, lag) if other in starts:
+                self.model.add(start >= starts[other] + lag).only_enforce_if(*when)
+            case After():
+                self.model.add_bool_or([literal.negated() for literal in when])
+            case Several(parts, count) if count >= len(parts):
+                for part in parts:
+                    self._wait(start, part, starts, when)
+            case Several(parts, count):
+                chosen = [self.model.new_bool_var("") for _ in parts]
+                self.model.add(sum(chosen) >= count)
+                for part, literal in zip(parts, chosen, strict=True):
+                    self._wait(start, part, starts, [*when, literal])
 
     def _pieces(
         self, demand: Demand, start: cp_model.IntVar, use: Use

@@ -12,13 +12,14 @@ from dataclasses import replace
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ..availability.calendar import Calendar
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, still_free
 from ..problem import PlanningProblem
 from .costs import in_terms_of
 from .lexicographic import warm_starts
+from .order_search import times_of
 
 #: Said of a plan whose jobs had to be placed anew.
 PLACED_ANEW = (
@@ -95,10 +96,14 @@ def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective
         never = Start(FOREVER, ())
         demands = sorted(demands, key=lambda demand: starts.get(demand.job.id, never).time)
     for demand in demands:
+        demand = released(demand, times_of(placed))
         before = starts.get(demand.job.id)
         place = before
         if before is None or not (
-            profile.open_for(demand, before.time) and still_free(profile, demand, before)
+            before.time >= demand.earliest
+            and not demand.impossible
+            and profile.open_for(demand, before.time)
+            and still_free(profile, demand, before)
         ):
             since = None if before is None else before.time
             place = earliest_start(profile, demand, not_before=since)
@@ -114,6 +119,7 @@ def _as_plan(problem: PlanningProblem, found: Plan, starts: _Starts, objective: 
     unplaced: list[Unplaced] = []
     same = True
     for demand in problem.demands:
+        demand = released(demand, times_of(starts))
         before, start = found.get(demand.job.id), starts.get(demand.job.id)
         bound = _bound(problem, demand, before, objective, same=same)
         same = same and start is not None and before is not None and before.start == start.time

@@ -11,15 +11,15 @@ found, so the result is never later than it lexicographically.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget
-from ..pending_reasons import reason_unplaced, what_it_waits_for
+from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant
 from ..placement.fewest import with_fewest_units
 from ..problem import PlanningProblem
@@ -98,6 +98,7 @@ class _Search:
     probe: JointProbe = field(init=False)
     _profile: Profile | None = None
     _share: float = FIRST_SHARE
+    _equals: dict[Hashable, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.probe = JointProbe(self.problem.base, self.budget, self.problem.demands)
@@ -105,6 +106,9 @@ class _Search:
     def settle_all(self, demands: Sequence[Demand], told: Callable[[], None]) -> None:
         """Fix the starts of jobs in this order. told: called after each that has one."""
         for demand in demands:
+            if demand.after is not None:
+                starts = {item.demand.job.id: item.start.time for item in self.settled}
+                demand = released(demand, starts)
             if self._settle(demand):
                 told()
             else:
@@ -112,12 +116,17 @@ class _Search:
 
     def _settle(self, demand: Demand) -> bool:
         """Fix the start of the next job; False if it cannot be placed."""
-        alone = earliest_start(self.problem.base, demand)
-        if alone is None:
-            return False
-        incumbent = self._incumbent(demand, alone)
-        first, last = alone.time, FOREVER if incumbent is None else incumbent.time
-        looked = _Looked()
+        equal = self._equal_before(demand)
+        if equal is not None:
+            first = equal.start.time
+        else:
+            alone = earliest_start(self.problem.base, demand)
+            if alone is None:
+                return False
+            first = alone.time
+        incumbent = self._incumbent(demand, first)
+        last = FOREVER if incumbent is None else incumbent.time
+        looked = _Looked([] if equal is None else list(equal.open))
         if first < last and self.budget.exhausted():
             looked.leave_open([first], "the limit of the search")
         elif first < last and not self._nothing_can_move():
@@ -136,6 +145,34 @@ class _Search:
         self.settled.append(_Settled(demand, incumbent, looked.open))
         self._leave_warm(demand, incumbent)
         return True
+
+    def _equal_before(self, demand: Demand) -> _Settled | None:
+        """The last settled job that asks for the same; it could have traded places with this one.
+
+        So what was refuted for it is refuted for this job too, and what was left open is open.
+        """
+        number = self._equals.get(demand.kind)
+        self._equals[demand.kind] = len(self.settled)
+        if number is None or number >= len(self.settled) or demand.interval is not None:
+            return None
+        found = self.settled[number]
+        return found if found.demand.kind == demand.kind else None
+
+    def _as_refuted_since(self, number: int, item: _Settled) -> None:
+        """Leave out what has been refuted for an equal job before it."""
+        if not item.open:
+            return
+        equal = next(
+            (
+                other
+                for other in self.settled[:number][::-1]
+                if other.demand.kind == item.demand.kind
+            ),
+            None,
+        )
+        if equal is not None:
+            own = [part for part in item.open if part.times[-1] >= equal.start.time]
+            item.open = [*equal.open, *own]
 
     def _nothing_can_move(self) -> bool:
         """Whether what is free beside the settled jobs is the same wherever these may be placed.
@@ -187,6 +224,7 @@ class _Search:
         number = 0
         while number < len(self.settled) and not self.budget.exhausted():
             item = self.settled[number]
+            self._as_refuted_since(number, item)
             if item.open:
                 self._share = share
                 self._decide(number, item, told)
@@ -215,12 +253,16 @@ class _Search:
         order = [other.job.id for other in self.problem.demands]
         return self.problem.demands[order.index(demand.job.id) + 1 :]
 
-    def _incumbent(self, demand: Demand, alone: Start) -> Start | None:
-        """Where the job fits beside the placements chosen so far; the warm start if still valid."""
+    def _incumbent(self, demand: Demand, first: int) -> Start | None:
+        """Where the job fits beside the placements chosen so far; the warm start if still valid.
+
+        first: it starts no earlier (seconds).
+        """
         warm = self.warm.get(demand.job.id)
-        if self.same_as_warm and warm is not None and self.budget.exhausted():
+        sure = warm is not None and (warm.time <= first or self.budget.exhausted())
+        if self.same_as_warm and sure:
             return warm
-        found = earliest_start(self.profile(), demand, not_before=alone.time)
+        found = earliest_start(self.profile(), demand, not_before=first)
         if self.same_as_warm and warm is not None and (found is None or warm.time <= found.time):
             return warm
         return found
@@ -321,14 +363,16 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
         starts = with_fewest_units(profile, problem.demands, starts)
         for item in search.settled:
             item.start = starts[item.demand.job.id]
+    reasons = JobByJob(problem)
     for item in search.settled:
-        reason = what_it_waits_for(problem, item.demand, item.start, profile, found)
+        reason = reasons.waits_for(item.demand, item.start, profile)
         hold_start(profile, item.demand, item.start)
         planned = problem.planned(
             item.demand, item.start, "optimal", bound=item.bound, waits_for=reason
         )
         if item.why:
             planned = _unproved(planned, item.why)
+        reasons.planned(planned, item.demand)
         found.append(planned)
     return found
 

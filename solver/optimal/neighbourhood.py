@@ -14,13 +14,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..availability.demand import Demand
+from ..availability.demand import Demand, in_waiting_order, keeps_order, released
 from ..availability.profile import FOREVER, Profile
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
 from .allowance import Allowance
 from .costs import Costs
+from .order_search import times_of
 
 Starts = dict[str, Start]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -92,15 +93,20 @@ class _Neighbourhoods:
         least = {job: start.time for job, start in found.items()}
         least.update((job, self.alone[job]) for job in chosen)
         allowance = Allowance(self.costs, least, self.value)
-        for job in self._order(chosen):
-            demand = self.demands[job]
+        again = in_waiting_order([self.demands[job] for job in self._order(chosen)])
+        others = {job: start for job, start in found.items() if job not in set(chosen)}
+        for demand in again:
+            job = demand.job.id
+            demand = released(demand, times_of(others))
             latest = allowance.latest(job)
             start = earliest_start(profile, demand, not_before=self.alone[job], not_after=latest)
             if start is None:
                 return
             hold_start(profile, demand, start)
             allowance.spend(job, start.time)
-            found[job] = start
+            found[job] = others[job] = start
+        if not keeps_order(self.demands.values(), times_of(found)):
+            return
         value = self._value(found)
         if value <= self.value:
             self.best, self.value = found, value

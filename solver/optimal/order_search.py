@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..availability.demand import Demand
+from ..availability.demand import Demand, in_waiting_order, released
 from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
@@ -21,11 +21,20 @@ from .costs import Costs
 Starts = dict[str, Start]
 
 
+def times_of(placed: Mapping[str, Start]) -> dict[str, int]:
+    """When jobs start (seconds)."""
+    return {job: start.time for job, start in placed.items()}
+
+
 def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, int]) -> Starts:
-    """Earliest starts in the given order; jobs that find no place are left out."""
+    """Earliest starts in the given order; jobs that find no place are left out.
+
+    A job that waits for others comes behind them.
+    """
     profile = problem.base.copy()
     placed: Starts = {}
-    for demand in order:
+    for demand in in_waiting_order(order):
+        demand = released(demand, times_of(placed))
         start = earliest_start(profile, demand, not_before=alone[demand.job.id])
         if start is not None:
             hold_start(profile, demand, start)
@@ -47,7 +56,8 @@ def decode_within(
     profile = problem.base.copy()
     placed: Starts = {}
     allowance = Allowance(costs, {d.job.id: alone[d.job.id] for d in order}, most)
-    for demand in order:
+    for demand in in_waiting_order(order):
+        demand = released(demand, times_of(placed))
         job = demand.job.id
         latest = allowance.latest(job)
         start = earliest_start(profile, demand, not_before=alone[job], not_after=latest)

@@ -14,7 +14,7 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand
+from ..availability.demand import Demand, keeps_order, released
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
@@ -26,7 +26,7 @@ from .guided import guided_plan
 from .lexicographic import warm_starts
 from .likely_starts import likely_starts
 from .neighbourhood import improve
-from .order_search import Starts, search_by_rules, search_orders
+from .order_search import Starts, search_by_rules, search_orders, times_of
 from .parts import bound_of_parts
 from .pooled import solve_as_pool
 from .start_model import bound_of_starts
@@ -124,7 +124,7 @@ def _search_and_prove(
     within = costs.within(least, found.total)
     pooled = solve_as_pool(problem, placed, within, alone, budget, tell)
     found = found.above(pooled.bound)
-    if pooled.starts:
+    if pooled.starts and keeps_order(placed, times_of(pooled.starts)):
         starts = dict(pooled.starts)
         found = found.better(starts, _total(costs, starts))
         found = replace(found, settled=pooled.settled, coarse=pooled.finished)
@@ -134,7 +134,7 @@ def _search_and_prove(
         problem, costs, budget, alone, first=found.starts, enough=found.low
     )
     found = found.better(best, total)
-    if not pooled.starts:
+    if not pooled.starts or any(demand.after is not None for demand in placed):
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
         found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
@@ -245,9 +245,13 @@ def _search(
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
-    """The earliest start of each job beside what runs: no plan can start it before."""
+    """The earliest start of each job beside what runs: no plan can start it before.
+
+    Of one that waits for others: where those start as early as they could alone.
+    """
     found: dict[str, int] = {}
     for demand in problem.demands:
+        demand = released(demand, found)
         start = earliest_start(problem.base, demand)
         if start is not None:
             found[demand.job.id] = start.time
@@ -302,18 +306,19 @@ def _as_plan(
     problem: PlanningProblem, costs: Costs, alone: Mapping[str, int], found: _Found, why: str
 ) -> Plan:
     """why: what keeps the jobs without a start from being proved to have none, "" if nothing."""
+    demands = [released(demand, times_of(found.starts)) for demand in problem.demands]
     unplaced = [
         Unplaced(
             demand.job.id, (demand.job.id in alone and why) or reason_unplaced(problem, demand)
         )
-        for demand in problem.demands
+        for demand in demands
         if demand.job.id not in found.starts
     ]
     best = with_fewest_units(problem.base, problem.demands, found.starts)
     profile = problem.base.copy()
     entries: dict[str, PlannedJob] = {}
     ordered = sorted(
-        (demand for demand in problem.demands if demand.job.id in best),
+        (demand for demand in demands if demand.job.id in best),
         key=lambda demand: best[demand.job.id].time,
     )
     for demand in ordered:

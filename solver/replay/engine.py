@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
-from ...model.workload import Workload
+from ...model.workload import Workload, predecessors
 from ..world.events import EventKind, EventQueue
 
 ScheduleAfter = Literal["event", "timestamp"]
@@ -34,6 +34,14 @@ class Engine(ABC):
 
     def __init__(self, workload: Workload, procs: int, schedule_after: ScheduleAfter) -> None:
         self.submit: list[int] = workload.submit.tolist()
+        self._follows: list[int] = predecessors(workload).tolist()
+        self._think: list[int] = [] if workload.think is None else workload.think.tolist()
+        self._followers: dict[int, list[int]] = {}
+        for job, before in enumerate(self._follows):
+            if before >= 0:
+                self._followers.setdefault(before, []).append(job)
+        #: When jobs that follow others came after all, by job.
+        self.came: dict[int, int] = {}
         self.run: list[int] = workload.run_time.tolist()
         self.request: list[int] = workload.req_time.tolist()
         self.size: list[int] = workload.procs.tolist()
@@ -116,15 +124,40 @@ class Engine(ABC):
                 continue
             self.now = now
             if kind == submission:
-                if job + 1 < len(start):
+                again = job in self.came
+                if not again and job + 1 < len(start):
                     queue.push(self.submit[job + 1], EventKind.SUBMIT, job + 1)
-                self.submitted(job, now)
+                if self._follows[job] < 0 or again or self._may_come(job, now):
+                    self.submitted(job, now)
             else:
                 self.finished += 1
                 self.ended(job, now)
+                for other in self._followers.get(job, ()):
+                    if self.submit[other] <= now:
+                        self._come(other, now + self._think[other])
             if each_event or not self._more_now(now):
                 self.schedule(now)
         return bool(queue)
+
+    def _may_come(self, job: int, now: int) -> bool:
+        """Whether the job that another follows has ended, and its think time is over.
+
+        If it has ended the other comes when that time is over, else when the end comes: at one time
+        stamp ends come last.
+        """
+        before = self._follows[job]
+        end = self.start[before] + self.run[before]
+        if self.start[before] < 0 or end >= now:
+            return False
+        if end + self._think[job] <= now:
+            return True
+        self._come(job, end + self._think[job])
+        return False
+
+    def _come(self, job: int, time: int) -> None:
+        """A job that follows another is submitted then."""
+        self.came[job] = time
+        self.queue.push(time, EventKind.SUBMIT, job)
 
     def _more_now(self, now: int) -> bool:
         """Whether another submission or end happens at this very time stamp."""
@@ -140,6 +173,7 @@ class Engine(ABC):
             "now": self.now,
             "finished": self.finished,
             "start": self.start,
+            "came": list(self.came.items()),
             "events": events,
             "sequence": sequence,
             "policy": self.policy_state(),
@@ -150,6 +184,7 @@ class Engine(ABC):
         self.now = state["now"]
         self.finished = state["finished"]
         self.start = list(state["start"])
+        self.came = dict(state["came"])
         events = [(time, kind, sequence, job) for time, kind, sequence, job in state["events"]]
         self.queue = EventQueue(events, state["sequence"])
         self.restore_policy(state["policy"])

@@ -34,6 +34,7 @@ _STRIDE = 256  # events between two looks at the stop flag
 class ReplayResult:
     """When each job of `workload` (canonical form) started; arrays int64 of shape (n,), seconds.
 
+    came: when each was submitted, None where as recorded.
     start, end: -1 where a stopped replay had not come to the start. complete: every job has ended.
     """
 
@@ -43,6 +44,7 @@ class ReplayResult:
     schedule_after: ScheduleAfter
     start: Ints
     complete: bool
+    came: Ints | None = None
 
     @property
     def end(self) -> Ints:
@@ -51,8 +53,12 @@ class ReplayResult:
 
     @property
     def wait(self) -> Ints:
-        """Seconds from submission to start, -1 where not started."""
-        return np.where(self.start < 0, -1, self.start - self.workload.submit)
+        """Seconds from submission to start, -1 where not started.
+
+        A job that follows another is submitted after its end.
+        """
+        submit = self.workload.submit if self.came is None else self.came
+        return np.where(self.start < 0, -1, self.start - submit)
 
     def columns(self) -> dict[str, Ints]:
         """The per-job table by column, in the order in which files have it."""
@@ -170,8 +176,12 @@ class Replay:
         complete = self.finished == len(self.workload)
         if not complete:
             start[start > self.now] = -1
+        came = None
+        if self._engine.came:
+            came = self.workload.submit.copy()
+            came[list(self._engine.came)] = list(self._engine.came.values())
         return ReplayResult(
-            self.workload, self.policy, self.procs, self.schedule_after, start, complete
+            self.workload, self.policy, self.procs, self.schedule_after, start, complete, came
         )
 
 

@@ -7,17 +7,22 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
-from ...model.bsub_options import ARRAY, UNHEEDED
+from ...model.bsub_options import UNHEEDED
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
+from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
+from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
+from .shared_gpus import SHARED_GPUS, moved_by_sharing
 
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
+#: Of start conditions what only a plan leaves out.
+KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
 
 
 def heeded_nowhere(
@@ -32,17 +37,25 @@ def heeded_nowhere(
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
     here: set[str] = set()
-    for job in instance.pending if jobs is None else jobs:
+    asked: set[str] = set()
+    looked_at = instance.pending if jobs is None else tuple(jobs)
+    for job in looked_at:
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
+        asked.add(job.id)
         for what in _of(job, resolver):
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
                 touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
+    for what, names in Precedence.of(instance).left_out().items():
+        if ids := [name for name in names if name in asked]:
+            touched.setdefault(what, []).extend(ids)
+    if moved := moved_by_sharing(instance, resolver, looked_at, instance.pending):
+        touched[SHARED_GPUS] = list(moved)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (
         item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
@@ -58,18 +71,24 @@ def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omi
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MOST_JOBS)
     found = heeded_nowhere(instance, resolver, met)
-    return tuple(replace(item, jobs=None) for item in found)
+    # In a run jobs do fail, and conditions are looked at as they stand.
+    return tuple(replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     """What of one job nobody obeys; nothing of one whose requirement cannot be read."""
-    if job.gpu:
-        yield "GPUs (-gpu)"
     for text in job.unheeded:
         option = text.partition(" ")[0]
-        yield ARRAY if option == "-J" else UNHEEDED.get(option, text)
+        yield UNHEEDED.get(option, text)
     with suppress(InputError):
         if resolver.binds_cores(job):
             yield "affinity[]"
+        gpus = resolver.gpus(job)
+        for option in () if gpus is None else gpus.unheeded:
+            yield f"{option} of GPUs (-gpu)"
+        if gpus is not None and len(simples(resolver.requirement(job))) > 1 and job.gpu:
+            yield "-gpu beside a compound requirement"
+        if resolver.unsure_of_gpus(job):
+            yield "model and memory of GPUs where hosts do not tell them"
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"

@@ -24,6 +24,7 @@ from .eligibility import Eligibility
 from .heeded_nowhere import heeded_nowhere
 from .preempting import preempting_now
 from .selections import changing_selections
+from .shared_gpus import SHARED_GPUS, all_near, moved_by_sharing
 from .situation import StandingCluster
 
 
@@ -232,7 +233,12 @@ class RuleBook:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
         for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
-            yield LeftOut(item.name, jobs, heeded=False)
+            if item.what != SHARED_GPUS:
+                yield LeftOut(item.name, jobs, heeded=False)
+        possible = [demand.job for demand in demands if not demand.impossible]
+        moved = frozenset(moved_by_sharing(self.instance, self.resolver, possible, ()))
+        near = all_near(demands, moved)
+        yield LeftOut(SHARED_GPUS, near, unless_now=moved, heeded=False)
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:

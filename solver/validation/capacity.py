@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from .facts import SLACK, Facts, Holding
 from .shape import blocked_hosts
-from .usage import of_shared, on_host
+from .usage import amount_of, of_shared, on_host
 from .violation import Violation, shown
 
 
@@ -51,7 +51,7 @@ def amounts(facts: Facts) -> Iterator[Violation]:
         for host, blamed in _by_host([job for job in jobs if job.active(time)]).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
             for resource in _reserved_names(blamed):
-                have = facts.hosts[host].amounts.get(resource)
+                have = amount_of(facts.hosts[host], resource)
                 if have is None or not any(
                     on_host(facts, job, resource, host, time) > 0 for job in blamed
                 ):

@@ -112,6 +112,7 @@ class Facts:
     _columns: list[SlotColumns] = field(default_factory=list)
     _own_slots: dict[int, frozenset[str]] | None = None
     _reserving: dict[str, list[Holding]] | None = None
+    _array_limits: dict[str, int] | None = None
 
     @classmethod
     def of(
@@ -303,6 +304,18 @@ class Facts:
                 self._alike.setdefault((job.user, job.queue, job.project), []).append(holding)
         return self._alike
 
+    def array_limits(self) -> dict[str, int]:
+        """How many elements of an array may run at once: the least that one of them says."""
+        if self._array_limits is None:
+            found: dict[str, int] = {}
+            jobs = [*self.instance.pending, *(run.job for run in self.instance.running)]
+            for job in jobs:
+                if job.array_limit is not None and "[" in job.id:
+                    array = job.id[: job.id.index("[")]
+                    found[array] = min(job.array_limit, found.get(array, job.array_limit))
+            self._array_limits = found
+        return self._array_limits
+
     def reserving(self, resource: str) -> list[Holding]:
         """All jobs whose requirement reserves the resource."""
         if self._reserving is None:
@@ -359,6 +372,7 @@ def _asked(job: Job) -> tuple[object, ...]:
     """All that the merged requirement of a job depends on."""
     return (
         job.res_req,
+        job.gpu,
         job.queue,
         job.application,
         job.slots,

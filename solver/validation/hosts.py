@@ -9,6 +9,7 @@ from ...model.job import Job
 from ...model.resreq.syntax import Simple
 from .facts import Facts, TermShare
 from .select import HostView, named, satisfies
+from .usage import amount_of
 from .violation import Violation
 
 #: Host states that come from jobs alone and pass with them.
@@ -70,7 +71,7 @@ def missing_resources(facts: Facts, part: TermShare, host: str) -> Iterator[str]
             shared.name == name and (shared.hosts is None or host in shared.hosts)
             for shared in facts.instance.cluster.shared
         )
-        if name not in facts.hosts[host].amounts and not reached:
+        if amount_of(facts.hosts[host], name) is None and not reached:
             yield f"has no {name}"
 
 

@@ -23,7 +23,7 @@ class Rule:
 
     what: ``slots``, ``jobs`` or a resource. users, queues, projects: None for all. hosts: None for
     all; each_host: the amount holds for every one of them alone. per_processor: `most` is times the
-    processors of the host, rounded up.
+    processors of the host, rounded up. array: the id of the array whose elements alone count.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Rule:
     hosts: frozenset[str] | None = None
     each_host: bool = False
     per_processor: bool = False
+    array: str | None = None
 
     def covers(self, job: Job) -> bool:
         """Whether the job counts."""
@@ -42,6 +43,7 @@ class Rule:
             (self.users is None or job.user in self.users)
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
+            and (self.array is None or _array_of(job) == self.array)
         )
 
     def on(self, host: str) -> bool:
@@ -55,6 +57,8 @@ class Covered:
     def __init__(self, facts: Facts, rule: Rule) -> None:
         self.rule = rule
         kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
+        if rule.array is not None:
+            kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
         self._jobs = [item for jobs in kinds for item in jobs]
         count = len(self._jobs)
         self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
@@ -156,6 +160,7 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
     yield from _host_rules(facts, job)
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
+    yield from _array_rules(facts, job)
     for limit in facts.instance.limits:
         yield from _section_rules(facts, limit, job)
 
@@ -204,6 +209,18 @@ def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
         if user.processor_slots is not None:
             most = user.processor_slots
             yield Rule(f"JL/P of {label}", most, users=who, each_host=True, per_processor=True)
+
+
+def _array_of(job: Job) -> str | None:
+    """The id before the index of an element, ``101`` of ``101[3]``."""
+    return job.id[: job.id.index("[")] if job.id.endswith("]") and "[" in job.id else None
+
+
+def _array_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """No more elements of an array run at once than ``%4`` of bsub -J says (ARR-01)."""
+    array = _array_of(job)
+    if array is not None and (most := facts.array_limits().get(array)) is not None:
+        yield Rule(f"the running element limit of array {array}", most, "jobs", array=array)
 
 
 def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:

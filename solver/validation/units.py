@@ -21,7 +21,7 @@ from . import capacity, hosts, limits, partitions, shape, times
 from .columns import IntArray
 from .facts import SLACK, Facts, Holding, TermShare
 from .opening import may_be_closed
-from .usage import method, on_host
+from .usage import amount_of, method, on_host
 from .violation import Violation
 
 #: Sets of units that are tried for one job and one way of agreeing (same[]).
@@ -198,7 +198,7 @@ def _free(
     used = sum(other.allocation[host] for other in others)
     free = facts.hosts[host].slots - used - capacity.reserved_in_advance(facts, host, time)
     for item in part.reservations:
-        have = facts.hosts[host].amounts.get(item.resource)
+        have = amount_of(facts.hosts[host], item.resource)
         held = item.planned_at(time - holding.start)
         counted = method(facts, item, "PER_HOST")
         if have is None or held <= 0 or counted == "PER_JOB":

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...model.cluster import SharedResource
+from ...model.cluster import Host, SharedResource
 from ...model.reservation import Reservation
 from .facts import Facts, Holding
 
 #: Words behind an amount, mem=50/task, and what they mean.
 _SAID = {"host": "PER_HOST", "task": "PER_SLOT", "job": "PER_JOB"}
+
+#: Names that jobs know the GPUs of a host by; each is one of the same devices.
+GPUS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
+
+
+def amount_of(host: Host, resource: str) -> float | None:
+    """What a host has of a resource, None where it has none of it."""
+    if resource not in GPUS:
+        return host.amounts.get(resource)
+    if host.gpus is not None:
+        return float(host.gpus.count)
+    found = [host.amounts[name] for name in GPUS if name in host.amounts]
+    return found[0] if found else None
 
 
 def method(facts: Facts, item: Reservation, default: str) -> str:
@@ -29,12 +42,13 @@ def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int)
     with PER_JOB (RSV-08).
     """
     total = 0.0
+    names = GPUS if resource in GPUS else (resource,)
     for part in holding.parts:
         slots = part.allocation.get(host)
         if slots is None:
             continue
         for item in part.reservations:
-            if item.resource != resource:
+            if item.resource not in names:
                 continue
             counted = method(facts, item, "PER_HOST")
             if counted == "PER_JOB" and next(iter(part.allocation)) != host:

@@ -7,8 +7,9 @@ in this cycle is here.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..pending_reasons import BEGIN_TIME, shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.holding import whole_place
 from ..placement.ranges import place_most
+from ..precedence import NOT_YET, After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
@@ -79,7 +81,7 @@ class CycleState:
         self.held, self.reserved = HeldBack(), HeldBack()
         self.reservations: list[Held] = []
         self._holding: dict[int, Held] = {}
-        self._freeing: dict[int, list[Held]] = {}
+        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
         self._estimates: list[int] = []
         self.record = CycleRecord(self.instance.now)
         self.failed: set[tuple[object, ...]] = set()
@@ -92,6 +94,8 @@ class CycleState:
         self.timed: dict[int, JobState] = {}
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[tuple[int, int | None], str] = {}
+        #: What is missing until a start, of equal jobs: by their kind and that start.
+        self.short: dict[tuple[Hashable, int], str] = {}
         self._future: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
@@ -121,6 +125,7 @@ class CycleState:
         self.withheld.clear()
         self.placeless.clear()
         self._why.clear()
+        self.short.clear()
         self.recount = True
         self.drop_future()
         self.moving = self.shifted = False
@@ -139,6 +144,7 @@ class CycleState:
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
         self._why.clear()
+        self.short.clear()
         self.drop_future()
         self.shifted = False
 
@@ -161,7 +167,55 @@ class CycleState:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         if job.begin is not None and job.begin > self.world.now:
             return BEGIN_TIME
+        if self.settings.planning and job.dependency:
+            release = self.release_of(job)
+            if release is None or release > self.world.now:
+                return NOT_YET
         return self.eligibility.queue_open(job, duration)
+
+    # --- jobs that wait for others (-w) -----------------------------------------------------------
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """What the pending jobs wait for."""
+        return Precedence.of(self.instance)
+
+    def release_of(self, job: Job) -> int | None:
+        """When the condition of a job can hold by what this cycle has planned; None for never."""
+        found = self.event_of(job)
+        return self.world.now if found is None else earliest(found, self._when)
+
+    def event_of(self, job: Job) -> Event | None:
+        """What a job waits for, pending in the instance or only asked about; None for nothing."""
+        if not job.dependency:
+            return None
+        release = self.precedence.releases.get(job.id)
+        if release is None:
+            others = (other for other in self.instance.pending if other.id != job.id)
+            asked = Precedence.of(replace(self.instance, pending=(*others, job)))
+            release = asked.releases[job.id]
+        return release.event
+
+    def _when(self, other: After) -> int | None:
+        """When another job starts, or ends, as this cycle has it."""
+        state = self.world.states.find(other.job)
+        if state is None:
+            return None
+        start = state.start
+        if start is None:
+            held = self._holding.get(state.number)
+            if held is None:
+                return None
+            start = held.estimate if held.start is None else held.start.time
+        if start is None or other.start:
+            return start
+        return None if state.duration is None else start + state.duration
+
+    def not_before(self, state: JobState) -> int:
+        """The first second at which a job may start, for a place in the future."""
+        now, job = self.world.now, state.job
+        release = self.release_of(job) if self.settings.planning else now
+        return max(now, job.begin or now, now if release is None else release)
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
         """Why such a job can never start on the hosts of a partition alone: it holds none there."""
@@ -351,6 +405,7 @@ class CycleState:
 
     def _know(self, held: Held) -> None:
         """Find a reservation by its job, and by when its place frees anything."""
+        number = len(self._holding)
         self._holding[held.state.number] = held
         bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
         if held.start is None or held.demand is None:
@@ -361,8 +416,8 @@ class CycleState:
             alternative = term.alternatives[held.start.alternative]
             for use in (*alternative.host_uses, *alternative.pool_uses):
                 times.update(begin + drop for drop in use.reservation.drops())
-        for time in times:
-            self._freeing.setdefault(time, []).append(held)
+        for place in ((time, host) for time in times for host in held.start.allocation):
+            self._freeing.setdefault(place, {})[number] = held
 
     def reservation_of(self, state: JobState) -> Held | None:
         """What a job has reserved so far in this cycle."""
@@ -448,9 +503,14 @@ class CycleState:
                 hold_start(profile, held.demand, held.start)
         return profile
 
-    def freeing(self, state: JobState, time: int) -> Iterator[tuple[str, Demand, Start]]:
-        """Other jobs with a future place that ends, or holds less, from `time` on."""
-        for held in self._freeing.get(time, ()):
+    def freeing(
+        self, state: JobState, time: int, hosts: Collection[int]
+    ) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
+        found: dict[int, Held] = {}
+        for host in hosts:
+            found |= self._freeing.get((time, host), {})
+        for _, held in sorted(found.items()):
             if held.state is not state and held.start is not None and held.demand is not None:
                 yield held.state.job.id, held.demand, held.start
 

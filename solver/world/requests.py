@@ -116,6 +116,7 @@ class Requests:
             job.queue,
             job.user if self._by_user else "",
             job.res_req,
+            job.gpu,
             job.slots,
             job.max_slots,
             job.project if self._by_project else "",
@@ -125,6 +126,7 @@ class Requests:
             job.resizable,
             job.extsched,
             self.resolver.home(job),
+            self.resolver.table.limited_array(job),
         )
 
     def shapes(self) -> list[Shape]:

@@ -25,10 +25,12 @@ from ..availability.running_profile import Hold, RunningProfile
 from ..entering import Entering, Running
 from ..fairshare.dispatch_policy import DispatchPolicy
 from ..placement.compound_limits import held_by_terms
+from ..precedence import NEVER as NEVER_HOLDS
 from ..rules.situation import add_reserved_load
+from .dependents import Dependents, Holds
 from .ends_of_running import ends_of_running
 from .events import EventQueue
-from .job_state import DONE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
+from .job_state import DONE, FUTURE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, Event, JobState
 from .job_states import JobStates
 from .requests import Requests, Shape
 from .running_states import RunningStates
@@ -71,6 +73,7 @@ class World:
         self.index = instance.cluster.host_index()
         self.fresh: list[JobState] = []
         self.changed = True
+        self.dependents: Dependents | None = None
         self._arrivals = 0
         self.enter_reported()
 
@@ -100,6 +103,62 @@ class World:
     def expect(self, state: JobState) -> None:
         """A job may begin later than it was said."""
         self.events.push(self.comes(state.job), Event.SUBMIT, state.number)
+
+    def leave_queue(self, state: JobState) -> None:
+        """A pending job has another condition (-w): it comes again when that holds."""
+        del self.pending[state.number]
+        state.status = FUTURE
+
+    def wait_for_others(self, state: JobState) -> bool:
+        """Whether a job that comes now waits for others first (-w)."""
+        dependents = self.dependents
+        if dependents is None or not state.job.dependency:
+            return False
+        if not dependents.may_come(state):
+            if not dependents.knows(state):
+                dependents.take(state)
+                self._let_go(state, dependents.holds(state.job), self.now)
+            elif self._is_over(state, dependents):
+                self.cancel(state)
+            return True
+        if state.job.think_time and state.number not in dependents.ready:
+            if state.number not in dependents.waiting:
+                dependents.take(state)
+            self._let_go(state, Holds.YES, self.now)
+            return True
+        dependents.release(state)
+        return False
+
+    def _is_over(self, state: JobState, dependents: Dependents) -> bool:
+        """Whether the grace of a job has passed whose condition never holds."""
+        since, grace = dependents.orphans.get(state.number), dependents.grace(state)
+        return since is not None and grace is not None and self.now >= since + grace
+
+    def _tell_dependents(self, state: JobState, soonest: int) -> None:
+        """A job has started or ended: those that wait for it may come, or never will.
+
+        soonest: when a job that may come does, at the earliest.
+        """
+        if self.dependents is not None:
+            for other, holds in self.dependents.moved(state.job.id):
+                self._let_go(other, holds, soonest)
+
+    def _let_go(self, state: JobState, holds: Holds, soonest: int) -> None:
+        """A waiting job has its condition fulfilled, or can never have it."""
+        dependents = self.dependents
+        assert dependents is not None
+        if holds is Holds.YES:
+            think = state.job.think_time
+            if think:
+                dependents.ready.add(state.number)
+            at = max(soonest, self.now + think, self.comes(state.job))
+            self.events.push(at, Event.SUBMIT, state.number)
+        elif holds is Holds.NEVER and state.number not in dependents.orphans:
+            dependents.orphans[state.number] = self.now
+            state.now_waits_for = NEVER_HOLDS
+            grace = dependents.grace(state)
+            if grace is not None:
+                self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)
 
     def come(self, job: Job) -> None:
         """A job that nobody knew of before is submitted now or later."""
@@ -215,6 +274,8 @@ class World:
         state.held, state.held_since, state.rest_until = (), None, None
         if state.borrowed:
             self.borrowing[state.number] = state
+        # It is in a cycle that jobs start; who is let go by that has a turn in the next.
+        self._tell_dependents(state, now + 1 if self.cycle else now)
 
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
         state.status = RUNNING
@@ -261,14 +322,18 @@ class World:
         state.end = time
         self.order.ended(state.job.id, time)
         self.states.close(state)
+        self._tell_dependents(state, time)
 
     def cancel(self, state: JobState) -> None:
         """A job that has not started is killed."""
         if self.pending.pop(state.number, None) is not None:
             self.withdraw(state)
+        if self.dependents is not None:
+            self.dependents.release(state)
         state.status, state.end = KILLED, self.now
         self.changed = True
         self.states.close(state)
+        self._tell_dependents(state, self.now)
 
     def requeue(self, state: JobState) -> None:
         """A running job loses its host: it waits again, from its beginning."""

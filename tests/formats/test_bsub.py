@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from slotwise.model.array import ArraySpec
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.errors import InputError
 from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_of
@@ -48,12 +49,32 @@ def test_every_option_of_a_plan() -> None:
             {"res_req": ("select[mem>1]", "rusage[mem=1]")},
         ),
         ("-W 30s", {"run_limit": 30}),
-        ("-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9", {}),
-        ("-J '[7-7]' -Pproj -qnight", {"project": "proj", "queue": "night"}),
+        (
+            "-Jname -oout -eerr -M8000 -hl -env all -a 'docker(x/y)' -Ne -Zs -- run -n 9",
+            {"name": "name"},
+        ),
+        (
+            "-J '[7-7]' -Pproj -qnight",
+            {"array": ArraySpec((range(7, 8),)), "project": "proj", "queue": "night"},
+        ),
+        (
+            "-Ja[1-10:2,15]%4",
+            {"name": "a", "array": ArraySpec((range(1, 10, 2), range(15, 16)), 4)},
+        ),
+        ("-J a[1-5] x", {"name": "a", "array": ArraySpec((range(1, 6),))}),
         ("cd run && LSB_X=1 bsub -n 3 ./x", {"slots": 3, "max_slots": None}),
         (
             "-w 'done(7) && ended(8)' -sla gold -J 'a[1-100]%10'",
-            {"unheeded": ("-w done(7) && ended(8)", "-sla gold", "-J a[1-100]%10")},
+            {
+                "dependency": "done(7) && ended(8)",
+                "name": "a",
+                "array": ArraySpec((range(1, 101),), 10),
+                "unheeded": ("-sla gold",),
+            },
+        ),
+        (
+            "-w 'numdone(prep, >= 3) || \"my job\"' -ti",
+            {"dependency": 'numdone(prep, >= 3) || "my job"', "orphan_term": True},
         ),
         (
             "#!/bin/bash\n#BSUB -n 16 -W 2:00 # two hours\n"
@@ -61,7 +82,7 @@ def test_every_option_of_a_plan() -> None:
             {"slots": 16, "max_slots": None, "run_limit": 7200, "res_req": ("span[ptile=4]",)},
         ),
         ("#BSUB -n 2", {"slots": 2, "max_slots": None}),
-        ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {}),
+        ("-J name -o out.%J -e err -N -M 100 -K sleep 10", {"name": "name"}),
     ],
 )
 def test_lines(line: str, fields: dict[str, object]) -> None:
@@ -162,12 +183,12 @@ def test_every_option_of_bsub_has_one_meaning() -> None:
 @pytest.mark.parametrize(
     ("name", "array"),
     [
-        *(("a", False), ("a[1]", False), ("[3-3]", False), ("a[1-2]", True), ("a[1,3]", True)),
-        *(("a[1-9:2]%2", True), ("a[2-22]", True)),
+        *(("a", 0), ("a[1]", 1), ("[3-3]", 1), ("a[1-2]", 2), ("a[1,3]", 2)),
+        *(("a[1-9:2]%2", 5), ("a[2-22]", 21)),
     ],
 )
-def test_a_name_with_more_than_one_element_is_an_array(name: str, array: bool) -> None:
-    assert (parse_bsub(f"-J '{name}'") == {}) != array
+def test_a_name_with_elements_is_an_array(name: str, array: int) -> None:
+    assert len(parse_bsub(f"-J '{name}'").get("array", ())) == array
 
 
 def test_a_directive_that_is_commented_out_says_nothing() -> None:

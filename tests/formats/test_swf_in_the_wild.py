@@ -17,11 +17,13 @@ from slotwise.model.formats.swf import (
     TITLES,
     DefaultLimit,
     parse_swf,
+    read_swf,
     with_default_limit,
 )
 from slotwise.model.formats.trace import SwfLogFile
 from slotwise.model.instance import Instance
 from slotwise.model.workload import canonical
+from slotwise.solver.replay import replay
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("CFG-04")
@@ -168,16 +170,27 @@ def test_queues_of_a_log_are_the_sites(
     assert sum("is not the site's" in remark for remark in read.remarks) == told
 
 
-def test_what_follows_another_job_is_told(tmp_path: Path) -> None:
+@pytest.mark.behaviour("DEP-06")
+def test_what_follows_another_job_waits_for_it(tmp_path: Path) -> None:
     log = tmp_path / "log.swf"
     log.write_text("; MaxProcs: 10\n" + JOBS)
     read = SwfLogFile().read(log, ReadOptions(hosts=1))
-    assert [(item.what, item.count) for item in read.instance.omissions] == [(NOT_HEEDED, 1)]
-    assert NOT_HEEDED in run("replay", log)[1]
+    assert [(job.dependency, job.think_time) for job in read.instance.future] == [
+        ("", 0),
+        ("ended(1)", 30),
+    ]
+    assert read.instance.omissions == ()
+    assert sw.simulate(read.instance, cycle=0)["2"].start == 430
+    found = replay(read_swf(log).workload)
+    assert found.start.tolist() == [0, 430]
+    assert found.wait.tolist() == [0, 0]
+    assert NOT_HEEDED in run("backtest", log)[1]
     cut = tmp_path / "cut.yaml"
     assert run("import", "swf", log, "--at", "100", "-o", cut)[0] == 0
-    assert [item.jobs for item in sw.load(cut).omissions] == [("2",)]
-    assert not sw.plan(sw.load(cut))["2"].proved
+    (waits,) = sw.load(cut).pending
+    assert (waits.dependency, waits.think_time) == ("ended(1)", 30)
+    assert sw.plan(sw.load(cut))["2"].start == 630  # by the limit of job 1
+    assert sw.plan(sw.load(cut))["2"].proved
 
 
 def test_a_limit_where_the_log_has_none() -> None:

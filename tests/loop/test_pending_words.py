@@ -66,6 +66,16 @@ def every(names: str, **amounts: float) -> Limit:
 CASES: list[tuple[str, Instance, list[str]]] = [
     ("START_TIME", waits(pending=job("j", begin=HOUR)), ["Job's start time not reached"]),
     (
+        "DEPENDENCY",
+        waits(running=(full(),), pending=job("j", dependency="done(rA)")),
+        ["Job dependency condition not satisfied"],
+    ),
+    (
+        "DEPENDENCY_NEVER",
+        waits(running=(full(),), pending=job("j", dependency="!started(rA)")),
+        ["Dependency condition invalid or never satisfied"],
+    ),
+    (
         "QUEUE_INACTIVE",
         waits(queues=queue(active=False)),
         ["The queue is inactivated by the administrator"],

@@ -200,6 +200,15 @@ def test_run_limits_and_cpu_factors(
     assert any("because of CPU factors (queue q)" in note for note in site.notes) is differs
 
 
+@pytest.mark.behaviour("DEP-04")
+def test_parameters_of_dependency_conditions(tmp_path: Path) -> None:
+    given = {"JOB_DEP_LAST_SUB": 0, "ORPHAN_JOB_TERM_GRACE_PERIOD": 90}
+    files = {"lsb.params": params(**given), "lsb.queues": queue(PRIORITY=30)}
+    built, _ = read(tmp_path, files).instance()
+    assert (built.params.job_dep_last_sub, built.params.orphan_grace) == (False, 90)
+    assert loads(dump(built)) == built
+
+
 def test_the_default_priority_is_half_of_the_highest(tmp_path: Path) -> None:
     files = {"lsb.params": params(MAX_USER_PRIORITY=101), "lsb.queues": queue(PRIORITY=30)}
     site = read(tmp_path, files)

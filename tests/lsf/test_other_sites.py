@@ -52,7 +52,7 @@ def test_of_alternatives_the_first_counts_and_gpus_are_left_out(tmp_path: Path) 
     assert instance(tmp_path, files).queues[0].res_req == "select[bigmem] rusage[mem=9]"
     notes = _notes(tmp_path, files)
     assert "answers may differ because of alternatives in RES_REQ (queue q)" in notes
-    assert "because of ngpus, ngpus_physical in RES_REQ (queue q): GPUs are not modelled" in notes
+    assert "because of ngpus, ngpus_physical in RES_REQ (queue q): no file says which" in notes
 
 
 @pytest.mark.behaviour("CFG-01")

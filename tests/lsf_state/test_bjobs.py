@@ -275,7 +275,8 @@ def test_parts_that_nobody_reads_are_named() -> None:
         "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
     )
     (job,) = read_bjobs(Text(text, "x"), CALENDAR)
-    assert job.unread == ("Service Class", "Dependency Condition")
+    assert job.unread == ("Service Class",)
+    assert (job.name, job.dependency) == ("a, Foo <b>", "done(1) && ended(2)")
     assert job.gpu == "num=1:mode=shared"
     assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")
 

@@ -143,8 +143,8 @@ def test_jobs_that_wait_for_others_are_left_out() -> None:
 
 @pytest.mark.behaviour("CFG-04")
 def test_of_requirements_only_what_nobody_described_goes() -> None:
-    wanted = "select[ngpus>0 && mem>5] rusage[ngpus_physical=1,mem=4000] span[ptile=2]"
-    found = _assembled(_job("1", res_req=wanted), _job("2", res_req="select[ngpus>0]"))
+    wanted = "select[nfpgas>0 && mem>5] rusage[fpga=1,mem=4000] span[ptile=2]"
+    found = _assembled(_job("1", res_req=wanted), _job("2", res_req="select[nfpgas>0]"))
     assert [job.res_req for job in found.instance.pending] == [
         ("select[mem>5] rusage[mem=4000] span[ptile=2]",),
         (),

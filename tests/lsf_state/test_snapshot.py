@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from slotwise.cli.main import app
+from slotwise.model.cluster import Gpus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, load, loads
 from slotwise.model.generate import generate
@@ -391,7 +392,7 @@ def test_the_commands_are_run(path: Path) -> None:
     assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
-    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-r"]
+    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r"]
 
 
 def test_an_older_bjobs_without_json(path: Path) -> None:
@@ -515,7 +516,14 @@ def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
     code, text, _ = _run("snapshot")
     assert code == 0
     assert "gpu_num gpu_mode j_exclusive" in (path / "calls").read_text()
+    assert loads(text).pending[0].gpu == ""  # nothing says which hosts have GPUs
+    _command(path, "gpus", "HOST_NAME GPU_ID MODEL MUSED\nh 0 TeslaK80 0M\n  1 TeslaK80 0M\n")
+    plain = (path / "bhosts").read_text()
+    both = "import sys, os\nif '-gpu' in sys.argv: os.execv({!r}, sys.argv)\n"
+    (path / "bhosts").write_text(plain.replace("import sys\n", both.format(str(path / "gpus"))))
+    code, text, _ = _run("snapshot")
     assert loads(text).pending[0].gpu == "num=2:mode=shared"
+    assert loads(text).cluster.hosts[0].gpus == Gpus(2, "TeslaK80")
     # One that does not know the columns is asked again without them.
     old = script.replace("import sys\n", "import sys\nif 'gpu' in sys.argv[-1]: sys.exit('bad')\n")
     (path / "bjobs").write_text(old)
@@ -574,7 +582,7 @@ def test_what_the_site_leaves_out_stays_with_the_snapshot(tmp_path: Path) -> Non
 
 def test_a_job_whose_requirement_cannot_be_read_is_left_out_and_counted(tmp_path: Path) -> None:
     """It would be an empty requirement otherwise; of one with an unknown part only that goes."""
-    texts = {"1": "select[mem>>4] rusage[", "2": "select[ngpus>0 && mem>1]", "3": "frob[3]"}
+    texts = {"1": "select[mem>>4] rusage[", "2": "select[nfpgas>0 && mem>1]", "3": "frob[3]"}
     jobs = [{"JOBID": id, "COMBINED_RESREQ": text} for id, text in texts.items()]
     jobs.append({"JOBID": "4", "COMBINED_RESREQ": "frob[3]"})
     files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS)

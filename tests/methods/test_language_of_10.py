@@ -12,7 +12,7 @@ from judging import Case, faults, racks
 from judging import job as asked
 from judging import problem as judged
 from loop_lab import HOUR, MINUTE, cluster, host, instance, job, running
-from slotwise.model.cluster import ComputeUnit, SharedResource
+from slotwise.model.cluster import ComputeUnit, Gpus, SharedResource
 from slotwise.model.formats import dump, loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import RunningJob
@@ -350,7 +350,7 @@ def test_bestfit_prefers_one_small_unit_to_a_large_one() -> None:
 @pytest.mark.parametrize(
     ("more", "rule"),
     [
-        ({"gpu": "num=1"}, "GPUs (-gpu)"),
+        ({"gpu": "num=1:gtile=1:j_exclusive=yes"}, "gtile=1 of GPUs (-gpu)"),
         ({"extsched": "RMS[RMS_MCONT]"}, "options of external schedulers (-ext)"),
         ({"res_req": ("affinity[core(2)]",)}, "affinity[]"),
     ],
@@ -358,7 +358,8 @@ def test_bestfit_prefers_one_small_unit_to_a_large_one() -> None:
 def test_what_is_read_and_not_heeded_is_said_and_proves_nothing(
     more: dict[str, object], rule: str
 ) -> None:
-    problem = instance(host("A", 4), pending=(replace(job("p", 2, minutes=5), **more),))
+    one = replace(host("A", 4), gpus=Gpus(2))
+    problem = instance(one, pending=(replace(job("p", 2, minutes=5), **more),))
     found = plan(problem, "optimal", effort=20)
     assert found["p"].start == 0
     assert not found["p"].proved

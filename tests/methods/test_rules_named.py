@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
-from slotwise.model.cluster import Thresholds
+from slotwise.model.cluster import Gpus, Thresholds
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.omissions import Omission
@@ -236,12 +236,12 @@ def test_memory_thresholds_leave_starts_proved_that_no_other_job_delays() -> Non
 
 
 def test_a_rule_that_nobody_heeds_touches_those_that_ask_for_it() -> None:
-    asking = replace(job("gpu", 1, minutes=5), gpu="num=1")
-    it = small(host("h0", 4), pending=(asking, job("plain", 1, minutes=5)))
+    asking = replace(job("gpu", 1, minutes=5), gpu="num=1:glink=yes:j_exclusive=yes")
+    it = small(replace(host("h0", 4), gpus=Gpus(2)), pending=(asking, job("plain", 1, minutes=5)))
     found = plan(it, "optimal", effort=5)
     assert {item.job: item.proved for item in found} == {"gpu": False, "plain": True}
-    assert found.notes == ("not considered: GPUs (-gpu) (touches gpu at now)",)
-    assert plan(it, "time-based").notes == ("not considered: GPUs (-gpu)",)
+    assert found.notes == ("not considered: glink=yes of GPUs (-gpu) (touches gpu at now)",)
+    assert plan(it, "time-based").notes == ("not considered: glink=yes of GPUs (-gpu)",)
 
 
 def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

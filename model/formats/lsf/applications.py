@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .draft import Draft, Item
 from .notes import Notes
 from .parameters import note_rest
-from .queues import put_limits, put_requirement
+from .queues import put_gpus, put_limits, put_requirement
 from .runlimits import RunLimits
 from .sections import LsfSection, entries
 from .shared import Shared
@@ -18,6 +18,7 @@ _TAKEN = frozenset(
     [
         "NAME",
         "RES_REQ",
+        "GPU_REQ",
         "RUNLIMIT",
         "RUNTIME",
         "ESTIMATED_RUNTIME",
@@ -51,6 +52,7 @@ def read_applications(
             item = Item(entry)
             item.put("name", name, "NAME")
             put_requirement(item, shared, notes, f"application {name}")
+            put_gpus(item, shared, notes, f"application {name}")
             put_limits(item, limits, f"application {name}", problems)
             if (value := entry.values.get("RUNTIME")) is not None:
                 try:

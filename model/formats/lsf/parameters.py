@@ -24,7 +24,6 @@ CHANGES_ANSWERS = {
     "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",
     "ENABLE_JOB_INTERVAL": "not applied",
     "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
-    "GPU_REQ": "GPUs are not modelled",
     "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
     "INTERRUPTIBLE_BACKFILL": "jobs may run in a gap and be stopped; here only if they end in time",
     "JOB_PRIORITY_OVER_TIME": "priorities of pending jobs grow; here they stay as submitted",

@@ -28,12 +28,15 @@ _PLAIN = [
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
     "MAX_USER_PRIORITY",
+    "ORPHAN_JOB_TERM_GRACE_PERIOD",
     "ESTIMATED_RUNTIME",
+    "GPU_REQ_MERGE",
 ]
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
-_PARAMS = frozenset([*_PLAIN, *_PER_SLOT, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]) | {
-    "DEFAULT_PROJECT"
-}
+_LAST = "JOB_DEP_LAST_SUB"
+_PARAMS = frozenset(
+    [*_PLAIN, *_PER_SLOT, _LAST, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]
+) | {"DEFAULT_PROJECT"}
 _CONF = frozenset(
     [
         "LSB_TIME_RESERVE_NUMJOBS",
@@ -42,6 +45,8 @@ _CONF = frozenset(
         "LSF_HPC_EXTENSIONS",
         "LSF_VERSION",
         "LSB_NCPU_ENFORCE",
+        "LSB_GPU_REQ",
+        "LSB_GPU_NEW_SYNTAX",
         "LSF_CONFDIR",
         "LSB_CONFDIR",
         "LSF_ENVDIR",
@@ -77,6 +82,8 @@ def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
     for key in _PER_SLOT:
         if entry.text(key):
             _put(draft, entry, "RESOURCE_RESERVE_PER_SLOT", key, entry.text(key))
+    if text := entry.text(_LAST):
+        _put(draft, entry, _LAST, _LAST, {"1": "Y", "0": "N"}.get(text, text))
     if queues := entry.text("DEFAULT_QUEUE").split():
         _put(draft, entry, "DEFAULT_QUEUE", "DEFAULT_QUEUE", queues[0])
     note_rest(notes, entry, "lsb.params", _PARAMS, "lsb.params")
@@ -91,6 +98,9 @@ def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) ->
         _put(draft, entry, "dialect", "LSF_VERSION", "7")
     if text := entry.text("LSF_STRICT_RESREQ"):
         _put(draft, entry, "LSF_STRICT_RESREQ", "LSF_STRICT_RESREQ", text)
+    for key in ("LSB_GPU_REQ", "LSB_GPU_NEW_SYNTAX"):
+        if text := entry.text(key).strip("\"' "):
+            _put(draft, entry, key, key, text)
     if text := entry.text("LSF_UNIT_FOR_LIMITS").upper():
         unit = text if text.endswith("B") else f"{text}B"
         if unit in _UNITS:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from ...gpu_request import GPUS_NAMED
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
@@ -68,10 +69,11 @@ _OTHERS = [
     "DEFAULT_HOST_SPEC",
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
+    "GPU_REQ",
 ]
 _TAKEN = frozenset([*_NUMBERS, *_TEXTS, *_OTHERS])
-#: What LSF itself finds of GPUs (LSF_GPU_AUTOCONFIG), without a line in lsf.shared.
-_GPU = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
+#: Of what needs GPUs, where no host is known to have some.
+NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
 
 
@@ -98,6 +100,7 @@ def read_queues(
             found.append(entry)
             item = _queue(entry, names, notes)
             put_requirement(item, shared, notes, f"queue {name}")
+            put_gpus(item, shared, notes, f"queue {name}")
             put_limits(item, limits, f"queue {name}", problems)
             put_thresholds(item, shared)
             note_rest(notes, entry, "queue", _TAKEN, f"queue {name}", shared.indices)
@@ -139,13 +142,24 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
         reason = "the first counts; LSF tries the next where it finds no hosts for it"
         notes.may_differ("alternatives in RES_REQ", reason, where)
         text = found[0]
-    gpus = {name for name in _GPU.findall(text) if name not in shared.kinds}
-    if gpus:
-        notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", "GPUs are not modelled", where)
+    gpus = {name for name in GPUS_NAMED.findall(text) if name not in shared.kinds}
+    if gpus and not shared.gpus:
+        notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", NO_GPUS, where)
         with suppress(ResreqError):  # the reader of the document says what is wrong with it
-            text = heeded_part(text, Options(), lambda part: gpus.isdisjoint(_GPU.findall(part)))
+            text = heeded_part(
+                text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
+            )
     if text:
         item.put("RES_REQ", text)
+
+
+def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
+    """GPU_REQ of a queue or application."""
+    item.take("GPU_REQ", plain=False)
+    if "GPU_REQ" in item.values:
+        item.values["GPU_REQ"] = item.values["GPU_REQ"].strip("\"' ")
+        if not shared.gpus:
+            notes.may_differ("GPU_REQ", NO_GPUS, where)
 
 
 def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) -> None:

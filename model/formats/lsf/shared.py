@@ -21,13 +21,14 @@ class Shared:
     """factors: CPU factor by host model. kinds: resource to boolean, numeric or string.
 
     types, factors are empty where the file has no such section: then any name is right. dynamic:
-    resources whose value an elim reports.
+    resources whose value an elim reports. gpus: whether some host is known to have GPUs.
     """
 
     types: set[str] = field(default_factory=set)
     factors: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     dynamic: set[str] = field(default_factory=set)
+    gpus: bool = False
 
     @property
     def indices(self) -> set[str]:

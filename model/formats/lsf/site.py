@@ -17,6 +17,7 @@ from typing import Any
 
 from ...confined import check_inside
 from ...errors import InputError, Problem, nearest, unreadable
+from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..finding import Finding
 from . import cluster as clusters
@@ -230,6 +231,7 @@ def _machines(
     rows = hosts.read_host_rows(batch, machines, shared, notes, problems)
     names = HostNames(machines)
     clusters.read_resource_map(sections, machines, names, shared, draft, notes, problems)
+    shared.gpus = any(GPU_NAMES & machine.amounts.keys() for machine in machines.values())
     hosts.put_hosts(machines, rows, shared, ncpus, draft, notes, problems)
     if not machines:
         path = files.display("lsf.cluster")

@@ -1,0 +1,255 @@
+"""What a job asks of GPUs: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, as one.
+
+A job needs GPUs where -gpu, its application or its queue says so, or where its rusage names them;
+LSB_GPU_REQ only says what such a job gets where they are silent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .cluster import Gpus
+from .errors import InputError, Problem, nearest
+
+#: The numeric resource that GPUs are counted by.
+PHYSICAL = "ngpus_physical"
+#: Names of former versions: GPUs of a host by the mode that they are in.
+OLD_EXCLUSIVE = frozenset({"ngpus_excl_p", "ngpus_excl_t"})
+GPU_NAMES = frozenset({PHYSICAL, "ngpus", "ngpus_shared"}) | OLD_EXCLUSIVE
+#: A requirement that names some of GPUs.
+GPUS_NAMED = re.compile(r"\b(?:ngpus(?:_\w+)?|gpu_\w+)\b")
+#: "-gpu -": what application, queue and cluster say, else one GPU that others may share.
+NOTHING_OF_ITS_OWN = "-"
+#: What LSB_GPU_NEW_SYNTAX=Y knows; the other options need LSB_GPU_NEW_SYNTAX=extend.
+_PLAIN = frozenset({"num", "mode", "mps", "j_exclusive"})
+#: Reported memory is a little less than a card's name says (31.7G of 32G, 11.2G of 12G).
+_NEAR = 0.1
+_MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3, "E": 1024.0**4}
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([KMGTPE]?)B?", re.I)
+#: Constraints of 10.1 that stand behind ngpus_physical in rusage[], and gtile of span[].
+_CONSTRAINT = re.compile(
+    r":\s*(?P<name>gmodel|gmem|gvendor|glink|nvlink|mig)\s*=\s*(?P<value>[^:,\[\]|\s]+)"
+)
+_TILE = re.compile(r"span\[\s*(?P<name>gtile)\s*=\s*(?P<value>[^:,\[\]\s]+)\s*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class GpuRequest:
+    """What one job asks of GPUs.
+
+    num: on each host, or for each task where `per` says ``task``; per "": as the cluster counts
+    amounts. shares: other jobs may use its GPUs. model: name or part of a name, "" for any.
+    model_mem: MB that such a card has. mem: MB that it needs on each GPU. vendor: ``nvidia``,
+    ``amd`` or "". unheeded: options that change a start and that nothing obeys. process:
+    mode=exclusive_process. mps: as written.
+    """
+
+    num: int = 1
+    per: str = ""
+    shares: bool = True
+    model: str = ""
+    model_mem: float | None = None
+    mem: float | None = None
+    vendor: str = ""
+    unheeded: tuple[str, ...] = ()
+    process: bool = False
+    mps: str = "no"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether some GPUs suit it and others do not."""
+        return bool(self.model or self.vendor or self.mem is not None)
+
+    def kind_options(self) -> tuple[str, ...]:
+        """The options that say which GPUs it wants, as -gpu has them."""
+        size = "" if self.model_mem is None else f"-{_text(self.model_mem)}"
+        found = {
+            "gmodel": self.model and f"{self.model}{size}",
+            "gmem": "" if self.mem is None else _text(self.mem),
+            "gvendor": self.vendor,
+        }
+        said = (f"{name}={text}" for name, text in found.items() if text)
+        return (*said, *self.unheeded)
+
+    def wanted(self) -> str:
+        """The kind of GPU in words: ``A100 GPUs with 16G``."""
+        size = f" of {_text(self.model_mem)}" if self.model_mem is not None else ""
+        mem = f" with {_text(self.mem)} of memory" if self.mem is not None else ""
+        return " ".join(filter(None, (self.vendor, self.model, "GPUs"))) + size + mem
+
+    def suited(self, gpus: Gpus) -> bool | None:
+        """Whether GPUs suit it; None where what is known of them does not say so."""
+        answers = (
+            _model_suits(self.model, gpus.model),
+            _is_about(self.model_mem, gpus.mem),
+            None if self.mem and gpus.mem is None else (gpus.mem or 0.0) >= (self.mem or 0.0),
+            _vendor_suits(self.vendor, gpus.model),
+        )
+        return False if False in answers else None if None in answers else True
+
+
+def gpu_request(
+    levels: Sequence[str], *, cluster: str = "", unit: str = "MB", separately: bool = True
+) -> GpuRequest:
+    """What the levels ask for, the narrowest first: job, application, queue; "" says nothing.
+
+    cluster: LSB_GPU_REQ, which stands below all of them. unit: LSF_UNIT_FOR_LIMITS. separately:
+    each option is that of the narrowest level that has it; otherwise the whole text of the
+    narrowest level counts. Raises InputError for a text that is no GPU requirement.
+    """
+    told = [text for text in (*levels, cluster) if text.strip() not in ("", NOTHING_OF_ITS_OWN)]
+    return _request(tuple(told if separately else told[:1]), unit)
+
+
+@lru_cache(maxsize=4096)
+def _request(levels: tuple[str, ...], unit: str) -> GpuRequest:
+    found: dict[str, str] = {}
+    for text in reversed(levels):
+        found |= gpu_options(text)
+    number, _, per = found.get("num", "1").partition("/")
+    name, _, card = re.sub("[#-]", "#", found.get("gmodel", "")).partition("#")
+    mps = found.get("mps", "no")
+    process = found.get("mode") == "exclusive_process"
+    exclusive = process or found.get("j_exclusive") == "yes"
+    return GpuRequest(
+        num=int(number),
+        per=per,
+        shares=not exclusive or ",share" in mps,
+        model=name,
+        model_mem=_size(card, "MB") if card else None,
+        mem=_size(found["gmem"], unit) if "gmem" in found else None,
+        vendor=found.get("gvendor", ""),
+        unheeded=tuple(
+            f"{key}={found[key]}"
+            for key in ("gtile", "glink", "nvlink", "mig")
+            if found.get(key, "no") != "no"
+        ),
+        process=process,
+        mps=mps,
+    )
+
+
+def gpu_options(text: str, syntax: str = "extend") -> dict[str, str]:
+    """The options of one text, ``num=2:mode=shared``, by name, as written.
+
+    syntax: LSB_GPU_NEW_SYNTAX. Raises InputError with one problem for each option that is wrong.
+    """
+    found: dict[str, str] = {}
+    wrong: list[str] = []
+    for part in filter(None, (piece.strip() for piece in text.strip("\"' ").split(":"))):
+        key, sign, value = (piece.strip() for piece in part.partition("="))
+        value = value.strip("'\"")
+        if not sign or key not in _OPTIONS:
+            wrong.append(f"-gpu knows no {part!r}{nearest(key, _OPTIONS)}")
+        elif not _OPTIONS[key][0](value):
+            wrong.append(f"-gpu {part}: {key} must be {_OPTIONS[key][1]}")
+        elif key in found and found[key] != value:
+            wrong.append(f"-gpu gives {key} twice")
+        elif syntax == "Y" and key not in _PLAIN:
+            wrong.append(f"-gpu {part}: {key} needs LSB_GPU_NEW_SYNTAX=extend")
+        found[key] = value
+    if syntax == "N":
+        wrong = ["-gpu needs LSB_GPU_NEW_SYNTAX=extend"]
+    if wrong:
+        raise InputError([Problem(message, path="gpu") for message in wrong])
+    return found
+
+
+def with_gpu_constraints(texts: Sequence[str], gpu: str) -> tuple[tuple[str, ...], str]:
+    """-R without what stands behind ngpus_physical (``:gmodel=K80#12G``), and -gpu with that.
+
+    A text with alternatives or terms stays as it is: each may want others.
+    """
+    found: dict[str, str] = {}
+
+    def taken(match: re.Match[str]) -> str:
+        found[match["name"]] = match["value"]
+        return ""
+
+    plain = tuple(
+        text
+        if "{" in text or "||" in text or "ngpus" not in text
+        else _TILE.sub(taken, _CONSTRAINT.sub(taken, text))
+        for text in texts
+    )
+    if not found:
+        return tuple(texts), gpu
+    own = [gpu] if gpu.strip() not in ("", NOTHING_OF_ITS_OWN) else []
+    said = [f"{name}={value}" for name, value in found.items() if f"{name}=" not in gpu]
+    return tuple(filter(None, map(str.strip, plain))), ":".join([*own, *said]) or gpu
+
+
+def _matches(pattern: str) -> Callable[[str], bool]:
+    return lambda value: re.fullmatch(pattern, value, re.I) is not None
+
+
+_YES_NO = (_matches("yes|no"), "yes or no")
+_SHARING = "(,(shared?|nocvd))*"
+#: What each option takes.
+_OPTIONS: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "num": (_matches(r"0*[1-9]\d{0,5}(/(task|host))?"), "a number such as 2, 2/task or 2/host"),
+    "mode": (_matches("shared|exclusive_process"), "shared or exclusive_process"),
+    "mps": (
+        _matches(f"no|(yes|per_socket|per_gpu){_SHARING}"),
+        "no, yes, per_socket or per_gpu, with ,shared and ,nocvd behind it",
+    ),
+    "j_exclusive": _YES_NO,
+    "aff": _YES_NO,
+    "block": _YES_NO,
+    "gpack": _YES_NO,
+    "glink": _YES_NO,
+    "nvlink": _YES_NO,
+    "gvendor": (_matches("amd|nvidia"), "amd or nvidia"),
+    "gmodel": (_matches(rf"[\w.+]+([#-]{_SIZE.pattern})?"), "a model such as K80 or K80-12G"),
+    "gmem": (lambda value: _SIZE.fullmatch(value) is not None, "a size such as 16G or 16000"),
+    "gtile": (_matches(r"!|0*[1-9]\d{0,5}"), "a number or '!'"),
+    "mig": (_matches(r"\d+(/\d+)?"), "a size such as 3 or 3/2"),
+}
+
+
+def _size(text: str, unit: str) -> float:
+    match = _SIZE.fullmatch(text)
+    assert match is not None  # the table of options has looked
+    return float(match[1]) * _MB[(match[2] or unit[0]).upper()]
+
+
+def _text(megabytes: float | None) -> str:
+    size = megabytes or 0.0
+    return f"{size / 1024:g}G" if size >= 1024 and size % 256 == 0 else f"{size:g}M"
+
+
+def plain_model(name: str) -> str:
+    """A model as LSF writes it: without blanks, ``_`` for slash and hyphen."""
+    return re.sub("[/-]", "_", re.sub(r"\s", "", name))
+
+
+def _model_suits(asked: str, model: str) -> bool | None:
+    """Brand, model or the whole name: ``K80``, ``Tesla`` and ``TeslaK80`` suit a TeslaK80.
+
+    A number ends where it ends: A10 is no A100, though H100 is an H10080GBHBM3 (of 80 GB).
+    """
+    if not asked:
+        return True
+    if not model:
+        return None
+    end = r"(?!\d)|(?=[1-9]\d*GB)" if asked[-1].isdigit() else ""
+    pattern = f"{re.escape(plain_model(asked))}(?:{end})"
+    return re.search(pattern, plain_model(model), re.I) is not None
+
+
+def _is_about(asked: float | None, mem: float | None) -> bool | None:
+    if asked is None:
+        return True
+    return None if mem is None else abs(mem - asked) <= _NEAR * asked
+
+
+def _vendor_suits(asked: str, model: str) -> bool | None:
+    if not asked:
+        return True
+    if not model:
+        return None
+    amd = re.search(r"radeon|vega|instinct|amd|\bMI\d", model, re.I) is not None
+    return amd == (asked.lower() == "amd")

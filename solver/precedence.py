@@ -1,0 +1,334 @@
+"""When a dependency condition (bsub -w) can hold, by the starts and ends of the jobs that it names.
+
+All jobs are taken to succeed, so that a condition without ``!`` can only become true as time goes
+by: the time is the largest of those under ``&&``, the smallest of those under ``||`` and the k-th
+of those that a count names. What such times cannot say is named as left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ..model.dependency import (
+    AllOf,
+    AnyOf,
+    Condition,
+    DependencyError,
+    Negation,
+    StatusTest,
+    parse_dependency,
+)
+from ..model.duration import expected_finish
+from ..model.instance import Instance
+from ..model.job import Job
+from ..model.roster import Roster, circle, waiting_order
+
+#: LSF's words for a job whose condition does not hold yet, and for one whose condition never will.
+NOT_YET = "Job dependency condition not satisfied"
+NEVER = "Dependency condition invalid or never satisfied"
+#: What plans leave out of conditions, in words.
+EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end as it should"
+EXTERNAL = "external() in start conditions (-w)"
+NOT = "'!' in start conditions (-w)"
+COUNT = "that a count of a start condition (-w) may change again"
+NO_END = "waits for the end of job {}, which is unknown (no run limit)"
+UNKNOWN = "a start condition (-w) on jobs that are not known here"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """It can hold from a second on; None: nobody knows when."""
+
+    time: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """It can hold `lag` seconds after a pending job has ended, or started where `start`."""
+
+    job: str
+    start: bool = False
+    lag: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """It can hold when `count` of the parts can."""
+
+    parts: tuple[Event, ...]
+    count: int
+
+
+Event: TypeAlias = "Known | After | Several"
+#: When a job starts or has ended, by an :class:`After` without its lag; None: never, or unknown.
+When: TypeAlias = Callable[[After], int | None]
+
+
+def earliest(event: Event, when: When) -> int | None:
+    """The first second at which a condition can hold, None for never."""
+    match event:
+        case Known(time):
+            return time
+        case After(lag=lag):
+            time = when(event)
+            return None if time is None else time + lag
+        case Several(parts, count):
+            if count <= 0:
+                return min((0, *(t for p in parts if (t := earliest(p, when)) is not None)))
+            times = sorted(t for part in parts if (t := earliest(part, when)) is not None)
+            return times[count - 1] if count <= len(times) else None
+
+
+def jobs_of(event: Event) -> tuple[str, ...]:
+    """The pending jobs that decide when a condition can hold."""
+    match event:
+        case Known():
+            return ()
+        case After(job):
+            return (job,)
+        case Several(parts):
+            return tuple(dict.fromkeys(job for part in parts for job in jobs_of(part)))
+
+
+def afters_of(event: Event) -> tuple[After, ...]:
+    """The starts and ends that decide when a condition can hold."""
+    match event:
+        case Known():
+            return ()
+        case After():
+            return (event,)
+        case Several(parts):
+            return tuple(dict.fromkeys(item for part in parts for item in afters_of(part)))
+
+
+def known_times(event: Event) -> set[int]:
+    """The seconds that are known beforehand at which some part of a condition holds."""
+    match event:
+        case Known(time):
+            return set() if time is None else {time}
+        case After():
+            return set()
+        case Several(parts):
+            return {time for part in parts for time in known_times(part)}
+
+
+def unknown_in(event: Event) -> str:
+    """Why a condition that never holds does not: the first part whose time nobody knows."""
+    match event:
+        case Known(None, why):
+            return why
+        case Several(parts):
+            return next((why for part in parts if (why := unknown_in(part))), "")
+        case _:
+            return ""
+
+
+def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
+    """The same by starts alone: a job ends as many seconds after its start as it is to run."""
+    match event:
+        case Known() | After(start=True):
+            return event
+        case After(job, _, lag):
+            duration = durations.get(job)
+            if duration is None:
+                return Known(None, NO_END.format(job))
+            return After(job, True, lag + duration)
+        case Several(parts, count):
+            return _several([from_starts(part, durations) for part in parts], count)
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """event: when the condition of a job can hold. left_out: what that does not say."""
+
+    event: Event
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """The conditions of the pending jobs of an instance, by job id; jobs without one have none."""
+
+    releases: Mapping[str, Awaited] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.releases)
+
+    @classmethod
+    def of(cls, instance: Instance) -> Precedence:
+        """What the pending jobs of an instance wait for."""
+        asking = [job for job in instance.pending if job.dependency]
+        if not asking:
+            return NOTHING
+        reader = _Conditions(instance)
+        found = {job.id: reader.release(job) for job in asking}
+        waits_for = {name: jobs_of(release.event) for name, release in found.items()}
+        while stuck := circle(waits_for):
+            for name in set(stuck) & set(found):
+                found[name] = Awaited(Known(None, NEVER))
+                waits_for[name] = ()
+        return cls(found)
+
+    def waits_for(self) -> dict[str, tuple[str, ...]]:
+        """The pending jobs that each waits for."""
+        return {name: jobs_of(release.event) for name, release in self.releases.items()}
+
+    def ordered(self, order: Sequence[str]) -> list[str]:
+        """The order in which every job comes behind those it waits for, otherwise as it was."""
+        return waiting_order(order, self.waits_for()) if self else list(order)
+
+    def left_out(self) -> dict[str, tuple[str, ...]]:
+        """What plans leave out, with the jobs that it touches: those behind them too."""
+        found: dict[str, set[str]] = {
+            name: set(release.left_out) for name, release in self.releases.items()
+        }
+        for name in self.ordered(list(self.releases)):
+            for other in jobs_of(self.releases[name].event):
+                found[name] |= found.get(other, set())
+        touched: dict[str, list[str]] = {}
+        for name, rules in found.items():
+            for rule in sorted(rules):
+                touched.setdefault(rule, []).append(name)
+        return {rule: tuple(names) for rule, names in touched.items()}
+
+
+NOTHING = Precedence()
+
+
+class _Conditions:
+    """Reads conditions against one instance."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._roster = Roster.of(instance)
+        self._running = {item.job.id: item for item in instance.running}
+        self._pending = {job.id for job in instance.pending}
+        self._left_out: dict[str, None] = {}
+
+    def release(self, job: Job) -> Awaited:
+        """When one job may start."""
+        self._left_out = {}
+        try:
+            condition = parse_dependency(job.dependency)
+        except DependencyError:
+            return Awaited(Known(None, NEVER))
+        event = _later(self._event(condition, job), job.think_time)
+        return Awaited(event, tuple(self._left_out))
+
+    def _event(self, condition: Condition, job: Job) -> Event:
+        match condition:
+            case AllOf(parts):
+                return _several([self._event(part, job) for part in parts])
+            case AnyOf(parts):
+                return _several([self._event(part, job) for part in parts], 1)
+            case Negation():
+                return self._assumed(NOT)
+            case StatusTest():
+                return self._test(condition, job)
+
+    def _assumed(self, rule: str) -> Known:
+        """What a plan does not know is taken to hold now."""
+        self._left_out[rule] = None
+        return Known(self._instance.now)
+
+    def _test(self, test: StatusTest, job: Job) -> Event:
+        names = self._roster.meant(test.job, job)
+        if test.word == "external":
+            return self._assumed(EXTERNAL)
+        if not names:
+            return self._assumed(UNKNOWN)
+        if test.word.startswith("num"):
+            return self._count(test, names)
+        if test.word in ("exit", "post_err"):
+            self._left_out[EXIT] = None
+        return _several(self._times(names, start=test.word == "started"))
+
+    def _count(self, test: StatusTest, names: Sequence[str]) -> Event:
+        """A count of the elements of an array: when it is first what is asked for."""
+        word, total = test.word, len(names)
+        if word == "numpend":  # as many have started as must not be pending any more
+            return self._falling(test, names)
+        if word == "numhold":
+            return self._assumed(COUNT)
+        least, may_fall = _least(test, total)
+        if word == "numexit":
+            self._left_out[EXIT] = None
+        if may_fall or (word in ("numrun", "numstart") and least > 0):
+            self._left_out[COUNT] = None
+        if least > total:
+            return Known(None, NEVER)
+        starts = word in ("numrun", "numstart")
+        return _several(self._times(names, start=starts), least)
+
+    def _falling(self, test: StatusTest, names: Sequence[str]) -> Event:
+        total = len(names)
+        number = test.number
+        if number is None or test.operator not in ("==", "<=", "<"):
+            return self._assumed(COUNT)
+        most = number - 1 if test.operator == "<" else number
+        if most < 0:
+            return Known(None, NEVER)
+        if test.operator == "==" and most:
+            self._left_out[COUNT] = None
+        return _several(self._times(names, start=True), max(0, total - most))
+
+    def _times(self, names: Iterable[str], *, start: bool) -> list[Event]:
+        return [self._time(name, start=start) for name in names]
+
+    def _time(self, name: str, *, start: bool) -> Event:
+        """When one job starts or has ended."""
+        if name in self._pending:
+            return After(name, start)
+        run = self._running.get(name)
+        if run is None:  # it is submitted later
+            return self._assumed(UNKNOWN)
+        if start:
+            return Known(run.start)
+        finish = expected_finish(self._instance, run)
+        unknown = "suspended" if run.suspended else "no run limit"
+        why = f"waits for the end of job {name}, which is unknown ({unknown})"
+        return Known(finish, "" if finish is not None else why)
+
+
+def _least(test: StatusTest, total: int) -> tuple[int, bool]:
+    """From which count on a test holds, and whether a larger count may end that."""
+    number = total if test.number is None else test.number
+    match test.operator:
+        case ">":
+            return number + 1, False
+        case ">=":
+            return number, False
+        case "==":
+            return number, number < total
+        case _:
+            return 0, True
+
+
+def _several(parts: Sequence[Event], count: int | None = None) -> Event:
+    """All of the parts, or so many, put together as far as they are known."""
+    wanted = len(parts) if count is None else count
+    if len(parts) == 1 and wanted == 1:
+        return parts[0]
+    if parts and all(isinstance(part, Known) for part in parts):
+        several = Several(tuple(parts), wanted)
+        time = earliest(several, lambda _: None)
+        return Known(time, unknown_in(several) if time is None else "")
+    if wanted == len(parts) and any(isinstance(p, Known) and p.time is None for p in parts):
+        return Known(None, next(p.why for p in parts if isinstance(p, Known) and p.time is None))
+    return Several(tuple(parts), wanted)
+
+
+def _later(event: Event, lag: int) -> Event:
+    """The same so many seconds later."""
+    if not lag:
+        return event
+    match event:
+        case Known(time, why):
+            return Known(None if time is None else time + lag, why)
+        case After(job, start, before):
+            return After(job, start, before + lag)
+        case Several(parts, count):
+            return Several(tuple(_later(part, lag) for part in parts), count)

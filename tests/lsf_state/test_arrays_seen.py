@@ -1,0 +1,71 @@
+"""Job arrays in what LSF's commands print (ARR-02)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from typer.testing import CliRunner
+
+_SITE = "format: slotwise/1\nhosts: [{name: n1, slots: 8}]\nqueues: [{name: normal}]\n"
+_USUAL = {
+    **{"USER": "u", "QUEUE": "normal", "NREQ_SLOT": "1", "SUBMIT_TIME": "Nov 26 08:00"},
+    **{"RUNTIMELIMIT": "60.0", "COMBINED_RESREQ": "", "JOB_PRIORITY": "", "ASK_HOSTS": ""},
+    **{"SPECIFIED_START_TIME": "", "DEPENDENCY": ""},
+}
+_RUNS = {"STAT": "RUN", "START_TIME": "Nov 26 08:00", "EXEC_HOST": "n1"}
+
+
+def _imported(folder: Path, text: str) -> tuple[int, str]:
+    (folder / "site.yaml").write_text(_SITE)
+    (folder / "jobs").write_text(text)
+    words = ["--bjobs", str(folder / "jobs"), "--site", str(folder / "site.yaml")]
+    found = CliRunner().invoke(app, ["import", "snapshot", *words, "--now", "2026-11-26T08:01:00Z"])
+    return found.exit_code, str(found.exception) if found.exit_code else found.stdout
+
+
+@pytest.mark.behaviour("ARR-02")
+def test_one_row_of_an_array_is_its_elements_without_a_row(tmp_path: Path) -> None:
+    records = [
+        {"JOBID": "101", "JOBINDEX": "1", "JOB_NAME": "a[1]", "JARRAY_SPEC": "a[1-10]%4", **_RUNS},
+        {"JOBID": "101", "JOBINDEX": "0", "JOB_NAME": "a[1-10]%4", "STAT": "PEND"},
+        {"JOBID": str(2 * 2**32 + 107), "JOB_NAME": "c[2]", "STAT": "PEND"},
+        {"JOBID": "108", "array_index": "5", "JOB_NAME": "d[5]", "STAT": "PEND"},
+    ]
+    rows = [{**_USUAL, **record} for record in records]
+    code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
+    assert code == 0
+    instance = sw.loads(text)
+    (running,) = instance.running
+    assert (running.job.id, running.job.name, running.job.array_limit) == ("101[1]", "a", 4)
+    ids = [job.id for job in instance.pending]
+    assert ids == [*(f"101[{n}]" for n in range(2, 11)), "107[2]", "108[5]"]
+    assert {(job.name, job.array_limit) for job in instance.pending[:9]} == {("a", 4)}
+
+
+@pytest.mark.behaviour("ARR-02")
+def test_elements_of_the_long_form(tmp_path: Path) -> None:
+    text = "".join(
+        f"\nJob <101[{n}]>, Job Name <a[{n}]>, User <u>, Project <default>, Status <PEND>, "
+        "Queue <normal>, Command <x>\n"
+        "Thu Nov 26 08:00:00: Submitted from host <n1>, CWD <$HOME>;\n RUNLIMIT\n 60.0 min\n"
+        for n in (3, 4)
+    )
+    code, out = _imported(tmp_path, text)
+    assert code == 0
+    assert [(job.id, job.name) for job in sw.loads(out).pending] == [
+        ("101[3]", "a"),
+        ("101[4]", "a"),
+    ]
+    assert "array: 3-4" in out
+
+
+@pytest.mark.behaviour("ARR-04")
+def test_a_listing_that_only_counts_is_refused(tmp_path: Path) -> None:
+    head = "JOBID    ARRAY_SPEC   OWNER   NJOBS PEND DONE  RUN EXIT SSUSP USUSP PSUSP"
+    code, out = _imported(tmp_path, f"{head}\n123  a[1-10]  u  10 9 1 0 0 0 0 0\n")
+    assert code
+    assert "is bjobs -A, which only counts the elements" in out

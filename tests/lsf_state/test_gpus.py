@@ -1,0 +1,208 @@
+"""GPUs of a cluster's moment: of hosts, of running jobs, of waiting ones (GPU-01, CFG-04)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from slotwise.cli.import_snapshot import Printed, make_instance
+from slotwise.model.cluster import Gpus
+from slotwise.model.instance import Instance
+from slotwise.model.lsf_state.gpus import allocated, of_block, read_gpus
+from slotwise.model.lsf_state.records import Text
+from slotwise.solver.planning import plan
+
+DATA = Path(__file__).parents[1] / "data" / "lsf"
+NOW = datetime(2026, 11, 24, 11, 1, tzinfo=UTC)
+HOSTS = """HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV
+q01                ok              -      48      8      8      0      0      0
+q02                ok              -      48      0      0      0      0      0
+"""
+GPUS = """HOST_NAME          GPU_ID                MODEL   MUSED     MRSV NJOBS   RUN  SUSP   RSV
+q01                     0  TeslaV100_PCIE_32GB   14.5G       0M     1     1     0     0
+                        1  TeslaV100_PCIE_32GB   24.5G       0M     1     1     0     0
+q02                     0             TeslaK80    273M       0M     0     0     0     0
+"""
+LONG = """HOST: q01
+NGPUS NGPUS_SHARED_AVAIL NGPUS_EXCLUSIVE_AVAIL
+2     0                  0
+
+STATIC ATTRIBUTES
+GPU_ID MODEL               MTOTAL FACTOR SOCKET VENDOR MIG
+0      TeslaV100_PCIE_32GB 31.5G  7.0    8      Nvidia N
+1      TeslaV100_PCIE_32GB 31.5G  7.0    8      Nvidia N
+
+DYNAMIC ATTRIBUTES
+GPU_ID MODE              MUSED MRSV TEMP ECC UT  MUT PSTATE STATUS ERROR
+0      EXCLUSIVE_PROCESS 32.9G 0M   52C  0   79% 15% 0      ok     -
+1      EXCLUSIVE_PROCESS 32.9G 0M   52C  0   79% 15% 0      ok     -
+
+GPU JOB INFORMATION
+GPU_ID JEXCL RUNJOBIDS SUSPJOBIDS RSVJOBIDS
+0      Y     21        -          -
+1      -     -         -          -
+"""
+#: What bjobs -l prints of a job with GPUs, the host cut short as there.
+BLOCK = """ EXTERNAL MESSAGES:
+ MSG_ID FROM       POST_TIME      MESSAGE                             ATTACHMENT
+ 0      test       Oct  1 11:14   kilenc:gpus=0,1;                        N
+
+ RESOURCE REQUIREMENT DETAILS:
+ Combined: select[(ngpus>0) && (type == local)] order[gpu_maxfactor] rusage[ngp
+                     us_physical=2.00]
+
+ GPU REQUIREMENT DETAILS:
+ Combined: num=2:mode=exclusive_process:mps=no:j_exclusive=yes:gvendor=nvidia:gm
+                     em=2G
+ Effective: num=2:mode=exclusive_process:mps=no:j_exclusive=yes
+
+"""
+TABLE = """ GPU_ALLOCATION:
+ HOST             TASK GPU_ID  MODEL        MTOTAL  FACTOR MRSV    SOCKET NVLINK/XGMI
+ nodes-1.example  0    0       RadeonInstin 31.9G   0.0    0M      0      -
+                  1    1       RadeonInstin 31.9G   0.0    0M      0      -
+ nodes-2.example  0    0       RadeonInstin 31.9G   0.0    0M      0      -
+"""
+
+
+def record(id: str, status: str, **more: str) -> dict[str, str]:
+    plain = {"JOBID": id, "STAT": status, "USER": "a", "QUEUE": "gpu", "NREQ_SLOT": "1"}
+    times = {"SUBMIT_TIME": "Nov 24 10:00", "RUNTIMELIMIT": "120.0", "RUN_TIME": "3600 second(s)"}
+    asks = {"JOB_PRIORITY": "", "SPECIFIED_START_TIME": "", "ASK_HOSTS": "", "DEPENDENCY": ""}
+    return {**plain, **times, **asks, "COMBINED_RESREQ": "", **more}
+
+
+def running(id: str, host: str = "q01", slots: int = 8, **more: str) -> dict[str, str]:
+    where = {"EXEC_HOST": f"{slots}*{host}", "NALLOC_SLOT": str(slots)}
+    return record(id, "RUN", START_TIME="Nov 24 10:01", **where, **more)
+
+
+def instance(
+    *jobs: dict[str, str], hosts: tuple[str, ...] = (HOSTS,), site: Path | None = None
+) -> Instance:
+    text = json.dumps({"COMMAND": "bjobs", "JOBS": len(jobs), "RECORDS": jobs})
+    texts = tuple(Text(host, f"bhosts{n}") for n, host in enumerate(hosts))
+    return make_instance(Printed((Text(text, "bjobs"),), texts), NOW, NOW, site)
+
+
+def gpus(found: Instance) -> dict[str, Gpus | None]:
+    return {host.name: host.gpus for host in found.cluster.hosts}
+
+
+@pytest.mark.behaviour("GPU-01")
+def test_lists_of_gpus_are_read() -> None:
+    found = {item.host: item for item in read_gpus(Text(GPUS, "x"))}
+    assert [found["q01"].count, found["q01"].model] == [2, "TeslaV100_PCIE_32GB"]
+    assert [found["q01"].used, found["q02"].used] == [{"0", "1"}, set()]
+    (long,) = read_gpus(Text(LONG, "x"))
+    assert (long.host, long.count, long.mem, long.used) == ("q01", 2, 31.5 * 1024, {"0"})
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_hosts_have_the_gpus_that_a_list_describes() -> None:
+    held = instance(running("21", GPU_NUM="2", GPU_ALLOC="q01:0,1"), hosts=(HOSTS, GPUS))
+    assert gpus(held) == {"q01": Gpus(2, "TeslaV100_PCIE_32GB"), "q02": Gpus(1, "TeslaK80")}
+    assert held.running[0].job.gpu == "num=2/host"
+    assert not [item for item in held.omissions if "GPU" in item.what]
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_bhosts_counts_gpus_as_load_or_in_columns() -> None:
+    block = """HOST  q01
+STATUS           CPUF  JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW
+ok              60.00     -     48      8      8      0      0      0      -
+
+ CURRENT LOAD USED FOR SCHEDULING:
+                r15s   r1m  r15m    ut    pg    io   ls    it   tmp   swp   mem  slots
+ Total           0.0   0.0   0.0    0%   0.0     3    4     0   28G  3.9G 22.5G     40
+ Reserved        0.0   0.0   0.0    0%   0.0     0    0     0    0M    0M    0M      -
+
+               ngpus_physical gpu_shared_avg_ut
+ Total                    1.0                0%
+ Reserved                 3.0                0%
+
+"""
+    found = instance(running("21", GPU_NUM="3"), hosts=(block,))
+    assert gpus(found) == {"q01": Gpus(4)}
+    assert found.running[0].job.gpu == "num=3"
+    record = {"HOST_NAME": "q01", "STATUS": "ok", "MAX": "48", "NGPUS": "4", "NGPUS_ALLOC": "3"}
+    text = json.dumps({"COMMAND": "bhosts", "HOSTS": 1, "RECORDS": [record]})
+    assert gpus(instance(running("21", GPU_NUM="3"), hosts=(text,))) == {"q01": Gpus(4)}
+
+
+@pytest.mark.behaviour("GPU-01", "GPU-03", "CFG-04")
+def test_hosts_have_the_gpus_that_running_jobs_hold() -> None:
+    waits = record("22", "PEND", GPU_NUM="4", RUNTIMELIMIT="60.0")
+    held = running("21", GPU_NUM="4", GPU_MODE="shared", GPU_ALLOC="q01:0,1,2,3")
+    found = instance(held, waits)
+    assert gpus(found) == {"q01": Gpus(4), "q02": None}
+    planned = plan(found, "optimal", effort=20)["22"]
+    assert planned.start == 3600  # when 21 reaches its limit
+    assert not planned.proved
+    assert any("how many GPUs hosts have" in item.what for item in found.omissions)
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_gpus_that_nothing_describes_are_left_out_and_named() -> None:
+    asked = "select[(ngpus>0) && (mem>5)] rusage[ngpus_physical=4.00,mem=10]"
+    waits = record("22", "PEND", GPU_NUM="4", COMBINED_RESREQ=asked)
+    found = instance(running("21"), waits)
+    assert found.pending[0].gpu == ""
+    assert found.pending[0].res_req == ("select[mem>5] rusage[mem=10]",)
+    named = [item for item in found.omissions if "GPUs that jobs ask for" in item.what]
+    assert [item.jobs for item in named] == [("22",)]
+
+
+@pytest.mark.behaviour("GPU-01", "GPU-03", "CFG-04")
+def test_gpus_in_use_that_no_job_has_are_held_by_the_last_to_end() -> None:
+    both = running("21", slots=4), running("20", slots=4, RUNTIMELIMIT="600.0")
+    waits = record("22", "PEND", GPU_NUM="2", RUNTIMELIMIT="60.0")
+    found = instance(*both, waits, hosts=(HOSTS, GPUS))
+    assert {run.job.id: run.job.gpu for run in found.running} == {"20": "num=2/host", "21": ""}
+    named = [item for item in found.omissions if "no running job says" in item.what]
+    assert [item.jobs for item in named] == [("22",)]
+    # Nobody runs there: these GPUs are not there for others.
+    alone = instance(waits, hosts=(HOSTS, GPUS))
+    assert gpus(alone)["q01"] == Gpus(1, "TeslaV100_PCIE_32GB")
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_gpus_over_several_hosts_are_counted_by_host() -> None:
+    text = Text((DATA / "bjobs-running-two-hosts.json").read_text("utf-8"), "x")
+    found = make_instance(Printed((text,), (Text(HOSTS, "h"),)), NOW, NOW, None)
+    (run,) = found.running
+    assert run.job.gpu.startswith("num=2/host")
+    spread = running("21", GPU_NUM="5") | {"EXEC_HOST": "4*q01:4*q02"}
+    assert instance(spread).running[0].job.gpu == "num=3/host"
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_the_long_form_of_bjobs_tells_gpus() -> None:
+    asked, held = of_block(BLOCK.splitlines())
+    right = "num=2:mode=exclusive_process:mps=no:j_exclusive=yes:gvendor=nvidia:gmem=2G"
+    assert (asked, held) == (right, {"kilenc": 2})
+    assert of_block(TABLE.splitlines())[1] == {"nodes-1.example": 2, "nodes-2.example": 1}
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("q01:0,1,2,3", {"q01": 4}),
+        ("a-1.x.y:0,1,0,1;b:0", {"a-1.x.y": 2, "b": 1}),
+        ("h1:gpus=0,1;h2:gpus=3", {"h1": 2, "h2": 1}),
+        ("-", {}),
+    ],
+)
+def test_allocations_of_gpus(text: str, right: dict[str, int]) -> None:
+    assert allocated(text) == right
+
+
+@pytest.mark.behaviour("GPU-01", "CFG-04")
+def test_a_gpu_requirement_that_cannot_be_read_is_left_out_and_named() -> None:
+    waits = record("22", "PEND", GPU_NUM="4", GPU_MODE="turbo")
+    found = instance(running("21", GPU_NUM="4"), waits)
+    assert found.pending[0].gpu == ""
+    assert any("mode must be" in item.what for item in found.omissions)

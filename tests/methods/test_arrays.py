@@ -1,0 +1,136 @@
+"""Plans of job arrays: against every start tried, and element by element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+from array_cases import case, lexicographic, plans
+from slotwise.model.array import elements, parse_array
+from slotwise.model.cluster import Cluster, Host
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job, RunningJob
+from slotwise.model.objective import ObjectiveName
+from slotwise.model.plan import Method, Plan
+from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
+
+#: The latest start of a plan that is tried.
+LAST = 9
+METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
+
+
+def exact(instance: Instance, method: Method, objective: str) -> Plan:
+    aim = cast("ObjectiveName", objective)
+    if method == "milp":
+        return plan(instance, method, objective=aim, time_limit=60)
+    return plan(instance, method, objective=aim, effort=3)
+
+
+def nothing_false_is_proved(seed: int) -> int:
+    """All methods against every plan; how many plans were proved."""
+    instance = case(seed)
+    order = [job.id for job in priority_order(instance)]
+    right = lexicographic(instance, order)
+    proved = 0
+    for method in METHODS[:2]:
+        assert validate(instance, plan(instance, method)) == [], (seed, method)
+    for method in METHODS[2:]:
+        found = exact(instance, method, "lexicographic")
+        assert validate(instance, found) == [], (seed, method)
+        assert found.status == "optimal", (seed, method, found.notes)
+        assert [found[name].start for name in order] == right, (seed, method)
+        assert all(item.proved for item in found), (seed, method)
+    tried = [sum(starts.values()) for starts in plans(instance, LAST)]
+    for method in METHODS[2:]:
+        found = exact(instance, method, "total-start")
+        assert validate(instance, found) == [], (seed, method)
+        assert found.value is not None
+        proved += found.status == "optimal"
+        if tried and found.status == "optimal":
+            assert found.value == min(tried) or max(item.start or 0 for item in found) > LAST, seed
+            assert found.value <= min(tried), seed
+        assert not tried or found.bound is None or found.bound <= min(tried) + 1e-6, seed
+    return proved
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("ARR-02")
+@pytest.mark.parametrize("seed", range(0, 60, 5))
+def test_nothing_false_is_proved_of_arrays(seed: int) -> None:
+    assert nothing_false_is_proved(seed) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_nothing_false_is_proved_of_many_arrays(part: int) -> None:
+    seeds = range(100 + 100 * part, 200 + 100 * part)
+    assert sum(nothing_false_is_proved(seed) for seed in seeds) >= 150
+
+
+def array(spec: str, **fields: object) -> tuple[Job, ...]:
+    """The elements of an array of one slot and 100 seconds each."""
+    _, found = parse_array(spec)
+    assert found is not None
+    given = {"run_limit": 100, "name": "a", **fields}
+    return elements(Job("7", **given), found)  # type: ignore[arg-type]
+
+
+def site(*pending: Job, running: tuple[RunningJob, ...] = (), slots: int = 8) -> Instance:
+    return Instance(Cluster((Host("a", slots),)), running=running, pending=pending)
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("ARR-03")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_no_more_elements_run_than_the_limit_says(method: Method) -> None:
+    found = plan(site(*array("a[1-6]%2")), method)
+    assert [item.start for item in found] == [0, 0, 100, 100, 200, 200]
+    assert "running elements of array 7 (at most 2 at once)" in found["7[3]"].waits_for
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
+def test_elements_that_run_count(method: Method) -> None:
+    first, *rest = array("a[1-3]%1")
+    running = (RunningJob(replace(first, array_limit=None), 0, {"a": 1}),)
+    found = plan(site(*rest, running=running), method)
+    assert [item.start for item in found] == [100, 200]
+
+
+@pytest.mark.behaviour("ARR-02")
+def test_an_element_over_the_limit_is_a_fault_of_the_plan() -> None:
+    instance = site(*array("a[1-3]%2"))
+    found = plan(replace(instance, pending=array("a[1-3]")), "optimal")
+    (fault,) = validate(instance, found)
+    assert "3 jobs at 0 s, the running element limit of array 7 allows 2" in str(fault)
+
+
+@pytest.mark.behaviour("ARR-02")
+@pytest.mark.behaviour("ARR-03")
+def test_the_loop_starts_elements_in_the_order_of_their_index_and_two_at_a_time() -> None:
+    instance = site(*array("a[1-5]%2", run_time=90))
+    run = simulate(instance, until=10_000)
+    starts = {record.job: record.start for record in run.jobs}
+    assert [starts[f"7[{n}]"] for n in range(1, 6)] == sorted(starts.values())
+    assert sorted(starts.values())[1] < 90 <= sorted(starts.values())[2]
+
+
+@pytest.mark.behaviour("ARR-06")
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_elements_are_placed_as_if_one_after_the_other(seed: int) -> None:
+    """Names of their own projects make equal jobs different to whoever looks for equals."""
+    instance = case(1000 + seed, jobs=8)
+    apart = tuple(
+        replace(job, from_host="", weight=1.0 + number / 64)
+        for number, job in enumerate(instance.pending)
+    )
+    for method in METHODS[:3]:
+        together = exact(instance, method, "lexicographic")
+        separate = exact(replace(instance, pending=apart), method, "lexicographic")
+        assert [(i.job, i.start, i.bound, i.proved, i.waits_for) for i in together] == [
+            (i.job, i.start, i.bound, i.proved, i.waits_for) for i in separate
+        ]
