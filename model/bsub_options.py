@@ -41,7 +41,6 @@ UNHEEDED = {
 #: Of the name of an array: how many of it may run at once, and its elements.
 ARRAY = "job arrays (-J): the answer is for one element"
 REFUSED = {
-    "-nnodes": "whole nodes are not modelled: give -n SLOTS and -R span[ptile=SLOTS OF A NODE]",
     "-H": "a held job has no start to plan: leave -H out",
     "-pack": "give the lines of the pack file one by one",
 }
