@@ -71,5 +71,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     with suppress(InputError):
         if resolver.binds_cores(job):
             yield "affinity[]"
+        if resolver.spreads_tasks(job):
+            yield "stripe and gtile of span[]"
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"
