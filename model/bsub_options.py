@@ -38,7 +38,6 @@ UNHEEDED = {
     "-U": "that the job runs in an advance reservation only (-U)",
 }
 REFUSED = {
-    "-nnodes": "whole nodes are not modelled: give -n SLOTS and -R span[ptile=SLOTS OF A NODE]",
     "-H": "a held job has no start to plan: leave -H out",
     "-pack": "give the lines of the pack file one by one",
 }

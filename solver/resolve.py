@@ -190,6 +190,10 @@ class Resolver:
         """Whether a job has an affinity section, which no plan heeds."""
         return any(simple.affinity for simple in self._simples(job))
 
+    def spreads_tasks(self, job: Job) -> bool:
+        """Whether a job has stripe or gtile in its span[], which no plan heeds."""
+        return any(simple.tiling for simple in self._simples(job))
+
     def reserves(self, job: Job) -> frozenset[str]:
         """Resources that a job reserves under some alternative of its rusage."""
         return frozenset(

@@ -24,6 +24,8 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
+_CALL = re.compile(r"\s*(\S+/)?bsub\s")
+_HERE = re.compile(r"(?P<line>.*\bbsub\b[^<]*)<<-?\s*(['\"]?)(?P<end>\w+)\2")
 _DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
 
 
@@ -64,7 +66,13 @@ class BsubLine:
     def over(self, below: BsubLine | None) -> BsubLine:
         """The same with what the script says besides."""
         if below is not None:
+            if "-nnodes" in below.lines and "-n" in self.lines:
+                self.complain("-n: the script asks for whole hosts (-nnodes): give one of the two")
+            own = {text.split()[0] for text in self.unheeded}
+            rest = [text for text in below.unheeded if text.split()[0] not in own]
             self.fields = below.fields | self.fields
+            if self.unheeded or rest:
+                self.fields["unheeded"] = (*self.unheeded, *rest)
             self.problems += below.problems
             self.quiet += below.quiet
             self.lines = below.lines | self.lines
@@ -109,7 +117,10 @@ def bsub_line(line: str, clock: Clock | None = None, script: str | None = None) 
         return found
     try:
         check_length(line)
-        if is_script(line):
+        if (here := _here_document(line)) is not None:
+            _read_options(found, _options_of(here[0]))
+            below = bsub_line(here[1], clock)
+        elif is_script(line):
             _read_script(found, line)
         elif line.strip() or below is None:
             words = _options_of(line)
@@ -129,6 +140,19 @@ def script_of(line: str) -> str | None:
         _read_options(BsubLine(), words)
         return _script_behind(words)
     return None
+
+
+def _here_document(text: str) -> tuple[str, str] | None:
+    """The line and the script of ``bsub -q normal <<EOF``; None for anything else."""
+    lines = text.strip().splitlines()
+    if len(lines) < 2 or lines[0].lstrip().startswith("#"):
+        return None
+    match = _HERE.fullmatch(lines[0].strip())
+    if match is None:
+        return None
+    body = lines[1:]
+    end = next((n for n, line in enumerate(body) if line.strip() == match["end"]), len(body))
+    return match["line"], "\n".join(body[:end])
 
 
 def _script_behind(words: Sequence[str]) -> str | None:
@@ -157,9 +181,27 @@ def _read_script(found: BsubLine, text: str) -> None:
             if other
             else "a script without #BSUB lines asks for nothing: give the options of bsub"
         )
+    first = next((n for n, line in enumerate(lines, start=1) if _is_command(line)), len(lines) + 1)
+    if directives[0][0] > first:
+        raise ValueError(
+            f"the #BSUB lines stand behind the first command (line {first}), where bsub reads none"
+        )
+    directives, late = (
+        [item for item in directives if item[0] < first],
+        [item for item in directives if item[0] > first],
+    )
+    for at, match in late:
+        text = " ".join(match["options"].split())
+        found.quiet.append(f"#BSUB {text} (line {at}, behind the first command)")
+    begun = ""
     for found.line, match in directives:
+        options = begun + match["options"]
+        begun = ""
+        if options.rstrip().endswith("\\") and found.line != directives[-1][0]:
+            begun = options.rstrip()[:-1]
+            continue
         try:
-            words = deque(_split(match["options"], comments=True))
+            words = deque(_split(options, comments=True))
         except ValueError as error:
             found.complain(f"#BSUB: {error}")
             continue
@@ -168,8 +210,16 @@ def _read_script(found: BsubLine, text: str) -> None:
             found.complain(f"#BSUB: {words[0]!r} is no option")
 
 
+def _is_command(line: str) -> bool:
+    """Whether a line of a script is neither blank nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
 def _options_of(line: str) -> deque[str]:
     """The words behind ``bsub``. Raises ValueError for a line that is none of bsub."""
+    calls = [text for text in line.splitlines() if _CALL.match(text)]
+    if len(calls) > 1:
+        raise ValueError(f"has {len(calls)} lines of bsub: ask about one at a time")
     words = deque(_split(line))
     if not words:
         raise ValueError("is empty: give the options of bsub, such as -n 8 -W 2:00")
@@ -267,6 +317,15 @@ def _slots(submission: BsubLine, text: str) -> None:
     _once(submission, "max_slots", most if len(parts) == 2 else None)
 
 
+def _whole_hosts(submission: BsubLine, text: str) -> None:
+    """-nnodes of CORAL: one slot on each of so many hosts that no other job is on."""
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+        raise ValueError(f"must be a number of hosts such as 2, not {text!r}")
+    _once(submission, "slots", int(text))
+    submission.fields |= {"max_slots": None, "exclusive": True}
+    submission.requirements.append("span[ptile=1]")
+
+
 def _requirement(submission: BsubLine, text: str) -> None:
     submission.requirements.append(text)
 
@@ -339,6 +398,7 @@ def _condition(submission: BsubLine, text: str) -> None:
 _FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
 _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
+    "-nnodes": _whole_hosts,
     "-R": _requirement,
     "-W": _limit("run_limit"),
     "-c": _limit("cpu_limit"),
@@ -347,7 +407,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-m": _hosts,
     "-sp": _priority,
     "-G": _text("group"),
-    "-P": _text("project"),
+    "-P": _line("project"),
     "-app": _text("application"),
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),

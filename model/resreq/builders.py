@@ -124,6 +124,10 @@ class Builder:
                 # The sign that has nothing beside it: the one before, at the start the one behind.
                 signs, empty = (commas, usages.index(UsageString(()))) if commas else (bars, place)
                 sign = signs[max(0, empty - 1)]
+                if commas and 0 < empty == len(usages) - 1:
+                    usages.pop()  # bsub takes a comma at the end
+                    alternatives.append(tuple(usages))
+                    continue
                 self.fail(sign, "a usage string is empty", f"a resource on both sides of '{sign}'")
             alternatives.append(tuple(usage for usage in usages if usage != UsageString(())))
         return Rusage(tuple(alternatives)) if any(alternatives) else None

@@ -64,6 +64,7 @@ def _added(first: Simple, second: Simple, text: str) -> Simple:
         same=all_same(first, second),
         cu=first.cu or second.cu,
         affinity=first.affinity or second.affinity,
+        tiling=first.tiling or second.tiling,
     )
 
 

@@ -109,6 +109,7 @@ def _override(upper: Simple, lower: Simple, rusage: Rusage | None) -> Simple:
         same=all_same(upper, lower),
         cu=upper.cu or lower.cu,
         affinity=upper.affinity or lower.affinity,
+        tiling=upper.tiling or lower.tiling,
     )
 
 

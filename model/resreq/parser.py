@@ -6,6 +6,7 @@ builders turn its parse tree into the syntax tree. Places in errors are those of
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
 
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
+#: The items of span[] that spread tasks over hosts or GPUs: stripe, stripe=n, gtile=n, gtile='!'.
+_TILING = re.compile(
+    r"(?:(?<=:)|^)\s*(?:stripe(?:\s*=\s*[0-9]+)?|gtile\s*=\s*(?:[0-9]+|'!'|\"!\"))\s*(?=:|\Z)"
+)
+_NOT_TILED = "stripe and gtile of span[] are read and not heeded"
 #: What the note about affinity[] says.
 _AFFINITY = "affinity[] is read and not heeded: plans know slots, not processor cores"
 
@@ -129,8 +135,14 @@ def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = Fa
                 notes.append(_AFFINITY)
                 parts[keyword] = " ".join(section.body.split())
             elif keyword != "select":
-                if section.body.strip() or keyword == "cu":
-                    parts[keyword], found_notes = _section(keyword, section.body, options, in_term)
+                body = section.body
+                if keyword == "span" and (tiling := _TILING.findall(body)):
+                    parts["tiling"] = ":".join("".join(item.split()) for item in tiling)
+                    notes.append(_NOT_TILED)
+                    body = _TILING.sub(lambda item: " " * len(item[0]), body)
+                    body = body if body.strip(" :") else ""
+                if body.strip() or keyword == "cu":
+                    parts[keyword], found_notes = _section(keyword, body, options, in_term)
                     notes += found_notes
             elif section.body.strip():
                 builder = Builder(section.body, options, notes, in_term=in_term)

@@ -120,6 +120,7 @@ def _simple(whole: Simple, unit: str, keep: Keep) -> Simple:
         same=same,
         cu=whole.cu if whole.cu and kept(Simple(cu=whole.cu)) else None,
         affinity=whole.affinity,
+        tiling=whole.tiling,
     )
 
 

@@ -72,8 +72,9 @@ def _simple(simple: Simple, unit: str) -> str:
         parts.append(f"order[{':'.join(keys)}]")
     if simple.rusage is not None:
         parts.append(f"rusage[{print_rusage(simple.rusage, unit)}]")
-    if simple.span is not None:
-        parts.append(f"span[{_span(simple.span)}]")
+    spans = [] if simple.span is None else [_span(simple.span)]
+    if spans or simple.tiling:
+        parts.append(f"span[{':'.join([*spans, simple.tiling] if simple.tiling else spans)}]")
     if simple.same:
         parts.append(f"same[{':'.join(simple.same)}]")
     if simple.cu is not None:

@@ -191,7 +191,8 @@ class Cu:
 class Simple:
     """A simple requirement; an absent section is None (same and affinity: empty).
 
-    affinity: the text inside affinity[], which no plan heeds.
+    affinity: the text inside affinity[], which no plan heeds. tiling: stripe and gtile of span[],
+    which no plan heeds either.
     """
 
     select: Expression | None = None
@@ -201,6 +202,7 @@ class Simple:
     same: tuple[str, ...] = ()
     cu: Cu | None = None
     affinity: str = ""
+    tiling: str = ""
 
 
 @dataclass(frozen=True, slots=True)

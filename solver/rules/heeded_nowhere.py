@@ -90,5 +90,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
             yield "-gpu beside a compound requirement"
         if resolver.unsure_of_gpus(job):
             yield "model and memory of GPUs where hosts do not tell them"
+        if resolver.spreads_tasks(job):
+            yield "stripe and gtile of span[]"
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"

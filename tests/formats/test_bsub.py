@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from slotwise.model.array import ArraySpec
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
@@ -123,11 +125,8 @@ def test_times_of_day_need_the_instance() -> None:
             ["bsub line: a script without #BSUB lines asks for nothing: give the options of bsub"],
         ),
         (
-            "-nnodes 2",
-            [
-                "-nnodes: whole nodes are not modelled: give -n SLOTS and "
-                "-R span[ptile=SLOTS OF A NODE]"
-            ],
+            "-nnodes two",
+            ["-nnodes: must be a number of hosts such as 2, not 'two'"],
         ),
         ("-H", ["-H: a held job has no start to plan: leave -H out"]),
         ("-n", ["-n: needs a value"]),
@@ -194,3 +193,50 @@ def test_a_name_with_elements_is_an_array(name: str, array: int) -> None:
 def test_a_directive_that_is_commented_out_says_nothing() -> None:
     script = "#!/bin/sh\n#BSUB -n 2\n##BSUB -n 4\n# BSUB -n 8\n# end of BSUB options\nrun\n"
     assert parse_bsub(script) == {"slots": 2, "max_slots": None}
+
+
+@pytest.mark.behaviour("SUB-02")
+def test_whole_hosts_are_no_number_of_slots() -> None:
+    found = parse_bsub("-P 'a b' -nnodes 2 -alloc_flags 'gpumps smt4' run")
+    assert (found["slots"], found["exclusive"], found["project"]) == (2, True, "a b")
+    assert found["res_req"] == ("span[ptile=1]",)
+    script = "#!/bin/sh\n#BSUB -nnodes 2\nrun\n"
+    assert "whole hosts" in bsub_line("-n 4 < job", script=script).problems[0].message
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_directives_behind_the_first_command_are_reported_and_ignored() -> None:
+    found = bsub_line("#!/bin/sh\n\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
+    assert (found.problems, found.fields) == ([], {"slots": 2, "max_slots": None})
+    assert found.quiet == ["#BSUB -W 10 (line 5, behind the first command)"]
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_a_here_document_is_the_script_of_its_line() -> None:
+    found = parse_bsub("bsub -q night <<'END'\n#!/bin/sh\n#BSUB -q day -n 2\nrun\nEND\n")
+    assert found == {"queue": "night", "slots": 2, "max_slots": None}
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_a_directive_goes_on_behind_a_backslash() -> None:
+    script = '#!/bin/sh\r\n#BSUB -R "select[mem>1] \\\r\n#BSUB rusage[mem=1]"\r\nrun\r\n'
+    assert parse_bsub(script) == {"res_req": ("select[mem>1]  rusage[mem=1]",)}
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_what_the_script_leaves_out_of_a_plan_stays_beside_the_line() -> None:
+    found = bsub_line("-sla gold < job", script="#!/bin/sh\n#BSUB -data f -sla tin\nrun\n")
+    assert found.fields["unheeded"] == ("-sla gold", "-data f")
+
+
+@pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bsub -n 4 a\nbsub -n 8 b\n", "has 2 lines of bsub"),
+        ("#!/bin/sh\nmodule load x\n#BSUB -n 4\nrun\n", "behind the first command (line 2)"),
+    ],
+)
+def test_what_is_not_read_is_no_empty_request(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        parse_bsub(text)

@@ -255,7 +255,7 @@ def test_strict_syntax_refuses_rusage_of_a_string() -> None:
         ("rusage[mem=5||]", "||]", "a resource on both sides of '||'"),
         ("rusage[||mem=5]", "||mem=5]", "a resource on both sides of '||'"),
         ("rusage[mem=5||||lic=1]", "||||lic=1]", "a resource on both sides of '||'"),
-        ("rusage[mem=5,]", ",]", "a resource on both sides of ','"),
+        ("rusage[mem=5,,]", ",,]", "a resource on both sides of ','"),
         ("rusage[mem=5,,lic=1]", ",,lic=1]", "a resource on both sides of ','"),
         ("mem<>50", "<>50", "'!='"),
         ("mem <> 50", "<> 50", "'!='"),

@@ -26,7 +26,8 @@ KNOWN = Vocabulary(numbers=frozenset({"lic"}), booleans=frozenset({"cs"}), compl
             "select[mem>5 && cs>1?2] rusage[mem=5] span[hosts=1]",
             "select[mem>5] rusage[mem=5] span[hosts=1]",
         ),
-        ("rusage[mem=5:lic=?] span[stripe]", "rusage[mem=5]"),
+        ("rusage[mem=5:lic=?] span[stripe]", "rusage[mem=5] span[stripe]"),
+        ("rusage[mem=5:lic=?] span[stripes]", "rusage[mem=5]"),
         ("queue[3] cu[maxcus=2] same[type]", "same[type] cu[maxcus=2]"),
     ],
 )
