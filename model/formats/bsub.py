@@ -174,8 +174,8 @@ def _read_script(found: BsubLine, text: str) -> None:
     numbered = enumerate(lines, start=1)
     directives = [(at, match) for at, line in numbered if (match := _DIRECTIVE.match(line))]
     if not directives:
-        first = {line.split()[0] for line in lines if line.split()}
-        other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in first), "")
+        begins = {line.split()[0] for line in lines if line.split()}
+        other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in begins), "")
         raise ValueError(
             f"a script for {other}: Slotwise reads #BSUB lines"
             if other
