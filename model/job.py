@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from .facts import Fact
 
 #: In a list of hosts: those that the list does not name.
 OTHERS = "others"
@@ -135,11 +138,14 @@ class Application:
     max). estimated_run_time: ESTIMATED_RUNTIME. gpu_req: GPU_REQ.
     """
 
-    name: str
-    res_req: str = ""
-    run_limit: int | None = None
-    run_time: int | None = None
-    cpu_limit: int | None = None
-    slots: tuple[int, int | None, int | None] | None = None
-    estimated_run_time: int | None = None
-    gpu_req: str = ""
+    name: Annotated[str, Fact("new_name", aka=("NAME",))]
+    res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    run_limit: Annotated[int | None, Fact("minutes", "RUNLIMIT")] = None
+    run_time: Annotated[int | None, Fact("minutes", "RUNTIME")] = None
+    cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
+    slots: Annotated[
+        tuple[int, int | None, int | None] | None,
+        Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
+    ] = None
+    estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""

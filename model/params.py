@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from .array import DEFAULT_LARGEST
+from .facts import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +31,48 @@ class Params:
     by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
     """
 
-    mbd_sleep_time: int = 60
-    time_reserve_numjobs: int = 0
-    reserve_per_slot: bool = False
-    reserve_by_starttime: bool = False
-    job_accept_interval: int = 0
-    parallel_sched_by_slot: bool = False
-    strict_resreq: bool = False
-    lenient: bool = False
-    dialect: str = "10.1"
-    unit_for_limits: str = "MB"
-    default_queue: str = "default"
-    cpu_time_factor: float = 0.7
-    run_time_factor: float = 0.7
-    committed_run_time_factor: float = 0.0
-    run_job_factor: float = 3.0
-    fairshare_adjustment_factor: float = 0.0
-    fairshare_adjustment: str = ""
-    hist_hours: float = 5.0
-    enable_hist_run_time: bool = False
-    run_time_decay: bool = False
-    run_time_in_slots: bool = False
-    max_user_priority: int = 0
-    modules: tuple[str, ...] | None = None
-    estimated_run_time: int | None = None
-    job_dep_last_sub: bool = True
-    orphan_grace: int | None = None
-    max_job_array_size: int = DEFAULT_LARGEST
-    gpu_req: str = ""
-    gpu_req_merge: bool = True
-    gpu_syntax: str = "extend"
+    mbd_sleep_time: Annotated[int, Fact("count_from_1", "MBD_SLEEP_TIME")] = 60
+    time_reserve_numjobs: Annotated[
+        int, Fact("count", "LSB_TIME_RESERVE_NUMJOBS", place="lsf.conf")
+    ] = 0
+    reserve_per_slot: Annotated[
+        bool, Fact("flag", "RESOURCE_RESERVE_PER_SLOT", aka=("RESOURCE_RESERVE_PER_TASK",))
+    ] = False
+    reserve_by_starttime: Annotated[
+        bool, Fact("flag", "RESERVE_BY_STARTTIME", place="LSF_HPC_EXTENSIONS")
+    ] = False
+    job_accept_interval: Annotated[int, Fact("count", "JOB_ACCEPT_INTERVAL")] = 0
+    parallel_sched_by_slot: Annotated[bool, Fact("flag", "PARALLEL_SCHED_BY_SLOT")] = False
+    strict_resreq: Annotated[bool, Fact("flag", "LSF_STRICT_RESREQ", place="lsf.conf")] = False
+    lenient: Annotated[bool, Fact("flag")] = False
+    dialect: Annotated[str, Fact("dialect")] = "10.1"
+    unit_for_limits: Annotated[str, Fact("unit", "LSF_UNIT_FOR_LIMITS", place="lsf.conf")] = "MB"
+    default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE")] = "default"
+    cpu_time_factor: Annotated[float, Fact("number", "CPU_TIME_FACTOR", by_queue=True)] = 0.7
+    run_time_factor: Annotated[float, Fact("number", "RUN_TIME_FACTOR", by_queue=True)] = 0.7
+    committed_run_time_factor: Annotated[
+        float, Fact("number", "COMMITTED_RUN_TIME_FACTOR", by_queue=True)
+    ] = 0.0
+    run_job_factor: Annotated[float, Fact("number", "RUN_JOB_FACTOR", by_queue=True)] = 3.0
+    fairshare_adjustment_factor: Annotated[
+        float, Fact("number", "FAIRSHARE_ADJUSTMENT_FACTOR", by_queue=True)
+    ] = 0.0
+    fairshare_adjustment: Annotated[str, Fact("line")] = ""
+    hist_hours: Annotated[float, Fact("amount", "HIST_HOURS", by_queue=True)] = 5.0
+    enable_hist_run_time: Annotated[bool, Fact("flag", "ENABLE_HIST_RUN_TIME")] = False
+    run_time_decay: Annotated[bool, Fact("flag", "RUN_TIME_DECAY")] = False
+    run_time_in_slots: Annotated[bool, Fact("flag")] = False
+    max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
+    modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
+    estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    job_dep_last_sub: Annotated[bool, Fact("flag", "JOB_DEP_LAST_SUB")] = True
+    orphan_grace: Annotated[int | None, Fact("count_from_1", "ORPHAN_JOB_TERM_GRACE_PERIOD")] = None
+    max_job_array_size: Annotated[int, Fact("count_from_1", "MAX_JOB_ARRAY_SIZE")] = DEFAULT_LARGEST
+    gpu_req: Annotated[str, Fact("line", "LSB_GPU_REQ", place="lsf.conf")] = ""
+    gpu_req_merge: Annotated[bool, Fact("flag", "GPU_REQ_MERGE")] = True
+    gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
+        "extend"
+    )
 
     @property
     def default_priority(self) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from .cluster import Thresholds
+from .facts import Fact
 from .job import HostRequest
 
 
@@ -27,44 +29,53 @@ class Queue:
     where badmin qinact keeps its jobs from starting. gpu_req: GPU_REQ.
     """
 
-    name: str
-    priority: int = 1
-    hosts: tuple[HostRequest, ...] = ()
+    name: Annotated[str, Fact("new_name", aka=("QUEUE_NAME",))]
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 1
+    hosts: Annotated[
+        tuple[HostRequest, ...], Fact("queue_hosts", "HOSTS", also=("excluded_hosts",))
+    ] = ()
     excluded_hosts: tuple[str, ...] = ()
-    users: tuple[str, ...] = ()
-    res_req: str = ""
-    resrsv_limit: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    run_limit: int | None = None
+    users: Annotated[tuple[str, ...], Fact("words", "USERS")] = ()
+    res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    resrsv_limit: Annotated[Mapping[str, tuple[float, float]], Fact("bounds", "RESRSV_LIMIT")] = (
+        field(default_factory=dict)
+    )
+    run_limit: Annotated[int | None, Fact("run_limit", "RUNLIMIT", also=("run_limit_max",))] = None
     run_limit_max: int | None = None
-    cpu_limit: int | None = None
-    slots: tuple[int, int | None, int | None] | None = None
-    backfill: bool = False
-    slot_reserve: int | None = None
-    resource_reserve: int | None = None
-    exclusive: str = "N"
-    queue_slots: int | None = None
-    user_slots: int | None = None
-    processor_slots: float | None = None
-    host_slots: int | None = None
-    thresholds: Thresholds = Thresholds()
-    dispatch_window: str = ""
-    run_window: str = ""
-    job_accept_interval: int | None = None
-    user_shares: tuple[tuple[str, int], ...] | None = None
-    fairshare_queues: tuple[str, ...] = ()
-    dispatch_order: str = ""
-    slot_share: float | None = None
-    slot_pool: str = ""
-    max_slots_in_pool: int | None = None
-    use_priority_in_pool: bool = False
-    factors: Mapping[str, float] = field(default_factory=dict)
-    preemptive: tuple[str, ...] | None = None
+    cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
+    estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    slots: Annotated[
+        tuple[int, int | None, int | None] | None,
+        Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
+    ] = None
+    backfill: Annotated[bool, Fact("flag", "BACKFILL")] = False
+    slot_reserve: Annotated[int | None, Fact("cycles", "SLOT_RESERVE")] = None
+    resource_reserve: Annotated[int | None, Fact("cycles", "RESOURCE_RESERVE")] = None
+    exclusive: Annotated[str, Fact("exclusive", "EXCLUSIVE")] = "N"
+    queue_slots: Annotated[int | None, Fact("count", "QJOB_LIMIT")] = None
+    user_slots: Annotated[int | None, Fact("count", "UJOB_LIMIT")] = None
+    processor_slots: Annotated[float | None, Fact("amount", "PJOB_LIMIT")] = None
+    host_slots: Annotated[int | None, Fact("count", "HJOB_LIMIT")] = None
+    thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
+    dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
+    run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
+    job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
+    user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
+    fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
+    dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
+    slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
+    slot_pool: Annotated[str, Fact("name", "SLOT_POOL")] = ""
+    max_slots_in_pool: Annotated[int | None, Fact("count", "MAX_SLOTS_IN_POOL")] = None
+    use_priority_in_pool: Annotated[bool, Fact("flag", "USE_PRIORITY_IN_POOL")] = False
+    factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
+    preemptive: Annotated[
+        tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
+    ] = None
     preemptable: tuple[str, ...] | None = None
-    chunk_job_size: int | None = None
-    description: str = ""
-    active: bool = True
-    estimated_run_time: int | None = None
-    gpu_req: str = ""
+    chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
+    description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
+    active: Annotated[bool, Fact("boolean")] = True
+    gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
     @property
     def holds_memory(self) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from .facts import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +21,9 @@ class UserGroup:
 class User:
     """Limits of one user or group: MAX_JOBS (slots), JL/P (slots per processor)."""
 
-    name: str
-    max_slots: int | None = None
-    processor_slots: float | None = None
+    name: Annotated[str, Fact("name", aka=("USER_NAME",))]
+    max_slots: Annotated[int | None, Fact("count", "MAX_JOBS")] = None
+    processor_slots: Annotated[float | None, Fact("amount", "JL/P")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,17 +27,9 @@ from .finding import Finding, Location
 from .hostlimits import in_wall_clock
 from .hosts import HostBuilder
 from .jobs import JobBuilder
+from .kinds import given
 from .rules import check
 from .units import Clock
-
-_FACTORS = (
-    "cpu_time_factor",
-    "run_time_factor",
-    "committed_run_time_factor",
-    "run_job_factor",
-    "fairshare_adjustment_factor",
-    "hist_hours",
-)
 
 
 def build(
@@ -54,7 +46,7 @@ def build(
     cluster = hosts.cluster()
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
-    applications = tuple(_application(entry) for entry in document.applications)
+    applications = tuple(Application(**given(Application, e)) for e in document.applications)
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
@@ -68,7 +60,7 @@ def build(
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
-        users=tuple(User(e.name, e.max_slots, e.processor_slots) for e in document.users),
+        users=tuple(User(**given(User, entry)) for entry in document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
             HostPartition(
@@ -128,48 +120,17 @@ def _clock(document: d.Document) -> tuple[Clock, str | None]:
     return Clock(origin, clock.seconds(now)), text
 
 
-def _params(entry: d.ParamsEntry, queues: Sequence[Queue]) -> Params:
-    default = entry.default_queue
+def _params(entry: d.Section, queues: Sequence[Queue]) -> Params:
+    params = Params(**given(Params, entry))
     if "default_queue" not in entry.model_fields_set and queues:
-        default = usual_queue([queue.name for queue in queues])
-    fields = {
-        name: getattr(entry, name)
-        for name in d.ParamsEntry.model_fields
-        if name not in ("compute_unit_types", "default_queue")
-    }
-    return Params(default_queue=default, **fields)
+        return replace(params, default_queue=usual_queue([queue.name for queue in queues]))
+    return params
 
 
-def _queue(entry: d.QueueEntry, unit_type: str) -> Queue:
+def _queue(entry: d.Section, unit_type: str) -> Queue:
     """unit_type: the cluster's default, "" where it has none."""
-    wanted, excluded = entry.hosts or ((), ())
-    default, most = entry.run_limit or (None, None)
-    preemptive, preemptable = entry.preemption or (None, None)
-    factors = {name.upper(): getattr(entry, name) for name in _FACTORS}
-    taken = {"hosts", "run_limit", "preemption", "resrsv_limit", "thresholds", *_FACTORS}
-    same = {name: getattr(entry, name) for name in d.QueueEntry.model_fields if name not in taken}
-    queue = Queue(
-        **same,
-        hosts=wanted,
-        excluded_hosts=excluded,
-        run_limit=default,
-        run_limit_max=most,
-        resrsv_limit=entry.resrsv_limit or {},
-        factors={name: value for name, value in factors.items() if value is not None},
-        preemptive=preemptive,
-        preemptable=preemptable,
-    )
-    if queue.exclusive == "CU[]":
-        queue = replace(queue, exclusive=f"CU[{unit_type}]")
-    return queue if entry.thresholds is None else replace(queue, thresholds=entry.thresholds)
-
-
-def _application(entry: d.ApplicationEntry) -> Application:
-    return Application(
-        *(entry.name, entry.res_req, entry.run_limit, entry.run_time, entry.cpu_limit, entry.slots),
-        estimated_run_time=entry.estimated_run_time,
-        gpu_req=entry.gpu_req,
-    )
+    queue = Queue(**given(Queue, entry))
+    return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
 
 
 def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:

@@ -7,11 +7,16 @@ for limits); the project's own lower-case keys take seconds. docs/instances.md d
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ..job import Application
+from ..params import Params
+from ..queue import Queue
+from ..user import User
 from . import fields as f
+from .kinds import entry
 
 FORMAT: Literal["slotwise/1"] = "slotwise/1"
 
@@ -128,73 +133,29 @@ class SharedEntry(Section):
     static: f.YesNo = True
 
 
-class QueueEntry(Section):
-    """A queue (lsb.queues)."""
+if TYPE_CHECKING:
+    # Their keys follow from the facts at the fields of the model.
+    QueueEntry: TypeAlias = Section
+    ApplicationEntry: TypeAlias = Section
+    UserEntry: TypeAlias = Section
 
-    lsf_names: ClassVar[dict[str, str]] = {"QUEUE_NAME": "name", "TASKLIMIT": "PROCLIMIT"}
-    name: f.NewName
-    priority: f.Whole = Field(1, alias="PRIORITY")
-    hosts: f.QueueHosts | None = Field(None, alias="HOSTS")
-    users: f.Words = Field((), alias="USERS")
-    res_req: f.Text = Field("", alias="RES_REQ")
-    resrsv_limit: f.ReservationLimits | None = Field(None, alias="RESRSV_LIMIT")
-    run_limit: f.RunLimit | None = Field(None, alias="RUNLIMIT")
-    cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
-    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
-    slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
-    backfill: f.YesNo = Field(False, alias="BACKFILL")
-    slot_reserve: f.ReserveTime | None = Field(None, alias="SLOT_RESERVE")
-    resource_reserve: f.ReserveTime | None = Field(None, alias="RESOURCE_RESERVE")
-    exclusive: f.Exclusive = Field("N", alias="EXCLUSIVE")
-    queue_slots: f.CountOrNone | None = Field(None, alias="QJOB_LIMIT")
-    user_slots: f.CountOrNone | None = Field(None, alias="UJOB_LIMIT")
-    processor_slots: f.Amount | None = Field(None, alias="PJOB_LIMIT")
-    host_slots: f.CountOrNone | None = Field(None, alias="HJOB_LIMIT")
-    thresholds: f.ThresholdMap | None = None
-    dispatch_window: f.Windows = Field("", alias="DISPATCH_WINDOW")
-    run_window: f.Windows = Field("", alias="RUN_WINDOW")
-    job_accept_interval: f.CountOrNone | None = Field(None, alias="JOB_ACCEPT_INTERVAL")
-    user_shares: f.Shares | None = Field(None, alias="FAIRSHARE")
-    fairshare_queues: f.Words = Field((), alias="FAIRSHARE_QUEUES")
-    dispatch_order: Literal["QUEUE", ""] = Field("", alias="DISPATCH_ORDER")
-    slot_share: f.Number | None = Field(None, alias="SLOT_SHARE")
-    slot_pool: f.Name = Field("", alias="SLOT_POOL")
-    max_slots_in_pool: f.CountOrNone | None = Field(None, alias="MAX_SLOTS_IN_POOL")
-    use_priority_in_pool: f.YesNo = Field(False, alias="USE_PRIORITY_IN_POOL")
-    cpu_time_factor: f.Number | None = Field(None, alias="CPU_TIME_FACTOR")
-    run_time_factor: f.Number | None = Field(None, alias="RUN_TIME_FACTOR")
-    committed_run_time_factor: f.Number | None = Field(None, alias="COMMITTED_RUN_TIME_FACTOR")
-    run_job_factor: f.Number | None = Field(None, alias="RUN_JOB_FACTOR")
-    fairshare_adjustment_factor: f.Number | None = Field(None, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
-    hist_hours: f.Amount | None = Field(None, alias="HIST_HOURS")
-    preemption: f.Preemption | None = Field(None, alias="PREEMPTION")
-    chunk_job_size: f.CountOrNone | None = Field(None, alias="CHUNK_JOB_SIZE")
-    active: f.YesNo = True
-    gpu_req: f.Line = Field("", alias="GPU_REQ")
-    description: f.Text = Field("", alias="DESCRIPTION")
+    class ParamsEntry(Section):
+        """lsb.params and lsf.conf."""
 
-
-class ApplicationEntry(Section):
-    """An application profile (lsb.applications)."""
-
-    lsf_names: ClassVar[dict[str, str]] = {"NAME": "name", "TASKLIMIT": "PROCLIMIT"}
-    name: f.NewName
-    res_req: f.Text = Field("", alias="RES_REQ")
-    run_limit: f.Minutes | None = Field(None, alias="RUNLIMIT")
-    run_time: f.Minutes | None = Field(None, alias="RUNTIME")
-    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
-    cpu_limit: f.Minutes | None = Field(None, alias="CPULIMIT")
-    slots: f.ProcessorLimit | None = Field(None, alias="PROCLIMIT")
-    gpu_req: f.Line = Field("", alias="GPU_REQ")
-
-
-class UserEntry(Section):
-    """Limits of a user or group (lsb.users)."""
-
-    lsf_names: ClassVar[dict[str, str]] = {"USER_NAME": "name"}
-    name: f.Name
-    max_slots: f.CountOrNone | None = Field(None, alias="MAX_JOBS")
-    processor_slots: f.Amount | None = Field(None, alias="JL/P")
+        compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
+else:
+    QueueEntry = entry("QueueEntry", Queue, Section, "A queue (lsb.queues).")
+    ApplicationEntry = entry(
+        "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
+    )
+    UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
+    ParamsEntry = entry(
+        "ParamsEntry",
+        Params,
+        Section,
+        "lsb.params and lsf.conf.",
+        compute_unit_types=(f.UnitTypes | None, Field(None, alias="COMPUTE_UNIT_TYPES")),
+    )
 
 
 class GroupEntry(Section):
@@ -279,45 +240,6 @@ class BorrowedEntry(Section):
 
     job: f.Name
     slots: f.Allocation
-
-
-class ParamsEntry(Section):
-    """lsb.params and lsf.conf."""
-
-    lsf_names: ClassVar[dict[str, str]] = {"RESOURCE_RESERVE_PER_TASK": "RESOURCE_RESERVE_PER_SLOT"}
-    mbd_sleep_time: f.Count = Field(60, alias="MBD_SLEEP_TIME")
-    time_reserve_numjobs: f.CountOrNone = Field(0, alias="LSB_TIME_RESERVE_NUMJOBS")
-    reserve_per_slot: f.YesNo = Field(False, alias="RESOURCE_RESERVE_PER_SLOT")
-    reserve_by_starttime: f.YesNo = Field(False, alias="RESERVE_BY_STARTTIME")
-    job_accept_interval: f.CountOrNone = Field(0, alias="JOB_ACCEPT_INTERVAL")
-    parallel_sched_by_slot: f.YesNo = Field(False, alias="PARALLEL_SCHED_BY_SLOT")
-    strict_resreq: f.YesNo = Field(False, alias="LSF_STRICT_RESREQ")
-    lenient: f.YesNo = False
-    dialect: f.Dialect = "10.1"
-    unit_for_limits: Literal["KB", "MB", "GB", "TB", "PB"] = Field(
-        "MB", alias="LSF_UNIT_FOR_LIMITS"
-    )
-    estimated_run_time: f.Minutes | None = Field(None, alias="ESTIMATED_RUNTIME")
-    default_queue: f.Name = Field("default", alias="DEFAULT_QUEUE")
-    job_dep_last_sub: f.YesNo = Field(True, alias="JOB_DEP_LAST_SUB")
-    orphan_grace: f.Count | None = Field(None, alias="ORPHAN_JOB_TERM_GRACE_PERIOD")
-    max_job_array_size: f.Count = Field(1000, alias="MAX_JOB_ARRAY_SIZE")
-    cpu_time_factor: f.Number = Field(0.7, alias="CPU_TIME_FACTOR")
-    run_time_factor: f.Number = Field(0.7, alias="RUN_TIME_FACTOR")
-    committed_run_time_factor: f.Number = Field(0.0, alias="COMMITTED_RUN_TIME_FACTOR")
-    run_job_factor: f.Number = Field(3.0, alias="RUN_JOB_FACTOR")
-    fairshare_adjustment_factor: f.Number = Field(0.0, alias="FAIRSHARE_ADJUSTMENT_FACTOR")
-    fairshare_adjustment: f.Line = ""
-    hist_hours: f.Amount = Field(5.0, alias="HIST_HOURS")
-    enable_hist_run_time: f.YesNo = Field(False, alias="ENABLE_HIST_RUN_TIME")
-    run_time_decay: f.YesNo = Field(False, alias="RUN_TIME_DECAY")
-    run_time_in_slots: f.YesNo = False
-    max_user_priority: f.CountOrNone = Field(0, alias="MAX_USER_PRIORITY")
-    modules: f.Words | None = None
-    gpu_req: f.Line = Field("", alias="LSB_GPU_REQ")
-    gpu_req_merge: f.YesNo = Field(True, alias="GPU_REQ_MERGE")
-    gpu_syntax: f.GpuSyntax = Field("extend", alias="LSB_GPU_NEW_SYNTAX")
-    compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
 
 
 class JobEntry(Section):

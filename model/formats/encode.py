@@ -25,13 +25,14 @@ from ..instance import (
     PoolUsage,
     ShareUsage,
 )
-from ..job import Application, Job, RunningJob
+from ..job import Job, RunningJob
 from ..limits import Limit, Scope
 from ..omissions import Omission
 from ..params import Params, usual_queue, with_default_queue
 from ..queue import Queue
 from ..user import UserGroup
 from . import text, written
+from .kinds import plain
 from .names import compress
 from .units import format_size, size_text
 
@@ -50,8 +51,8 @@ def to_document(instance: Instance) -> Plain:
         "params": _params(instance),
         **_machines(instance.cluster),
         **_people(instance),
-        "queues": [_queue(queue) for queue in _declared(instance)],
-        "applications": [_application(profile) for profile in instance.applications],
+        "queues": [plain(queue) for queue in _declared(instance)],
+        "applications": [plain(profile) for profile in instance.applications],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
@@ -105,10 +106,6 @@ def _number(value: float | None) -> float | int | None:
 
 def _numbers(values: Mapping[str, float]) -> Plain | None:
     return {name: _number(values[name]) for name in sorted(values)} or None
-
-
-def _flag(value: bool) -> str | None:
-    return "Y" if value else None
 
 
 def _words(names: Iterable[str]) -> str | list[str]:
@@ -232,10 +229,7 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
 
 def _people(instance: Instance) -> Plain:
     return {
-        "users": [
-            _kept({"name": u.name, "MAX_JOBS": u.max_slots, "JL/P": _number(u.processor_slots)})
-            for u in instance.users
-        ],
+        "users": [plain(user) for user in instance.users],
         "user_groups": [_group(group) for group in instance.groups],
         "host_partitions": [
             {
@@ -257,93 +251,17 @@ def _group(group: UserGroup) -> Plain:
 
 
 def _params(instance: Instance) -> Plain:
-    from .document import ParamsEntry
-
     cluster = instance.cluster
-    entry: Plain = {}
-    for name, info in ParamsEntry.model_fields.items():
-        if name in ("compute_unit_types", "default_queue", "estimated_run_time"):
-            continue
-        value = getattr(instance.params, name)
-        if value != getattr(Params(), name):
-            entry[info.alias or name] = _plain(value)
+    entry = plain(replace(instance.params, default_queue=Params().default_queue))
     names = [queue.name for queue in instance.queues]
     default = with_default_queue(instance.params, names).default_queue
     if default != usual_queue(names):
         entry["DEFAULT_QUEUE"] = default
-    if instance.params.estimated_run_time is not None:
-        entry["ESTIMATED_RUNTIME"] = written.minutes(instance.params.estimated_run_time)
     if cluster.unit_types:
         entry["COMPUTE_UNIT_TYPES"] = " ".join(
             f"{name}!" if name == cluster.default_unit_type else name for name in cluster.unit_types
         )
     return entry
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "Y" if value else "N"
-    if isinstance(value, tuple):
-        return list(value)
-    return _number(value) if isinstance(value, float) else value
-
-
-def _queue(queue: Queue) -> Plain:
-    shares = queue.user_shares
-    return _kept(
-        {
-            "name": queue.name,
-            "PRIORITY": _unless(queue.priority, 1),
-            "HOSTS": written.requests(queue.hosts, queue.excluded_hosts),
-            "USERS": " ".join(queue.users) or None,
-            "RES_REQ": _some(queue.res_req),
-            "RESRSV_LIMIT": written.bounds(queue.resrsv_limit),
-            "RUNLIMIT": written.run_limit(queue),
-            "CPULIMIT": written.minutes(queue.cpu_limit),
-            "ESTIMATED_RUNTIME": written.minutes(queue.estimated_run_time),
-            "PROCLIMIT": written.processor_limit(queue.slots),
-            "BACKFILL": _flag(queue.backfill),
-            "SLOT_RESERVE": written.cycles(queue.slot_reserve),
-            "RESOURCE_RESERVE": written.cycles(queue.resource_reserve),
-            "EXCLUSIVE": _unless(queue.exclusive, "N"),
-            "QJOB_LIMIT": queue.queue_slots,
-            "UJOB_LIMIT": queue.user_slots,
-            "PJOB_LIMIT": _number(queue.processor_slots),
-            "HJOB_LIMIT": queue.host_slots,
-            "thresholds": _thresholds(queue.thresholds),
-            "DISPATCH_WINDOW": _some(queue.dispatch_window),
-            "RUN_WINDOW": _some(queue.run_window),
-            "JOB_ACCEPT_INTERVAL": queue.job_accept_interval,
-            "FAIRSHARE": None if shares is None else text.write_user_shares(shares),
-            "FAIRSHARE_QUEUES": " ".join(queue.fairshare_queues) or None,
-            "DISPATCH_ORDER": _some(queue.dispatch_order),
-            "SLOT_SHARE": _number(queue.slot_share),
-            "SLOT_POOL": _some(queue.slot_pool),
-            "MAX_SLOTS_IN_POOL": queue.max_slots_in_pool,
-            "USE_PRIORITY_IN_POOL": _flag(queue.use_priority_in_pool),
-            **(_numbers(queue.factors) or {}),
-            "PREEMPTION": written.preemption(queue),
-            "CHUNK_JOB_SIZE": queue.chunk_job_size,
-            "GPU_REQ": _some(queue.gpu_req),
-            "DESCRIPTION": _some(queue.description),
-            "active": None if queue.active else False,
-        }
-    )
-
-
-def _application(profile: Application) -> Plain:
-    return _kept(
-        {
-            "name": profile.name,
-            "RES_REQ": _some(profile.res_req),
-            "RUNLIMIT": written.minutes(profile.run_limit),
-            "RUNTIME": written.minutes(profile.run_time),
-            "ESTIMATED_RUNTIME": written.minutes(profile.estimated_run_time),
-            "CPULIMIT": written.minutes(profile.cpu_limit),
-            "PROCLIMIT": written.processor_limit(profile.slots),
-            "GPU_REQ": _some(profile.gpu_req),
-        }
-    )
 
 
 def _limit(limit: Limit, params: Params) -> Plain:

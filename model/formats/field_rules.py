@@ -28,6 +28,7 @@ from ..cluster import (
     SharedResource,
 )
 from ..errors import nearest
+from ..facts import KnownField, known_fields
 from ..instance import (
     AdvanceReservation,
     BorrowedSlots,
@@ -48,6 +49,7 @@ from . import fields as f
 from . import text, written
 from .hints import Fits, all_printable, fits, texts, words
 from .key_reader import key_reader, reader
+from .kinds import KINDS, factors
 from .messages import explain
 from .units import format_size
 
@@ -132,13 +134,13 @@ def _slots(job: Job) -> Any:
     return job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
 
 
-def _run_limits(given: tuple[Any, Any, str]) -> tuple[int | None, int | None]:
-    default, most, text_of_both = given
+def _run_limits(limits: tuple[Any, Any]) -> tuple[int | None, int | None]:
+    default, most = limits
     for value in (default, most):
         if value is not None:
             text.positive_duration(value)
     if default is not None and most is not None:
-        text.run_limit(text_of_both)
+        text.run_limit(written.run_limit(default, most))
     return default, most
 
 
@@ -193,19 +195,11 @@ def _listed(name: str) -> Callable[[Any], Any]:
 _COUNTED = ("slots", "jobs")
 _NAME, _SIZE, _AMOUNT = reader(f.Name), reader(f.Size), reader(f.Amount)
 _JOB_SLOTS = reader(f.Slots)
-_FACTORS = {
-    key.upper(): key_reader(d.QueueEntry, key)
-    for key in (
-        *(key for key in d.QueueEntry.model_fields if key.endswith("_factor")),
-        "hist_hours",
-    )
-}
+_FACTORS = {key: reader(KINDS[item.fact.kind].reads) for key, item in factors().items()}
 _METHODS = get_args(d.Document.model_fields["reservation_usage"].annotation)[1]
-_SECONDS = ("run_limit", "run_time", "cpu_limit", "estimated_run_time")
 _THRESHOLDS = _single(
     "thresholds", f.ThresholdMap, lambda item: text.write_thresholds(item.thresholds)
 )
-_PROCESSORS = _single("slots", f.ProcessorLimit, lambda item: written.processor_limit(item.slots))
 
 _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Host: (
@@ -233,29 +227,6 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
     HostRequest: (),
-    Application: (*(_single(name, f.Duration | None) for name in _SECONDS), _PROCESSORS),
-    Queue: (
-        _Special(
-            ("hosts", "excluded_hosts"),
-            reader(f.QueueHosts),
-            lambda queue: written.requests(queue.hosts, queue.excluded_hosts) or [],
-        ),
-        _single("resrsv_limit", f.ReservationLimits, lambda q: written.bounds(q.resrsv_limit)),
-        _Special(
-            ("run_limit", "run_limit_max"),
-            _run_limits,
-            lambda queue: (queue.run_limit, queue.run_limit_max, written.run_limit(queue)),
-        ),
-        _single("cpu_limit", f.Duration | None),
-        _single("estimated_run_time", f.Duration | None),
-        _PROCESSORS,
-        _single("slot_reserve", f.ReserveTime, lambda q: written.cycles(q.slot_reserve)),
-        _single("resource_reserve", f.ReserveTime, lambda q: written.cycles(q.resource_reserve)),
-        _THRESHOLDS,
-        _Special(("factors",), _factors),
-        _Special(("preemptive", "preemptable"), reader(f.Preemption), written.preemption),
-    ),
-    Params: (_single("estimated_run_time", f.Duration | None),),
     Omission: (_single("jobs", tuple[f.JobId, ...] | None),),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
@@ -277,6 +248,28 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         ),
     ),
 }
+
+
+def _of_fact(section: type[BaseModel], known: KnownField) -> _Special:
+    """How a field is looked at whose kind stands at the field."""
+    kind = KINDS.get(known.fact.kind)
+    if kind is None:
+        return _Special((known.name,), _factors)
+    look = attrgetter(*known.names)
+    if known.fact.kind == "run_limit":
+        return _Special(known.names, _run_limits, look)
+    if kind.as_file:
+        several = len(known.names) > 1
+        return _Special(
+            known.names,
+            reader(kind.reads),
+            lambda item: kind.writes(*look(item)) if several else kind.writes(look(item)),
+        )
+    if kind.checks is not None:
+        return _single(known.name, kind.checks | None)
+    return _Special(known.names, key_reader(section, known.name))
+
+
 #: The section of the document that tells of objects of a class.
 _SECTIONS: dict[type, type[BaseModel] | None] = {
     Host: d.HostEntry,
@@ -434,9 +427,10 @@ def _usual(kind: type) -> dict[str, Any]:
 def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     hints = get_type_hints(kind)
     usual = _usual(kind)
-    special = _SPECIAL.get(kind, ())
-    told = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     section = _SECTIONS[kind]
+    known = known_fields(kind).values() if section is not None else ()
+    special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known if section))
+    told = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     plain = [
         _Special((name,), key_reader(section, name))
         for name in usual

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..cluster import Gpus
 from ..job import HostRequest
-from ..queue import Queue
 from .units import format_duration, format_size, size_text
 
 
@@ -32,10 +31,10 @@ def bound(megabytes: float) -> str:
     return str(int(megabytes)) if whole else size_text(megabytes)
 
 
-def run_limit(queue: Queue) -> str | None:
-    """RUNLIMIT ``[default] maximum``."""
-    default, most = minutes(queue.run_limit), minutes(queue.run_limit_max)
-    return most if default is None else f"{default} {most or '-'}"
+def run_limit(default: int | None, most: int | None) -> str | None:
+    """RUNLIMIT ``[default] maximum``, of seconds."""
+    longest = minutes(most)
+    return longest if default is None else f"{minutes(default)} {longest or '-'}"
 
 
 def processor_limit(slots: tuple[int, int | None, int | None] | None) -> str | None:
@@ -62,9 +61,11 @@ def cycles(cycles: int | None) -> str | None:
     return None if cycles is None else f"MAX_RESERVE_TIME[{cycles}]"
 
 
-def preemption(queue: Queue) -> str | None:
+def preemption(
+    preemptive: tuple[str, ...] | None, preemptable: tuple[str, ...] | None
+) -> str | None:
     """PREEMPTION of a queue."""
-    lists = (("PREEMPTIVE", queue.preemptive), ("PREEMPTABLE", queue.preemptable))
+    lists = (("PREEMPTIVE", preemptive), ("PREEMPTABLE", preemptable))
     words = [
         word if names == ("*",) else f"{word}[{' '.join(names)}]"
         for word, names in lists

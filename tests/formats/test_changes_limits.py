@@ -10,7 +10,7 @@ import pytest
 from slotwise.model.changes import Change, Modification, NewJob
 from slotwise.model.errors import InputError
 from slotwise.model.formats import bsub, from_document
-from slotwise.model.formats.bsub import read_bsub
+from slotwise.model.formats.bsub import parse_bsub, read_bsub
 from slotwise.model.formats.changes import dump_changes, loads_changes
 from slotwise.model.formats.changes_document import ModifyEntry
 from slotwise.model.formats.units import Clock
@@ -100,7 +100,9 @@ def test_bmod_knows_every_field_that_bsub_gives() -> None:
     fields, wrong = read_bsub(LINE, clock)
     assert wrong == []
     table = [*vars(bsub)["_VALUES"], *vars(bsub)["_FLAGS"]]
-    assert set(table) - {"-extsched"} == {word for word in LINE.split() if word[0] == "-"}
+    # -nnodes is another word for what -n, -x and -R say.
+    assert set(parse_bsub("-nnodes 2")) <= set(fields)
+    assert set(table) - {"-extsched", "-nnodes"} == {word for word in LINE.split() if word[0] == "-"}
     assert set(fields) - {"max_slots"} <= set(ModifyEntry.model_fields)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...job import Application
+from .by_fact import lsf_keys, take_plain
 from .draft import Draft, Item
 from .notes import Notes
 from .parameters import note_rest
@@ -14,21 +16,7 @@ from .shared import Shared
 from .source import Problems
 
 SECTIONS = ("Application",)
-_TAKEN = frozenset(
-    [
-        "NAME",
-        "RES_REQ",
-        "GPU_REQ",
-        "RUNLIMIT",
-        "RUNTIME",
-        "ESTIMATED_RUNTIME",
-        "CPULIMIT",
-        "PROCLIMIT",
-        "TASKLIMIT",
-        "DESCRIPTION",
-        "DEFAULT_HOST_SPEC",
-    ]
-)
+_TAKEN = lsf_keys(Application) | {"DESCRIPTION", "DEFAULT_HOST_SPEC"}
 
 
 def read_applications(
@@ -51,13 +39,9 @@ def read_applications(
                 continue
             item = Item(entry)
             item.put("name", name, "NAME")
+            take_plain(item, Application)
             put_requirement(item, shared, notes, f"application {name}")
             put_gpus(item, shared, notes, f"application {name}")
-            put_limits(item, limits, f"application {name}", problems)
-            if (value := entry.values.get("RUNTIME")) is not None:
-                try:
-                    item.put("RUNTIME", limits.text(value, entry, f"application {name}"), "RUNTIME")
-                except ValueError as error:
-                    problems.add(value.place, str(error), "Application.RUNTIME")
+            put_limits(item, Application, limits, f"application {name}", problems)
             note_rest(notes, entry, "application", _TAKEN, f"application {name}")
             draft.add("applications", item)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...params import Params, counting_rusage
+from ..kinds import KINDS
+from .by_fact import lsf_keys, parameters_of
 from .draft import Draft, Mark, number
 from .notes import Notes
 from .parameters import note_rest
@@ -13,45 +15,21 @@ from .sections import LsfEntry, LsfSection, entries
 from .source import Problems
 
 SECTIONS = ("Parameters",)
-#: Parameters that the document has under the same name.
-_PLAIN = [
-    "MBD_SLEEP_TIME",
-    "JOB_ACCEPT_INTERVAL",
-    "PARALLEL_SCHED_BY_SLOT",
-    "COMPUTE_UNIT_TYPES",
-    "CPU_TIME_FACTOR",
-    "RUN_TIME_FACTOR",
-    "COMMITTED_RUN_TIME_FACTOR",
-    "RUN_JOB_FACTOR",
-    "FAIRSHARE_ADJUSTMENT_FACTOR",
-    "HIST_HOURS",
-    "ENABLE_HIST_RUN_TIME",
-    "RUN_TIME_DECAY",
-    "MAX_USER_PRIORITY",
-    "ORPHAN_JOB_TERM_GRACE_PERIOD",
-    "ESTIMATED_RUNTIME",
-    "GPU_REQ_MERGE",
-]
-_PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
 _LAST = "JOB_DEP_LAST_SUB"
-_PARAMS = frozenset(
-    [*_PLAIN, *_PER_SLOT, _LAST, "DEFAULT_QUEUE", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC"]
-) | {"DEFAULT_PROJECT"}
-_CONF = frozenset(
-    [
-        "LSB_TIME_RESERVE_NUMJOBS",
-        "LSF_STRICT_RESREQ",
-        "LSF_UNIT_FOR_LIMITS",
-        "LSF_HPC_EXTENSIONS",
-        "LSF_VERSION",
-        "LSB_NCPU_ENFORCE",
-        "LSB_GPU_REQ",
-        "LSB_GPU_NEW_SYNTAX",
-        "LSF_CONFDIR",
-        "LSB_CONFDIR",
-        "LSF_ENVDIR",
-    ]
-)
+_PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
+#: Those of lsb.params that need no look, in the document under the same name.
+_PLAIN = [
+    *(lsf_keys(Params) - {*_PER_SLOT, _LAST, "DEFAULT_QUEUE"}),
+    "COMPUTE_UNIT_TYPES",
+]
+_PARAMS = lsf_keys(Params) | {
+    *("COMPUTE_UNIT_TYPES", "ABS_RUNLIMIT", "DEFAULT_HOST_SPEC", "DEFAULT_PROJECT")
+}
+_CONF = lsf_keys(Params, "lsf.conf") | {
+    *("LSF_HPC_EXTENSIONS", "LSF_VERSION", "LSB_NCPU_ENFORCE"),
+    *("LSF_CONFDIR", "LSB_CONFDIR", "LSF_ENVDIR"),
+}
+_EXTENSIONS = lsf_keys(Params, "LSF_HPC_EXTENSIONS")
 #: Versions without the language of 10.1; 9.1 has most of it.
 _SPEAK_7 = ("6", "7", "8")
 _UNITS = ("KB", "MB", "GB", "TB", "PB")
@@ -76,7 +54,7 @@ def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
     """lsb.params into the document."""
     if entry is None:
         return
-    for key in _PLAIN:
+    for key in sorted(_PLAIN):
         if (value := entry.values.get(key)) is not None:
             _put(draft, entry, key, key, number(value))
     for key in _PER_SLOT:
@@ -91,16 +69,18 @@ def put_params(entry: LsfEntry | None, draft: Draft, notes: Notes) -> None:
 
 def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
     """lsf.conf into the document."""
-    if value := entry.values.get("LSB_TIME_RESERVE_NUMJOBS"):
-        key = "LSB_TIME_RESERVE_NUMJOBS"
-        _put(draft, entry, key, key, number(value))
+    for field in parameters_of(Params, "lsf.conf"):
+        kind, value = KINDS[field.fact.kind], entry.values.get(field.key)
+        if value is not None and (kind.number or value.text) and field.fact.kind != "unit":
+            _put(
+                draft,
+                entry,
+                field.key,
+                field.key,
+                number(value) if kind.number else value.text.strip("\"' "),
+            )
     if entry.text("LSF_VERSION").split(".")[0] in _SPEAK_7:
         _put(draft, entry, "dialect", "LSF_VERSION", "7")
-    if text := entry.text("LSF_STRICT_RESREQ"):
-        _put(draft, entry, "LSF_STRICT_RESREQ", "LSF_STRICT_RESREQ", text)
-    for key in ("LSB_GPU_REQ", "LSB_GPU_NEW_SYNTAX"):
-        if text := entry.text(key).strip("\"' "):
-            _put(draft, entry, key, key, text)
     if text := entry.text("LSF_UNIT_FOR_LIMITS").upper():
         unit = text if text.endswith("B") else f"{text}B"
         if unit in _UNITS:
@@ -109,10 +89,10 @@ def put_conf(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) ->
             message = f"must be one of {', '.join(_UNITS)}, not {text!r}"
             problems.add(entry.at("LSF_UNIT_FOR_LIMITS"), message, "LSF_UNIT_FOR_LIMITS")
     extensions = entry.text("LSF_HPC_EXTENSIONS").replace(",", " ").split()
-    if "RESERVE_BY_STARTTIME" in extensions:
-        _put(draft, entry, "RESERVE_BY_STARTTIME", "LSF_HPC_EXTENSIONS", "Y")
     for extension in extensions:
-        if extension != "RESERVE_BY_STARTTIME":
+        if extension in _EXTENSIONS:
+            _put(draft, entry, extension, "LSF_HPC_EXTENSIONS", "Y")
+        else:
             notes.not_modelled("lsf.conf", f"LSF_HPC_EXTENSIONS={extension}")
     if entry.text("LSB_NCPU_ENFORCE") == "1":
         _put(draft, entry, "run_time_in_slots", "LSB_NCPU_ENFORCE", "Y")

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from ...gpu_request import GPUS_NAMED
+from ...queue import Queue
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
-from .draft import Draft, Item, number
+from .by_fact import limit_fields, lsf_keys, take_plain
+from .draft import Draft, Item
 from .hostnames import HostNames, short
 from .hosts import put_thresholds
 from .notes import Notes
@@ -21,57 +23,13 @@ from .shared import Shared
 from .source import Problems
 
 SECTIONS = ("Queue",)
-_NUMBERS = [
-    "PRIORITY",
-    "QJOB_LIMIT",
-    "UJOB_LIMIT",
-    "PJOB_LIMIT",
-    "HJOB_LIMIT",
-    "JOB_ACCEPT_INTERVAL",
-    "MAX_SLOTS_IN_POOL",
-    "CHUNK_JOB_SIZE",
-    "CPU_TIME_FACTOR",
-    "RUN_TIME_FACTOR",
-    "COMMITTED_RUN_TIME_FACTOR",
-    "RUN_JOB_FACTOR",
-    "FAIRSHARE_ADJUSTMENT_FACTOR",
-    "HIST_HOURS",
-]
-_TEXTS = [
-    "USERS",
-    "RESRSV_LIMIT",
-    "BACKFILL",
-    "SLOT_RESERVE",
-    "RESOURCE_RESERVE",
-    "EXCLUSIVE",
-    "DISPATCH_WINDOW",
-    "RUN_WINDOW",
-    "FAIRSHARE",
-    "FAIRSHARE_QUEUES",
-    "SLOT_POOL",
-    "USE_PRIORITY_IN_POOL",
-    "DESCRIPTION",
-]
-#: Taken by the functions below; the last two by ``params.py``.
-_OTHERS = [
-    "QUEUE_NAME",
-    "HOSTS",
-    "RES_REQ",
-    "RUNLIMIT",
-    "ESTIMATED_RUNTIME",
+#: Beside what stands at the fields; the last two are taken by ``params.py``.
+_TAKEN = lsf_keys(Queue) | {
     "RUNTIME",
-    "CPULIMIT",
-    "PROCLIMIT",
-    "TASKLIMIT",
-    "PREEMPTION",
-    "DISPATCH_ORDER",
-    "SLOT_SHARE",
     "DEFAULT_HOST_SPEC",
     "ENABLE_HIST_RUN_TIME",
     "RUN_TIME_DECAY",
-    "GPU_REQ",
-]
-_TAKEN = frozenset([*_NUMBERS, *_TEXTS, *_OTHERS])
+}
 #: Of what needs GPUs, where no host is known to have some.
 NO_GPUS = "no file says which hosts have GPUs, LSF finds them itself: give these hosts gpus"
 _OTHER_HOSTS = re.compile(r"others(\+\d{1,9})?")
@@ -101,7 +59,7 @@ def read_queues(
             item = _queue(entry, names, notes)
             put_requirement(item, shared, notes, f"queue {name}")
             put_gpus(item, shared, notes, f"queue {name}")
-            put_limits(item, limits, f"queue {name}", problems)
+            put_limits(item, Queue, limits, f"queue {name}", problems)
             put_thresholds(item, shared)
             note_rest(notes, entry, "queue", _TAKEN, f"queue {name}", shared.indices)
             draft.add("queues", item)
@@ -112,18 +70,9 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
     name = entry.text("QUEUE_NAME")
     item = Item(entry)
     item.put("name", name, "QUEUE_NAME")
-    for key in _NUMBERS:
-        item.take(key)
-    for key in _TEXTS:
-        item.take(key, plain=False)
-    if (exclusive := entry.text("EXCLUSIVE").upper()) in ("YES", "NO"):
-        item.put("EXCLUSIVE", exclusive[0])
+    take_plain(item, Queue)
     if entry.text("HOSTS"):
         item.put("HOSTS", _hosts(entry, names, notes) or "all ~all")
-    if share := entry.values.get("SLOT_SHARE"):
-        item.put("SLOT_SHARE", number(share.text.rstrip("% ")))
-    if order := entry.text("DISPATCH_ORDER"):
-        item.put("DISPATCH_ORDER", order.upper())
     if preemption := entry.text("PREEMPTION"):
         plain = re.sub(r"\+\d{1,9}", "", preemption)
         if plain != preemption:
@@ -162,10 +111,10 @@ def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
             notes.may_differ("GPU_REQ", NO_GPUS, where)
 
 
-def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) -> None:
+def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: Problems) -> None:
     """Limits and estimates of a queue or application; PROCLIMIT is TASKLIMIT since 10.1."""
     entry = item.entry
-    for key in ("RUNLIMIT", "CPULIMIT", "ESTIMATED_RUNTIME"):
+    for key in (field.key for field in limit_fields(kind)):
         value = entry.values.get(key)
         if value is None and key == "ESTIMATED_RUNTIME" and entry.section == "Queue":
             value = entry.values.get("RUNTIME")  # its former name
@@ -177,7 +126,7 @@ def put_limits(item: Item, limits: RunLimits, where: str, problems: Problems) ->
             problems.add(value.place, str(error), f"{entry.section}.{key}")
             continue
         # A job without a limit of its own has the default, which comes first.
-        item.put(key, text if key == "RUNLIMIT" else text.split()[0])
+        item.put(key, text if key in ("RUNLIMIT", "RUNTIME") else text.split()[0])
     item.take("PROCLIMIT", "TASKLIMIT" if entry.text("TASKLIMIT") else "PROCLIMIT", plain=False)
 
 
