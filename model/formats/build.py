@@ -79,10 +79,7 @@ def build(
         held=_held(document, clock, findings),
         borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
         lsf_says=_said(document, clock, findings),
-        omissions=tuple(
-            Omission(e.what, e.where, e.count, None if e.jobs is None else tuple(e.jobs), e.effect)
-            for e in document.omissions
-        ),
+        omissions=tuple(map(_omission, document.omissions)),
         params=params,
         now=clock.now,
         origin=origin,
@@ -131,6 +128,11 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
     """unit_type: the cluster's default, "" where it has none."""
     queue = Queue(**given(Queue, entry))
     return replace(queue, exclusive=f"CU[{unit_type}]") if queue.exclusive == "CU[]" else queue
+
+
+def _omission(entry: d.OmissionEntry) -> Omission:
+    jobs = None if entry.jobs is None else tuple(entry.jobs)
+    return Omission(entry.what, entry.where, entry.count, jobs, entry.effect)
 
 
 def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:

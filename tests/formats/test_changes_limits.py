@@ -102,7 +102,8 @@ def test_bmod_knows_every_field_that_bsub_gives() -> None:
     table = [*vars(bsub)["_VALUES"], *vars(bsub)["_FLAGS"]]
     # -nnodes is another word for what -n, -x and -R say.
     assert set(parse_bsub("-nnodes 2")) <= set(fields)
-    assert set(table) - {"-extsched", "-nnodes"} == {word for word in LINE.split() if word[0] == "-"}
+    given = {word for word in LINE.split() if word[0] == "-"}
+    assert set(table) - {"-extsched", "-nnodes"} == given
     assert set(fields) - {"max_slots"} <= set(ModifyEntry.model_fields)
 
 
