@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .model.cluster import (
         Cluster,
         ComputeUnit,
+        Gpus,
         Host,
         HostGroup,
         ResourceDefinition,
@@ -106,6 +107,7 @@ _HOMES = {
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
+    "Gpus": "model.cluster",
     "GroupChange": "solver.studies.whatif",
     "History": "solver.forecast.history",
     "Host": "model.cluster",
@@ -206,6 +208,7 @@ __all__ = [
     "EarlyEnd",
     "Explanation",
     "Forecasts",
+    "Gpus",
     "GroupChange",
     "HeldHosts",
     "History",

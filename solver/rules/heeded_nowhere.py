@@ -16,7 +16,7 @@ from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from ..resolve import Resolver
-from .shared_gpus import SHARED_GPUS, moved_by_sharing
+from .shared_gpus import SHARED_GPUS, GpuSharing
 
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
@@ -34,8 +34,9 @@ def heeded_nowhere(
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
     here: set[str] = set()
-    looked_at = instance.pending if jobs is None else tuple(jobs)
-    for job in looked_at:
+    sharing = GpuSharing(resolver)
+    for job in instance.pending if jobs is None else jobs:
+        sharing.see((job,))
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
@@ -46,7 +47,7 @@ def heeded_nowhere(
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
                 touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
-    if moved := moved_by_sharing(instance, resolver, looked_at, instance.pending):
+    if moved := sharing.moved((run.job for run in instance.running), instance.pending):
         touched[SHARED_GPUS] = list(moved)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (
