@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .model.cluster import (
         Cluster,
         ComputeUnit,
+        Gpus,
         Host,
         HostGroup,
         ResourceDefinition,
@@ -125,6 +126,7 @@ _HOMES = {
     "EarlyEnd": "model.changes",
     "Explanation": "solver.advice.explain",
     "Forecasts": "solver.forecast.forecast",
+    "Gpus": "model.cluster",
     "GroupChange": "solver.studies.whatif",
     "History": "solver.forecast.history",
     "Host": "model.cluster",
@@ -233,6 +235,7 @@ __all__ = [
     "EarlyEnd",
     "Explanation",
     "Forecasts",
+    "Gpus",
     "GroupChange",
     "HeldHosts",
     "History",

@@ -17,7 +17,7 @@ from ...model.resreq.syntax import simples
 from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
-from .shared_gpus import SHARED_GPUS, moved_by_sharing
+from .shared_gpus import SHARED_GPUS, GpuSharing
 
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
@@ -38,8 +38,9 @@ def heeded_nowhere(
     strangers = shares_of_nobody(instance)
     here: set[str] = set()
     asked: set[str] = set()
-    looked_at = instance.pending if jobs is None else tuple(jobs)
-    for job in looked_at:
+    sharing = GpuSharing(resolver)
+    for job in instance.pending if jobs is None else jobs:
+        sharing.see((job,))
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
@@ -54,7 +55,7 @@ def heeded_nowhere(
     for what, names in Precedence.of(instance).left_out().items():
         if ids := [name for name in names if name in asked]:
             touched.setdefault(what, []).extend(ids)
-    if moved := moved_by_sharing(instance, resolver, looked_at, instance.pending):
+    if moved := sharing.moved((run.job for run in instance.running), instance.pending):
         touched[SHARED_GPUS] = list(moved)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
     of_instance = (

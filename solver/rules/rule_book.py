@@ -24,7 +24,7 @@ from .eligibility import Eligibility
 from .heeded_nowhere import heeded_nowhere
 from .preempting import preempting_now
 from .selections import changing_selections
-from .shared_gpus import SHARED_GPUS, all_near, moved_by_sharing
+from .shared_gpus import SHARED_GPUS, GpuSharing, all_near
 from .situation import StandingCluster
 
 
@@ -235,8 +235,9 @@ class RuleBook:
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
             if item.what != SHARED_GPUS:
                 yield LeftOut(item.name, jobs, heeded=False)
-        possible = [demand.job for demand in demands if not demand.impossible]
-        moved = frozenset(moved_by_sharing(self.instance, self.resolver, possible, ()))
+        possible = (demand.job for demand in demands if not demand.impossible)
+        running = (run.job for run in self.instance.running)
+        moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
         near = all_near(demands, moved)
         yield LeftOut(SHARED_GPUS, near, unless_now=moved, heeded=False)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
 from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
-from ...model.instance import Instance
 from ...model.job import Job
 from ..availability.demand import Demand
 from ..placement.gpu_hosts import suits
@@ -18,37 +18,42 @@ from ..resolve import Resolver
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
 
 
-def moved_by_sharing(
-    instance: Instance, resolver: Resolver, jobs: Iterable[Job], beside: Iterable[Job]
-) -> tuple[str, ...]:
-    """Those of `jobs` that need GPUs, where some jobs could share theirs; () where none can.
-
-    A job shares with another one, so that it takes two, of `jobs`, of those `beside` them and of
-    those that run.
-    """
-    if all(host.gpu_count is None for host in instance.cluster.hosts):
-        return ()
-    needed = _Needs(resolver)
-    asked = {job.id: found for job in jobs if (found := needed.of(job)) is not None}
-    if not asked:
-        return ()
-    others = (*(run.job for run in instance.running), *beside)
-    sharing = {job for job, found in asked.items() if found.shares}
-    sharing.update(
-        job.id for job in others if (found := needed.of(job)) is not None and found.shares
-    )
-    return tuple(asked) if len(sharing) > 1 else ()
-
-
 @dataclass(slots=True)
-class _Needs:
-    """The GPUs that jobs need, of jobs that find such GPUs, and as many, on some host."""
+class GpuSharing:
+    """The jobs that sharing of GPUs may move, as one job after the other is seen.
+
+    asked: the jobs seen that need GPUs, in their order. sharing: those that may share theirs, and
+    others beside them. fitting: whether some host has such GPUs, and as many.
+    """
 
     resolver: Resolver
-    found: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
+    asked: dict[str, None] = field(default_factory=dict)
+    sharing: set[str] = field(default_factory=set)
+    fitting: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
 
-    def of(self, job: Job) -> GpuRequest | None:
-        """Of one job; None too where its requirement cannot be read."""
+    def see(self, jobs: Iterable[Job]) -> GpuSharing:
+        """More jobs that are asked about."""
+        for job in jobs:
+            if (found := self._needed(job)) is not None:
+                self.asked[job.id] = None
+                if found.shares:
+                    self.sharing.add(job.id)
+        return self
+
+    def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
+        """The jobs seen that need GPUs, where some jobs could share theirs; () where none can.
+
+        A job shares with another one, so that it takes two: of those seen and those `beside` them.
+        """
+        if not self.asked:
+            return ()
+        for job in chain(*beside):
+            if (found := self._needed(job)) is not None and found.shares:
+                self.sharing.add(job.id)
+        return tuple(self.asked) if len(self.sharing) > 1 else ()
+
+    def _needed(self, job: Job) -> GpuRequest | None:
+        """The GPUs of a job; None too where no host has such, or nobody can read what it asks."""
         try:
             request = self.resolver.gpus(job)
         except InputError:
@@ -56,12 +61,12 @@ class _Needs:
         if request is None:
             return None
         least = 1 if any("ngpus" in text for text in job.res_req) else request.num
-        if (request, least) not in self.found:
-            self.found[request, least] = any(
+        if (request, least) not in self.fitting:
+            self.fitting[request, least] = any(
                 (host.gpu_count or 0) >= least and suits(request, host) is not False
                 for host in self.resolver.instance.cluster.hosts
             )
-        return request if self.found[request, least] else None
+        return request if self.fitting[request, least] else None
 
 
 def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]:

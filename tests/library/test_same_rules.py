@@ -381,7 +381,12 @@ def test_every_field_has_a_rule() -> None:
         for key in place[:-1]:
             owner = owner[key] if isinstance(key, int) else getattr(owner, key)
         kind = type(owner)
-        objects = (sw.HostRequest, sw.Thresholds, sw.Scope)  # looked at with what holds them
+        objects = (
+            sw.HostRequest,
+            sw.Thresholds,
+            sw.Scope,
+            sw.Gpus,
+        )  # looked at with what holds them
         if not is_dataclass(owner) or isinstance(owner, objects) or kind in seen:
             continue
         seen.add(kind)
