@@ -17,6 +17,8 @@ import numpy as np
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per
 from ..budget import Budget, OutOfTime
 from ..placement.earliest import Start, hold_start, start_at
 from .counting import Asked, Blocks, blocks_of, too_many
@@ -86,6 +88,8 @@ class JointProbe:
         beside_base = start_at(self.base, demand, time)
         if beside_base is None or self._too_full(settled, demand, time):
             return "INFEASIBLE", {}
+        if self._pool_too_full(settled, demand, time):
+            return "INFEASIBLE", {}
         # A start closes hosts to others beyond its own end (JOB_ACCEPT_INTERVAL).
         alone = demand.interval is None
         group = _overlapping(settled, demand, time) if alone else list(settled)
@@ -118,6 +122,25 @@ class JointProbe:
             asked = int(slots[(starts <= point) & (point < ends)].sum())
             if asked > self._free_slots(point):
                 return True
+        return False
+
+    def _pool_too_full(self, settled: Sequence[Placed], demand: Demand, time: int) -> bool:
+        """Whether a pool over all hosts, such as the elements of an array that may run, is full.
+
+        What a job takes of it once counts wherever the job is placed.
+        """
+        for index, amount in _taken_once(demand).items():
+            if not self.base.table.pools[index].mask.all():
+                continue
+            taken = [(item, _taken_once(item.demand).get(index, 0.0)) for item in settled]
+            users = [(item, part) for item, part in taken if part]
+            points = {time, *(item.start.time for item, _ in users)}
+            for point in points:
+                if not _covers(time, demand.duration, point):
+                    continue
+                used = sum(part for item, part in users if _runs_at(item, point))
+                if used + amount > self.base.free_in_pool(index, point) + SLACK:
+                    return True
         return False
 
     def _free_slots(self, point: int) -> float:
@@ -294,6 +317,17 @@ class JointProbe:
                 if not alternative.missing
             )
         return self._pairs[key]
+
+
+def _taken_once(demand: Demand) -> dict[int, float]:
+    """What a job takes of pools for its whole life, once however it is placed; by their index."""
+    if len(demand.terms) != 1 or len(demand.terms[0].alternatives) != 1:
+        return {}
+    return {
+        use.index: use.reservation.initial
+        for use in demand.terms[0].alternatives[0].pool_uses
+        if use.per is Per.JOB and not use.reservation.drops()
+    }
 
 
 def _starts(placed: Sequence[Placed]) -> list[tuple[str, int]]:
