@@ -31,6 +31,8 @@ DEAD_STATUSES = frozenset(
         "closed_rc",
     }
 )
+#: GPUs of one host.
+MOST_GPUS = 9999
 #: Amounts that count the GPUs of a host, the first of them that is there.
 _GPU_AMOUNTS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
@@ -55,13 +57,21 @@ class Gpus:
     model: str = ""
     mem: float | None = None
 
+    @property
+    def _plausible(self) -> bool:
+        """Whether the fields can be what they stand for; what else is wrong with them is said."""
+        sized = self.mem is None or isinstance(self.mem, (int, float))
+        return type(self.count) is int and 0 <= self.count <= MOST_GPUS and sized
+
     def amounts(self) -> dict[str, float]:
         """What jobs and selections see of them: ngpus_physical is what jobs consume."""
+        if not self._plausible:
+            return {}
         return {"ngpus": float(self.count), "ngpus_physical": float(self.count)}
 
     def load(self) -> dict[str, float]:
         """The memory of each as a load index: gpu_mtotal0, gpu_mtotal1, …"""
-        found = range(0 if self.mem is None else self.count)
+        found = range(self.count if self.mem is not None and self._plausible else 0)
         return {f"gpu_mtotal{number}": self.mem or 0.0 for number in found}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..cluster import Gpus, Thresholds
+from ..cluster import MOST_GPUS, Gpus, Thresholds
 from ..gpu_request import plain_model
 from ..input_limits import check_length
 from ..limits import Scope
@@ -68,10 +68,6 @@ def positive_duration(value: object, unit: int = 1) -> int:
             f"needs a host or model behind the slash, such as 8:00/hostA, not {value!r}"
         )
     return LimitOnHost(seconds, host.strip()) if slash else seconds
-
-
-#: GPUs of one host.
-MOST_GPUS = 9999
 
 
 def processor_limit(value: object) -> tuple[int, int | None, int | None]:

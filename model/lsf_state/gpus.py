@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ..cluster import MOST_GPUS
 from ..errors import InputError
 from ..formats.sniff import kind_of_text
 from ..gpu_request import plain_model
@@ -97,7 +98,11 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
         key: next((cells[name] for name in names if name in cells), "")
         for key, names in _COLUMNS.items()
     }
-    for number in range(int(cells.get("ngpus", "0"))):  # lsload -gpu counts them only
+    counted = int(cells.get("ngpus", "0"))
+    if counted > MOST_GPUS:
+        reading.wrong(f"{counted} GPUs are more than a host can have ({MOST_GPUS})")
+        return
+    for number in range(counted):  # lsload -gpu counts them only
         seen.models.setdefault(str(number), "")
     gpu = found["gpu"]
     if not gpu:
