@@ -72,6 +72,7 @@ class JointProbe:
     _whole: dict[tuple[str, int], WholeUnits | None] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
+    _once: dict[int, dict[int, float]] = field(default_factory=dict)
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
     _effort_in_vain: float = 0.0
     _effort: float = 0.0
@@ -129,10 +130,10 @@ class JointProbe:
 
         What a job takes of it once counts wherever the job is placed.
         """
-        for index, amount in _taken_once(demand).items():
+        for index, amount in self._taken_once(demand).items():
             if not self.base.table.pools[index].mask.all():
                 continue
-            taken = [(item, _taken_once(item.demand).get(index, 0.0)) for item in settled]
+            taken = [(item, self._taken_once(item.demand).get(index, 0.0)) for item in settled]
             users = [(item, part) for item, part in taken if part]
             points = {time, *(item.start.time for item, _ in users)}
             for point in points:
@@ -142,6 +143,12 @@ class JointProbe:
                 if used + amount > self.base.free_in_pool(index, point) + SLACK:
                     return True
         return False
+
+    def _taken_once(self, demand: Demand) -> dict[int, float]:
+        kind = id(demand.terms)  # kept alive by the jobs that are asked about
+        if kind not in self._once:
+            self._once[kind] = _taken_once(demand)
+        return self._once[kind]
 
     def _free_slots(self, point: int) -> float:
         if point not in self._slots:
