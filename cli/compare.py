@@ -81,10 +81,8 @@ def compare(
     from .stopping import cancel_on_signal, left_of
 
     check_format(gantt, format)
-    given = {"samples": samples, "seed": seed, "calibration": calibration}
-    if history is not None:
-        given["workers"] = workers
-    drawing = drawing_of(history, **given)
+    drawers = {} if history is None else {"workers": workers}
+    drawing = drawing_of(history, samples=samples, seed=seed, calibration=calibration, **drawers)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)

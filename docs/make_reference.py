@@ -124,6 +124,7 @@ def _taken(value: dict[str, Any]) -> str:
 
 #: Pages of the library by topic: title, and the modules whose names they have.
 TOPICS = {
+    "diagnosis": ("Diagnosis", ("solver.advice.diagnosis",)),
     "planning": ("Plans and answers", ("library", "solver.advice", "model.plan", "solver.planner")),
     "instances": ("Instances and files", ("instances", "model.formats", "model.instance")),
     "cluster": ("Cluster, users and limits", ("model.cluster", "model.user", "model.limits")),

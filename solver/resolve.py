@@ -257,7 +257,11 @@ class Resolver:
         elements of an array do.
         """
         kind = replace(job, id=self.table.limited_array(job) or "", submit=0, queued_as=None)
-        if kind not in self._demands:
+        try:
+            known = kind in self._demands
+        except TypeError:  # lists in the place of tuples: such a job is alone of its kind
+            return self._resolved(job)
+        if not known:
             self._demands[kind] = self._resolved(job)
         return replace(self._demands[kind], job=job)
 

@@ -160,7 +160,7 @@ def test_explain_says_so(tmp_path: Any) -> None:
     result = CliRunner().invoke(app, ["explain", str(file), "pu1"], env={"COLUMNS": "200"})
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[1] == "bjobs says: Job slot limit reached: a"
+    assert lines[1] == "bjobs would say: Job slot limit reached: a"
     (contest,) = lost(problem, "pu1")
     assert contest.ahead_from is not None
     from slotwise.model.time_text import duration_text

@@ -145,7 +145,7 @@ def test_a_report_begins_with_the_verdict(mill: sw.Instance) -> None:
     words = ["report", "now.yaml", "-o", "-", "--explain"]
     page = CliRunner().invoke(app, [*words, "1"]).stdout
     first = page.index("<section")
-    assert page[first:].startswith('<section aria-labelledby="verdict-title">')
+    assert page[first:].startswith('<section class="verdict" aria-labelledby="verdict-title">')
     assert "SLOT_RESERVE = MAX_RESERVE_TIME[120]</code>" in page
     assert "verdict-title" not in CliRunner().invoke(app, [*words, "0"]).stdout
 

@@ -66,6 +66,14 @@ def every(names: str, **amounts: float) -> Limit:
 CASES: list[tuple[str, Instance, list[str]]] = [
     ("START_TIME", waits(pending=job("j", begin=HOUR)), ["Job's start time not reached"]),
     (
+        "ARRAY_ELEMENTS",
+        waits(
+            running=(running("7[1]", {"A": 1}, LONG),),
+            pending=job("7[2]", array_limit=1),
+        ),
+        ["Job array has reached its running element limit"],
+    ),
+    (
         "DEPENDENCY",
         waits(running=(full(),), pending=job("j", dependency="done(rA)")),
         ["Job dependency condition not satisfied"],

@@ -319,8 +319,8 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
         job("num=2:gmodel=A100:j_exclusive=yes"), running=(holder("num=3:j_exclusive=yes"),)
     )
     found = plan(it, "time-based")["p"]
-    wanted = "needs 1 free slot and 2 free A100 GPUs, has 0 (free slots: 7)"
-    assert found.waits_for == f"{wanted}; waits for the end of rh0"
+    wanted = "needs 1 free slot and 2 free A100 GPUs (now 0; free slots: 7)"
+    assert found.waits_for == f"{wanted}; free when rh0 ends"
     said = sw.explain(it, "p")
     assert "with -gpu num=1" in [item.change for item in said.suggestions]
     reasons = [reason["reason"] for reason in said.to_dict()["pending_reasons"]]
