@@ -121,7 +121,7 @@ def _queues() -> st.SearchStrategy[Queue]:
         name=st.just("main"),
         priority=st.integers(-5, 100),
         run_limit=MAYBE_SECONDS,
-        cpu_limit=MAYBE_SECONDS,
+        cpu_limit=st.none() | st.integers(10**6, 2 * 10**6),  # no job of these asks for more
         backfill=st.booleans(),
         slot_reserve=st.none() | st.integers(1, 99),
         exclusive=st.just("Y"),

@@ -19,9 +19,10 @@ from slotwise.solver.loop.snapshot import snapshot_of
 LONG = 600  # minutes
 
 
-def texts(problem: Instance, name: str = "j", *, cycle: bool = True) -> list[str]:
+def texts(problem: Instance, name: str = "", *, cycle: bool = True) -> list[str]:
     """The reasons of a pending job after the cycle, as bjobs -l prints them."""
     moment = snapshot_of(problem, after_cycle=cycle)
+    name = name or problem.pending[0].id
     assert name in {item.id for item in moment.instance.pending}
     return [reason.text() for reason in moment.waiting[name].reasons]
 

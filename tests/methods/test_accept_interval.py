@@ -289,7 +289,8 @@ def test_a_host_takes_one_job_in_each_interval(method: str) -> None:
     assert [item.start for item in found] == [0, 60, 120]
     assert [item.start for item in found] == list(simulate(instance, cycle=0).starts.values())
     assert [item.proved for item in found] == [method == "optimal"] * 3
-    said = "one job a host each 60 s (JOB_ACCEPT_INTERVAL); free when JOB_ACCEPT_INTERVAL of n1 is over"
+    interval = "JOB_ACCEPT_INTERVAL"
+    said = f"one job a host each 60 s ({interval}); free when {interval} of n1 is over"
     assert found["3"].waits_for == said
 
 
