@@ -64,7 +64,7 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         return None
     start = cycle.repetition.found_before(len(cycle.reservations), state)
     if start is None:
-        not_before = _equal_right_before(cycle, demand)
+        not_before = _equal_right_before(cycle, state, demand)
         start = earliest_beside(cycle, state, demand, not_before=not_before, hint=state.expected)
     if start is not None and start.time <= now:
         if (there := place_to_backfill(cycle, state, closed)) is not None:
@@ -83,16 +83,18 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
     return held
 
 
-def _equal_right_before(cycle: CycleState, demand: Demand) -> int | None:
+def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> int | None:
     """The start of an equal job that got its place right before, than which none is earlier now.
 
-    Only more has been taken since, and no instant to start at has come in between.
+    Only more has been taken since, and no instant to start at has come in between. Jobs of another
+    run limit may use other slots that are held (TBR-18).
     """
     last = cycle.reservations[-1] if cycle.reservations else None
     if last is None or last.start is None or last.demand is None or cycle.instance.partitions:
         return None
-    equal = last.demand.kind == demand.kind and len(demand.terms) == 1 and demand.interval is None
-    return last.start.time if equal else None
+    equal = last.demand.kind == demand.kind and last.state.limit == state.limit
+    alone = len(demand.terms) == 1 and demand.interval is None
+    return last.start.time if equal and alone else None
 
 
 def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import cast
 
@@ -13,8 +14,10 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.objective import ObjectiveName
 from slotwise.model.plan import Method, Plan
+from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.methods import time_based
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
@@ -134,3 +137,40 @@ def test_equal_elements_are_placed_as_if_one_after_the_other(seed: int) -> None:
         assert [(i.job, i.start, i.bound, i.proved, i.waits_for) for i in together] == [
             (i.job, i.start, i.bound, i.proved, i.waits_for) for i in separate
         ]
+
+
+def small_and_large(seed: int) -> Instance:
+    """Small jobs expected to run alike under different run limits, between large ones."""
+    draw = random.Random(seed)
+    hosts = tuple(Host(f"h{number}", draw.randint(2, 4)) for number in range(draw.randint(1, 3)))
+    running = tuple(
+        RunningJob(
+            Job(f"r{host.name}", slots, run_limit=draw.choice((1800, 3600, 5400))),
+            0,
+            {host.name: slots},
+        )
+        for host in hosts
+        if draw.random() < 0.8
+        for slots in [draw.randint(1, host.slots)]
+    )
+    pending = []
+    for number in range(draw.randint(3, 7)):
+        large = draw.random() < 0.4
+        slots = draw.randint(2, sum(host.slots for host in hosts)) if large else 1
+        limit = draw.choice((600, 3600, 36000, None))
+        expected = None if large else 600
+        pending.append(Job(f"p{number}", slots, run_limit=limit, estimated_run_time=expected))
+    queue = Queue("default", backfill=draw.random() < 0.8)
+    return Instance(Cluster(hosts), (queue,), running, tuple(pending))
+
+
+@pytest.mark.behaviour("TBR-18")
+def test_a_search_begins_at_the_job_before_only_where_nothing_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Jobs of other run limits may use other held slots; seeds 11, 114 and 121 are such."""
+    seeds = (*range(30), 114, 121)
+    near = [plan(small_and_large(seed), "time-based") for seed in seeds]
+    monkeypatch.setattr(time_based, "_equal_right_before", lambda *_: None)
+    whole = [plan(small_and_large(seed), "time-based") for seed in seeds]
+    assert near == whole
