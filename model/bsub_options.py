@@ -8,7 +8,7 @@ from __future__ import annotations
 #: Options with a value and no say in where and when a job starts.
 QUIET_VALUES = frozenset(
     {
-        *("-a", "-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
+        *("-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
         *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
         *(
             "-jsm",
@@ -62,6 +62,8 @@ QUIET_FLAGS = frozenset(
         *("-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
     }
 )
+#: Options that are read over for a reason of their own.
+NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
     "-sla": "service classes (-sla)",

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..array import MOST as LARGEST_INDEX
 from ..array import parse_array
-from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
+from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..characters import strange_character
 from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
@@ -27,7 +27,7 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
 #: A word that calls bsub where a command begins: ``bsub``, ``$(bsub``, ``id=$(/opt/lsf/bin/bsub``.
 _CALL = re.compile(r"(?:.*[(`])?(?:[^\s(`]*/)?bsub")
-_SET = re.compile(r"[A-Za-z_]\w*=\S*")
+_SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 #: Words of the shell that stand before a command, and those that begin a loop.
 _BEFORE = frozenset({"do", "then", "else", "time", "exec", "nohup", "eval", "!", "{", "("})
 _LOOPS = frozenset({"for", "while", "until"})
@@ -35,6 +35,8 @@ _HERE = re.compile(r"(?P<line>.*\bbsub\b[^<]*)<<-?\s*(['\"]?)(?P<end>\w+)\2(?P<r
 _DIRECTIVE = re.compile(r"\s*#BSUB(?![A-Za-z0-9_])(?P<options>.*)")
 #: What looks like one and is none.
 _NEARLY = re.compile(r"\s*#\s*BSUB\s+-.*", re.IGNORECASE)
+#: What a program that fills in a form leaves in a script that is not filled in.
+_FORM = re.compile(r"\{\{|\{%|<%")
 #: What stands for a value that nobody has put in.
 _PLACEHOLDER = re.compile(r"\$[\w{(]+\}?|\{\{.*?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
@@ -255,10 +257,13 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
             continue
         options = begun + options
         begun = ""
+        if _FORM.search(options):
+            found.complain(f"#BSUB: {options.strip()[:80]!r} is a form: put the values in")
+            continue
         if options.rstrip().endswith("\\") and found.line != directives[-1][0]:
             begun = options.rstrip()[:-1]
             continue
-        _read_directive(found, options)
+        _read_directive(found, options, last=found.line == directives[-1][0])
     return found.finished()
 
 
@@ -271,8 +276,12 @@ def _without_directives(lines: Sequence[str]) -> str:
     return "a script without #BSUB lines asks for nothing: give the options of bsub"
 
 
-def _read_directive(found: BsubLine, text: str) -> None:
-    """The options of one ``#BSUB`` line; what does not begin as one says nothing to bsub."""
+def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
+    """The options of one ``#BSUB`` line; what does not begin as one says nothing to bsub.
+
+    bsub reads no option behind a word that is none, on the lines that follow either; behind the
+    last one nothing is lost.
+    """
     if '\\"' in text and '"' not in text.replace('\\"', ""):
         text = text.replace('\\"', '"')  # written by an echo or a here-document
     text = _uncommented(text).strip()
@@ -287,7 +296,9 @@ def _read_directive(found: BsubLine, text: str) -> None:
         found.complain(f"#BSUB: {error}")
         return
     _read_options(found, words)
-    if words:
+    if words and last and words[0][0] not in _DASHES and not any(w[0] == "-" for w in words if w):
+        found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
+    elif words:
         found.complain(f"#BSUB: {words[0]!r} {_no_option(words[0])}")
 
 
@@ -346,7 +357,8 @@ def _options_of(line: str) -> deque[str]:
 
 
 def _call_text(words: Sequence[str]) -> str:
-    return f"'bsub {shlex.join(words)[:80]}'"
+    text = " ".join(word if word[:1] == "<" else shlex.quote(word) for word in words)
+    return f"'bsub {text[:80]}'"
 
 
 def _calls(text: str) -> tuple[list[list[str]], bool]:
@@ -459,7 +471,9 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError("needs a value")
     if option not in QUIET_VALUES and option != "-R" and _is_overridden(found, option, value):
         return
-    if option in UNHEEDED:
+    if option in NOTED:
+        found.notes.append(f"{option} {' '.join(value.split())} ({NOTED[option]})")
+    elif option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _VALUES:
         _VALUES[option](found, value)
@@ -618,5 +632,5 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
 }
 _TIMES_OF_DAY = {"begin": "-b", "deadline": "-t"}
 _TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
-_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED})
+_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED, *NOTED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

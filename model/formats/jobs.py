@@ -196,7 +196,10 @@ class JobBuilder:
         name = entry.script or ""
         if entry.bsub is None and entry.script is not None and text is None:
             return {}
-        read = bsub_line(entry.bsub or "", self._clock, text)
+        if entry.bsub is None:
+            read = bsub_line(text or "", self._clock)
+        else:
+            read = bsub_line(entry.bsub, self._clock, text)
         for problem in read.problems:
             of_script = text is not None and (problem.line or entry.bsub is None)
             at = f"{name}:{problem.line}: " if problem.line else f"{name}: " * bool(of_script)
@@ -204,7 +207,9 @@ class JobBuilder:
             self._findings.append(Finding(here, at + problem.message))
         if wrong := several_queues(read):
             self._findings.append(Finding((*place, "script" if text else "bsub"), wrong))
-        said = "bsub line" if entry.bsub is not None else "script"
+        said = (
+            "script" if entry.bsub is None else "bsub line" if text is None else "bsub and script"
+        )
         for key in sorted(entry.model_fields_set & set(read.fields)):
             self._findings.append(Finding((*place, key), f"{key} stands in the {said} already"))
         return read.fields

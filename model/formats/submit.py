@@ -107,7 +107,10 @@ def _in_a_queue(
                 there = replace(there, slots=slots_without_n(instance, there))
         tried.append((there, list(refusals(instance, there))))
         if not tried[-1][1]:
-            notes = [f"-q {other.queue} ({'; '.join(wrong)})" for other, wrong in tried[:-1]]
+            notes = [
+                f"-q {other.queue} ({'; '.join(text.removeprefix('-q: ') for text in wrong)})"
+                for other, wrong in tried[:-1]
+            ]
             rest = [f"-q {name} ({queue} takes the job)" for name in queues[len(tried) :]]
             return there, [], notes + rest
     return (*tried[0], [])

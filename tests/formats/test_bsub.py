@@ -370,7 +370,6 @@ def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
         ("-W ${T}", "(${T} stands for a value: put it in)"),
         ("-n {threads}", "({threads} stands for a value: put it in)"),
         ("-n '<NUMBER>'", "(<NUMBER> stands for a value: put it in)"),
-        ("-q '{{ queue }}'", "({{ queue }} stands for a value: put it in)"),
         ("-R 'rusage[mem=$M]'", "($M stands for a value: put it in)"),
         ("\u2013n 4", "begins with a long dash: write -n"),
         ("-W 10 \u2013n 4", "begins with a long dash: write -n"),
@@ -397,3 +396,24 @@ def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> N
     assert (found.problems, found.fields["unheeded"]) == ([], ("-b 3:00",))
     assert "begin" not in found.fields
     assert bsub_line("-b 25:00", dateless=True).problems
+
+
+@pytest.mark.behaviour("SUB-06")
+def test_a_word_that_is_no_option_ends_what_bsub_reads() -> None:
+    found = bsub_line("#!/bin/sh\n#BSUB -W 10\n#BSUB -n 4 me@x.org\nrun\n")
+    assert (found.problems, found.notes) == ([], ["me@x.org (line 3: no option)"])
+    found = bsub_line("#!/bin/sh\n#BSUB -n 4 me@x.org\n#BSUB -W 10\nrun\n")
+    assert "'me@x.org' is no option" in found.problems[0].message
+
+
+def test_a_form_is_refused_once_a_line() -> None:
+    script = "#!/bin/sh\n#BSUB -J {{ name }}\n#BSUB -n <%= cores %>\n#BSUB -W 10\n{{ body }}\n"
+    found = bsub_line(script)
+    assert [problem.line for problem in found.problems] == [2, 3]
+
+
+@pytest.mark.behaviour("SUB-02")
+def test_what_an_esub_changes_is_not_known() -> None:
+    found = bsub_line("-n 4 -a 'docker(x/y)' run")
+    assert (found.problems, found.quiet) == ([], [])
+    assert found.notes == ["-a docker(x/y) (what its esub changes in the request is not known)"]
