@@ -78,8 +78,8 @@ def test_commands_and_code_print_what_the_page_shows(
 
 
 def test_the_pages_show_something() -> None:
-    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_COMMANDS)
-    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_CODE)
+    assert {"README.md", "docs/ask.md"} <= set(WITH_COMMANDS)
+    assert {"README.md", "docs/ask.md"} <= set(WITH_CODE)
 
 
 def test_no_command_of_ours_hides_in_another_block() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -39,6 +39,7 @@ _NEARLY = re.compile(r"\s*#\s*BSUB\s+-.*", re.IGNORECASE)
 _FORM = re.compile(r"\{\{|\{%|<%")
 #: What stands for a value that nobody has put in.
 _PLACEHOLDER = re.compile(r"\$[\w{(]+\}?|\{\{.*?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>")
+_VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w*)(?(brace)\})")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 #: Given twice, bsub takes the first of these and the last of any other option (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
@@ -364,14 +365,19 @@ def _call_text(words: Sequence[str]) -> str:
 def _calls(text: str) -> tuple[list[list[str]], bool]:
     """The words behind each call of bsub, and whether one of them is in a loop.
 
-    A line of options alone is a call as well. Raises ValueError for quotes that do not end.
+    A line of options alone is a call as well. Variables that the text has set before are put in.
+    Raises ValueError for quotes that do not end.
     """
     calls: list[list[str]] = []
+    values: dict[str, str] = {}
     depth, loop = 0, False
     for at, words in enumerate(_commands(text)):
         if at == 0 and words[0].startswith("-"):
             calls.append(words)
             continue
+        if all(map(_SET.fullmatch, words)):
+            pairs = (_filled(word, values).partition("=") for word in words)
+            values |= {name: value for name, _, value in pairs if not re.search(r"[$`]", value)}
         depth += words[0] in _LOOPS
         depth -= words[0] == "done"
         while words and not _CALL.fullmatch(words[0]):
@@ -380,9 +386,14 @@ def _calls(text: str) -> tuple[list[list[str]], bool]:
             words = words[1:]
             depth += bool(words) and words[0] in _LOOPS
         if words and _CALL.fullmatch(words[0]):
-            calls.append(words[1:])
+            calls.append([_filled(word, values) for word in words[1:]])
             loop = loop or depth > 0
     return calls, loop
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """A word of the shell with the values of variables that are known."""
+    return _VARIABLE.sub(lambda match: values.get(match["name"], match[0]), text)
 
 
 def _commands(text: str) -> list[list[str]]:

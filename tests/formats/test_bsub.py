@@ -277,6 +277,7 @@ def test_what_is_not_read_is_no_empty_request(text: str, words: str) -> None:
         "sudo -u me bsub -n 4 a",
         "bsub <<E\n#BSUB -n 4\nbsub -n 8 b\nE\n",
         "-n 4; -W 10",
+        "N=2; M=${N}; N=4\nX=$(date)\nbsub -n $N -J $X a",
     ],
 )
 def test_one_call_is_asked_about_wherever_it_stands(text: str) -> None:
