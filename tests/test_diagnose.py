@@ -15,6 +15,7 @@ import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
+from slotwise.model.generate import generate
 from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy
 from slotwise.solver.advice.diagnosis.words import page_of
 from slotwise.solver.loop.run_on import placed_by_loop
@@ -187,6 +188,31 @@ def test_what_was_found_by_then_is_kept(mill: sw.Instance) -> None:
                 known.items()
             )
     assert kept == sorted(kept)
+
+
+class _Nth(threading.Event):
+    """Is set from the n-th time on that it is asked; counts how often it was."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.n, self.asked = n, 0
+
+    def is_set(self) -> bool:
+        self.asked += 1
+        return self.asked >= self.n or super().is_set()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6, 8, 9])
+def test_whatever_a_stop_leaves_out_is_marked(seed: int) -> None:
+    """Stopped anywhere: the whole diagnosis, or one that says that it is cut."""
+    site = generate(hosts=8, per_enclosure=4, running=14, pending=7, load=0.95, seed=seed)
+    polls = _Nth(1 << 40)
+    whole = sw.diagnose(site, cancel=polls)
+    assert whole.jobs
+    assert not whole.cut
+    for n in range(1, polls.asked, polls.asked // 30):
+        found = sw.diagnose(site, cancel=_Nth(n))
+        assert found.cut or found.jobs == whole.jobs
 
 
 def test_a_job_that_is_not_there() -> None:

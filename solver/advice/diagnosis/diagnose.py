@@ -192,7 +192,9 @@ class _Diagnosing:
     def _by_hope(self, jobs: Sequence[Job]) -> list[Job]:
         """Of jobs those that may gain enough by one change, the most first."""
         found = []
-        for job, best in best_hopes(self.instance, jobs, self.runs.budget):
+        hopes, cut = best_hopes(self.instance, jobs, self.runs.budget)
+        self.runs.cut = self.runs.cut or cut
+        for job, best in hopes:
             wait = min(self._wait(job), WEEK)
             gain = wait - (best - self.instance.now)
             if gain >= SAVED * wait:

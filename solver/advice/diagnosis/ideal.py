@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ....model.cluster import Thresholds
@@ -36,27 +36,34 @@ def ideal_plan(instance: Instance, budget: Budget) -> Plan:
 
 def best_hopes(
     instance: Instance, jobs: Sequence[Job], budget: Budget
-) -> Iterator[tuple[Job, int]]:
+) -> tuple[list[tuple[Job, int]], bool]:
     """When each job would start at best if one thing were otherwise (seconds), as far as known.
 
     That is if it asked for slots alone, or if all queues and users were equal and nobody's running
-    jobs held most of the cluster. Jobs that are not looked at in time are left out.
+    jobs held most of the cluster. Jobs that are not looked at in time are left out; the second
+    value says whether any may be.
     """
     plain = without_rules(instance)
     queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
     asker = Asker(replace(plain, queues=queues), time_limit=budget.part(0.3), cancel=budget.cancel)
     equal = _equal_order(instance, plain, budget)
+    cut = budget.stopped() or (equal is not None and equal.cut)
     queue_of = {queue.name: queue for queue in instance.queues}
+    hopes: list[tuple[Job, int]] = []
     for job in jobs:
         found = None if equal is None else equal.get(job.id)
         starts = [] if found is None or found.start is None else [found.start]
         bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
         asks = bool(queue_of[job.queue].res_req or queue_of[job.queue].hosts) or bare != job
-        if asks and not asker.stopped():
+        if asks and asker.stopped():
+            cut = True
+        elif asks:
             outlook = asker.outlook(bare)
             starts += [] if outlook.start is None else [outlook.start]
+            cut = cut or outlook.cut
         if starts:
-            yield job, min(starts)
+            hopes.append((job, min(starts)))
+    return hopes, cut
 
 
 def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
