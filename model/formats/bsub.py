@@ -14,7 +14,7 @@ from typing import Any
 from ..array import MOST as LARGEST_INDEX
 from ..array import parse_array
 from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
-from ..characters import strange_character
+from ..characters import strange_character, visible
 from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
@@ -31,15 +31,19 @@ _SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 #: Words of the shell that stand before a command, and those that begin a loop.
 _BEFORE = frozenset({"do", "then", "else", "time", "exec", "nohup", "eval", "!", "{", "("})
 _LOOPS = frozenset({"for", "while", "until"})
-_HERE = re.compile(r"(?P<line>.*\bbsub\b[^<]*)<<-?\s*(['\"]?)(?P<end>\w+)\2(?P<rest>.*)")
+_HERE = re.compile(r"-?\s*(['\"]?)(?P<end>\w+)\1(?P<rest>.*)")
 _DIRECTIVE = re.compile(r"\s*#BSUB(?![A-Za-z0-9_])(?P<options>.*)")
 #: What looks like one and is none.
 _NEARLY = re.compile(r"\s*#\s*BSUB\s+-.*", re.IGNORECASE)
 #: What a program that fills in a form leaves in a script that is not filled in.
 _FORM = re.compile(r"\{\{|\{%|<%")
 #: What stands for a value that nobody has put in.
-_PLACEHOLDER = re.compile(r"\$[\w{(]+\}?|\{\{.*?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>")
+_PLACEHOLDER = re.compile(
+    r"\$[\w{(]+\}?|\{\{.{0,80}?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>"
+)
 _VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w*)(?(brace)\})")
+#: Characters of a text that a message shows, and of a word that variables are put into.
+_SHOWN, _LONGEST_WORD = 80, 2000
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 #: Given twice, bsub takes the first of these and the last of any other option (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
@@ -158,10 +162,10 @@ def bsub_line(
     below = None if script is None else _script(script, clock, dateless=dateless)
     line = _plain(line)
     try:
-        check_length(line)
         line, here = _here_document(line)
         if here is None and is_script(line) and (_has_directives(line) or not _calls(line)[0]):
             return _script(line, clock, dateless=dateless, alone=True).over(below)
+        check_length(line)
         if wrong := strange_character(line):
             raise ValueError(wrong)
         if here is not None:
@@ -202,13 +206,14 @@ def _here_document(text: str) -> tuple[str, str | None]:
     for at, line in enumerate(lines):
         if _DIRECTIVE.match(line):
             break
-        if match := _HERE.fullmatch(line):
+        head, mark, tail = line.partition("<<")
+        if mark and re.search(r"\bbsub\b", head) and (match := _HERE.fullmatch(tail)):
             body = lines[at + 1 :]
             end = next((n for n, other in enumerate(body) if other.strip() == match["end"]), None)
             if end is not None:
-                rest = [match["line"] + match["rest"], *body[end + 1 :]]
+                rest = [head + match["rest"], *body[end + 1 :]]
                 return "\n".join(lines[:at] + rest), "\n".join(body[:end])
-            return "\n".join([*lines[:at], match["line"]]), "\n".join(body)
+            return "\n".join([*lines[:at], head]), "\n".join(body)
     return text, None
 
 
@@ -243,9 +248,10 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
     ]
     for at, line in enumerate(lines, start=1):
         if _NEARLY.fullmatch(line) and not _DIRECTIVE.match(line):
-            found.notes.append(f"{line.strip()} (line {at}: an option stands behind #BSUB)")
+            text = visible(line.strip()[:_SHOWN])
+            found.notes.append(f"{text} (line {at}: an option stands behind #BSUB)")
     try:
-        check_length(text)
+        check_length("".join(options for _, options in directives))
         if not directives and alone:
             raise ValueError(_without_directives(lines))
     except ValueError as error:
@@ -259,7 +265,7 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
         options = begun + options
         begun = ""
         if _FORM.search(options):
-            found.complain(f"#BSUB: {options.strip()[:80]!r} is a form: put the values in")
+            found.complain(f"#BSUB: {options.strip()[:_SHOWN]!r} is a form: put the values in")
             continue
         if options.rstrip().endswith("\\") and found.line != directives[-1][0]:
             begun = options.rstrip()[:-1]
@@ -359,7 +365,7 @@ def _options_of(line: str) -> deque[str]:
 
 def _call_text(words: Sequence[str]) -> str:
     text = " ".join(word if word[:1] == "<" else shlex.quote(word) for word in words)
-    return f"'bsub {text[:80]}'"
+    return f"'bsub {text[:_SHOWN]}'"
 
 
 def _calls(text: str) -> tuple[list[list[str]], bool]:
@@ -377,7 +383,11 @@ def _calls(text: str) -> tuple[list[list[str]], bool]:
             continue
         if all(map(_SET.fullmatch, words)):
             pairs = (_filled(word, values).partition("=") for word in words)
-            values |= {name: value for name, _, value in pairs if not re.search(r"[$`]", value)}
+            values |= {
+                name: value
+                for name, _, value in pairs
+                if len(value) < _LONGEST_WORD and not re.search(r"[$`]", value)
+            }
         depth += words[0] in _LOOPS
         depth -= words[0] == "done"
         while words and not _CALL.fullmatch(words[0]):
@@ -393,6 +403,8 @@ def _calls(text: str) -> tuple[list[list[str]], bool]:
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     """A word of the shell with the values of variables that are known."""
+    if len(text) > _LONGEST_WORD:
+        return text
     return _VARIABLE.sub(lambda match: values.get(match["name"], match[0]), text)
 
 

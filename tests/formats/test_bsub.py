@@ -418,3 +418,12 @@ def test_what_an_esub_changes_is_not_known() -> None:
     found = bsub_line("-n 4 -a 'docker(x/y)' run")
     assert (found.problems, found.quiet) == ([], [])
     assert found.notes == ["-a docker(x/y) (what its esub changes in the request is not known)"]
+
+
+def test_a_long_script_is_read_and_long_options_are_not() -> None:
+    commands = "echo don't\n" * 50_000
+    assert parse_bsub(f"#!/bin/sh\n#BSUB -n 4\n{commands}") == {"slots": 4, "max_slots": None}
+    with pytest.raises(InputError, match="characters long"):
+        parse_bsub("#!/bin/sh\n" + "#BSUB -n 4\n" * 50_000)
+    with pytest.raises(InputError, match="characters long"):
+        parse_bsub("-n 4 " * 50_000)
