@@ -16,7 +16,7 @@ from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
 from .raw import is_json, surely_printable
 from .sniff import kind_of, refuse_other
-from .source_text import file_content, plain_data
+from .source_text import file_content, plain_data, with_script
 
 #: Suffixes of instance files.
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -121,13 +121,8 @@ def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:
     for name in _JOBS:
         jobs = data.get(name)
         if isinstance(jobs, list) and any(isinstance(e, dict) and "script" in e for e in jobs):
-            found[name] = [_with_script(entry, folder) for entry in jobs]
-    return data | found
-
-
-def _with_script(entry: Any, folder: Path) -> Any:
-    name = entry.get("script") if isinstance(entry, dict) else None
-    return entry | {"script": str(folder / name)} if isinstance(name, str) and name else entry
+            found[name] = [with_script(entry, folder) for entry in jobs]
+    return data | found if found else data
 
 
 def _with_config(
