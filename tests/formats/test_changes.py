@@ -392,9 +392,8 @@ def test_a_bad_file_of_changes_ends_in_its_report(tmp_path: Path) -> None:
 def test_a_job_script_counts_from_the_folder_of_the_changes(tmp_path: Path) -> None:
     (tmp_path / "job.lsf").write_text("#!/bin/sh\n#BSUB -n 2 -W 30\nrun\n")
     file = tmp_path / "changes.yaml"
-    file.write_text(
-        "format: slotwise-changes/1\nchanges: [{at: 60, submit: {id: n1, script: job.lsf, user: ann}}]\n"
-    )
+    head = "format: slotwise-changes/1\nchanges: [{at: 60, submit: "
+    file.write_text(head + "{id: n1, script: job.lsf, user: ann}}]\n")
     (change,) = sw.load_changes(file, INSTANCE)
     assert isinstance(change, NewJob)
     assert (change.job.slots, change.job.run_limit, change.job.submit) == (2, 1800, 60)
