@@ -235,9 +235,11 @@ def _has_directives(text: str) -> bool:
 
 
 def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> BsubLine:
-    """What the ``#BSUB`` lines of a script ask for, wherever they stand (SUB-01).
+    """What the ``#BSUB`` lines of a script ask for (SUB-01).
 
-    alone: no bsub line reads it, so that a script without any asks for nothing.
+    Lines behind the first command are named as not considered; where there are no others, as in a
+    script that begins with ``source``, they count. alone: no bsub line reads the script, so that
+    one without any asks for nothing.
     """
     found = BsubLine(clock, dateless=dateless)
     text = _plain(text)
@@ -257,6 +259,7 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
     except ValueError as error:
         found.problems.append(Problem(f"bsub line: {error}"))
         return found
+    directives = _before_commands(found, lines, directives)
     begun = ""
     for found.line, options in directives:
         if wrong := strange_character(options):
@@ -272,6 +275,25 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
             continue
         _read_directive(found, options, last=found.line == directives[-1][0])
     return found.finished()
+
+
+def _before_commands(
+    found: BsubLine, lines: Sequence[str], directives: list[tuple[int, str]]
+) -> list[tuple[int, str]]:
+    """The directives that count; of the others a note is taken."""
+    end = len(lines) + 1
+    first = next((n for n, line in enumerate(lines, start=1) if _is_command(line)), end)
+    late = [item for item in directives if item[0] > first]
+    if len(late) == len(directives):
+        return directives
+    for at, options in late:
+        text = visible(" ".join(options.split())[:_SHOWN])
+        found.notes.append(f"#BSUB {text} (line {at}, behind the first command)")
+    return [item for item in directives if item[0] < first]
+
+
+def _is_command(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
 def _without_directives(lines: Sequence[str]) -> str:

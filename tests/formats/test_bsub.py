@@ -214,8 +214,15 @@ def test_whole_hosts_are_no_number_of_slots() -> None:
 
 
 @pytest.mark.behaviour("SUB-01")
-def test_directives_behind_the_first_command_count_as_well() -> None:
+def test_directives_behind_the_first_command_are_named_and_ignored() -> None:
     found = bsub_line("#!/bin/sh\n\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
+    assert found.notes == ["#BSUB -W 10 (line 5, behind the first command)"]
+    assert (found.problems, found.fields) == ([], {"slots": 2, "max_slots": None})
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_directives_of_a_script_that_begins_with_a_command_count() -> None:
+    found = bsub_line("#!/bin/sh\nsource setup.sh\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
     assert (found.problems, found.notes) == ([], [])
     assert found.fields == {"slots": 2, "max_slots": None, "run_limit": 600}
 
