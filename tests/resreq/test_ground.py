@@ -1,7 +1,7 @@
 """Verdicts, host orders, merges and placements of a real scheduler (tests/data/ground/README.md).
 
-Every difference is listed with its reason in docs/dev/volclava-disagreements.md; the tests compare that
-list with the differences there are, both ways.
+Every difference is listed with its reason in docs/dev/volclava-disagreements.md; the tests compare
+that list with the differences there are, both ways.
 """
 
 from __future__ import annotations
