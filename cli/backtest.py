@@ -38,7 +38,9 @@ Log = Annotated[
         show_default=False,
     ),
 ]
-Jobs = Annotated[int, typer.Option("--sample", min=1, help="Past jobs that are asked about.")]
+MostQuestions = Annotated[
+    int, typer.Option("--questions", min=1, help="Past jobs that are asked about.")
+]
 Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures drawn for each of them.")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
 PolicyOption = Annotated[
@@ -72,7 +74,7 @@ def backtest(
     policy: PolicyOption = None,
     procs: PoolSize = None,
     cluster: ClusterFile = None,
-    sample: Jobs = 300,
+    questions: MostQuestions = 300,
     samples: Samples = 100,
     seed: Seed = 0,
     workers: Processes = 1,
@@ -107,13 +109,13 @@ def backtest(
             past, head = asked.run(stopped)
         else:
             past, head = past_over_hosts(log, cluster, keep_going, default_limit, stopped)
-        questions = _ask(past, stopped, sample, samples, seed, workers)
+        asked_about = _ask(past, stopped, questions, samples, seed, workers)
     if jobs is not None:
-        write_records(_records(past, questions), jobs)
+        write_records(_records(past, asked_about), jobs)
     if picture is not None:
-        _write_picture(picture, past, questions)
-    head |= {"jobs": len(questions), "samples": samples, "seed": seed, "cut": stopped()}
-    typer.echo(backtest_output(past, questions, head, format), nl=False)
+        _write_picture(picture, past, asked_about)
+    head |= {"jobs": len(asked_about), "samples": samples, "seed": seed, "cut": stopped()}
+    typer.echo(backtest_output(past, asked_about, head, format), nl=False)
     if head["cut"]:
         raise typer.Exit(Exit.STOPPED)
 

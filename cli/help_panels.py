@@ -21,7 +21,7 @@ PANELS: Final[dict[str, str]] = {
         "example instance cluster hosts events changes against log procs "
         "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
     ),
-    "Which jobs": "job name first only sort top most user u q m sample",
+    "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
         "method objective reservation reservations policy simulated simulate explain explore slots "
         "ptile limit cu queue set vary until cycle configuration"
@@ -52,6 +52,7 @@ OLD_SPELLINGS: Final[dict[str, dict[str, str]]] = {
     "solve": {"--jobs": "--reservations"},
     "simulate": {"--top": "--reservations"},
     "show": {"--top": "--reservations"},
+    "backtest": {"--sample": "--questions"},
     "compare": {"--processes": "--workers"},
     "report": {"--processes": "--workers"},
 }

@@ -98,7 +98,7 @@ def test_a_forecast_says_what_was_drawn(files: tuple[Path, Path]) -> None:
 
 def test_a_backtest_says_what_was_answered(files: tuple[Path, Path]) -> None:
     log, _ = files
-    code, out, err = _interrupted(2, "backtest", log, "--sample", 30, "--samples", 5)
+    code, out, err = _interrupted(2, "backtest", log, "--questions", 30, "--samples", 5)
     assert (code, err) == (3, STOPPING)
     record = json.loads(out)
     assert record["cut"]
@@ -108,7 +108,7 @@ def test_a_backtest_says_what_was_answered(files: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize("command", ["forecast", "backtest", "calibration"])
 def test_before_the_first_answer_there_is_none(files: tuple[Path, Path], command: str) -> None:
     log, moment = files
-    arguments: tuple[object, ...] = ("backtest", log, "--sample", 30)
+    arguments: tuple[object, ...] = ("backtest", log, "--questions", 30)
     if command != "backtest":
         arguments = ("forecast", moment, "--history", log)
     if command == "calibration":
