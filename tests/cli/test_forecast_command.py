@@ -130,7 +130,7 @@ def test_a_history_is_needed_and_samples_too(moment, log):
 
 
 def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
-    options = ("--sample", 30, "--samples", 10)
+    options = ("--questions", 30, "--samples", 10)
     found = _run("backtest", log, *options, "--format", "json")
     assert found.exit_code == 0, found.output
     record = json.loads(found.stdout)
@@ -160,7 +160,7 @@ def test_a_backtest_as_json_calibrates_a_forecast(moment, log, tmp_path):
 def test_no_flipped_bit_of_a_backtest_changes_a_calibration(moment, log, tmp_path, capsys):
     """4,000 of them: refused, or told as without a checksum and the same."""
     path = tmp_path / "backtest.json"
-    options = ("--sample", 30, "--samples", 10, "--format", "json")
+    options = ("--questions", 30, "--samples", 10, "--format", "json")
     data = _run("backtest", log, *options).stdout.encode()
     path.write_bytes(data)
     right, rng = calibration_of_file(path), random.Random(40)
@@ -195,7 +195,7 @@ def test_a_forecast_may_calibrate_itself(moment, log):
 
 
 def test_a_backtest_as_text_csv_records_and_picture(log, tmp_path):
-    options = ("--sample", 12, "--samples", 8)
+    options = ("--questions", 12, "--samples", 8)
     text = _run("backtest", log, *options).stdout
     for word in ("by limits", "last two", "history", "forecast", "calibrated", "stated", "size"):
         assert word in text
@@ -224,7 +224,7 @@ def test_a_backtest_over_hosts(log, tmp_path):
     cluster.write_text(
         "format: slotwise/1\nhosts:\n  - {name: a, slots: 8}\n  - {name: b, slots: 8}\n"
     )
-    options = ("--cluster", cluster, "--sample", 3, "--samples", 2)
+    options = ("--cluster", cluster, "--questions", 3, "--samples", 2)
     found = _run("backtest", short, *options, "--format", "json")
     assert found.exit_code == 0, found.output
     record = json.loads(found.stdout)
@@ -254,7 +254,7 @@ def test_a_backtest_of_accounting_records_is_that_of_the_same_log(log, tmp_path,
         lines.append(" ".join(_field(word) for word in record))
     acct = tmp_path / "lsb.acct"
     acct.write_text("\n".join([*lines, ""]))
-    options = ("--sample", 12, "--samples", 4)
+    options = ("--questions", 12, "--samples", 4)
     out, again = tmp_path / "acct.csv", tmp_path / "swf.csv"
     found = _run("backtest", acct, *options, "--jobs", out, "--procs", PROCS)
     assert found.exit_code == 0, found.output
@@ -287,7 +287,7 @@ def test_a_backtest_of_events_is_that_of_the_same_log(log, tmp_path):
         ]
     events, out, again = (tmp_path / name for name in ("lsb.events", "events.csv", "swf.csv"))
     events.write_text("\n".join([line for _, line in sorted(lines)] + [""]))
-    options = ("--sample", 12, "--samples", 4)
+    options = ("--questions", 12, "--samples", 4)
     found = _run("backtest", events, *options, "--jobs", out)
     assert found.exit_code == 0, found.output
     assert "queue q1" in found.stdout

@@ -316,7 +316,7 @@ COMMANDS = {
     "whatif": ["whatif", "SITE", "--workers", "1", "--set", "reservation=none"],
     "sweep": ["sweep", "STUDY", "--workers", "1", "--into", "CELLS"],
     "forecast": ["forecast", HEADLINE, "--history", "LOG", "--samples", "4"],
-    "backtest": ["backtest", "LOG", "--sample", "4", "--samples", "4"],
+    "backtest": ["backtest", "LOG", "--questions", "4", "--samples", "4"],
     "help": ["--help"],
     "version": ["--version"],
 }

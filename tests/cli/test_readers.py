@@ -158,7 +158,7 @@ def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Pat
     [
         ("simulate file", HEADLINE, []),
         ("replay log", "LOG", []),
-        ("backtest log", "LOG", ["--sample", "4", "--samples", "4"]),
+        ("backtest log", "LOG", ["--questions", "4", "--samples", "4"]),
         ("import acct files", str(ACCT), []),
         ("import events files", str(LSF / "lsb.events"), ["--keep-going"]),
         ("import swf file", "LOG", ["--policy", "easy", "--at", "500"]),
