@@ -1,12 +1,12 @@
 """What each tactic and bound of the optimal method earns: cases solved with and without it.
 
     python benchmarks/ablation.py lexicographic|hosts|pool [--half choose|confirm] [--cases 15]
-                                  [--without NAME ...] [--together] [--records FILE]
+                                  [--without NAME[+NAME] ...] [--records FILE]
 
 Every case has a deterministic effort, so that the machine decides nothing but the CPU seconds. The
 cases of "choose" and "confirm" have nothing in common. Without --without each tactic is left out by
-itself and then all of them; with --together those named are left out at once. A tactic is left out
-by putting a neutral answer in the place of the one function by which it is called.
+itself and then all of them; names joined by + are left out at once. A tactic is left out by putting
+a neutral answer in the place of the one function by which it is called.
 
 Of values and bounds the table has the mean change against all tactics in % of the value (positive:
 without the tactic it is worse), and of CPU seconds the total.
@@ -31,6 +31,7 @@ from queue_cuts import cut_queues
 from queue_sources import pool_problem
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
+from slotwise.model.objective import ObjectiveName
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.planning import plan
 
@@ -38,6 +39,13 @@ OPTIMAL = "slotwise.solver.optimal"
 TRACES = Path(__file__).resolve().parents[1] / "tests/data/traces"
 #: Deterministic units of a plan, and rounds of the pool's search.
 EFFORT = {"lexicographic": 10.0, "hosts": 6.0, "pool": 100}
+#: Hosts and pending jobs of the clusters.
+SIZES = {
+    "lexicographic": ((96, 160, 240), (20, 30, 40)),
+    "hosts": ((48, 96, 160), (6, 14, 32, 24)),
+}
+#: Objectives of plans over hosts, one case after another; the sum of starts half the time.
+OBJECTIVES: tuple[ObjectiveName, ...] = ("total-start", "weighted", "total-start", "slowdown")
 #: Cases of each half.
 HALF = 100
 
@@ -90,32 +98,32 @@ def _known_plan(_: Any, costs: Any, *__: Any, first: Any, **___: Any) -> Any:
 
 
 def _pools_alone(problem: Any, placed: Any, costs: Any, alone: Any, instants: Any, budget: Any):
-    from slotwise.solver.optimal.several_pools import bound_of_pools
+    from slotwise.solver.optimal.pool_bounds import bound_of_pools
 
     return bound_of_pools(problem, placed, costs, alone, instants, budget)
 
 
 def _no_pool(*_: object) -> Any:
-    from slotwise.solver.optimal.pooled import PooledPlan
+    from slotwise.solver.optimal.pool_bounds import PooledPlan
 
     return PooledPlan({})
 
 
 SWITCHES: dict[str, dict[str, Switch]] = {
     "lexicographic": {
-        "counting": Switch({("joint_probe", "too_many"): constant(False)}),
+        "counting": Switch({("lexicographic", "too_many"): constant(False)}),
         "idle units": Switch(
             {
-                ("joint_probe", "too_few_idle"): constant(False),
-                ("joint_probe", "whole_units_of"): constant(None),
+                ("lexicographic", "too_few_idle"): constant(False),
+                ("lexicographic", "whole_units_of"): constant(None),
             }
         ),
-        "two instants": Switch({("joint_probe", "crowded_out"): constant(False)}),
-        "no-goods": Switch({("joint_probe", "NoGoods.refute"): constant(False)}),
-        "repair": Switch({("joint_probe", "make_room"): constant(None)}),
-        "class counts": Switch({("joint_probe", "JointProbe._by_counts"): constant(("", None))}),
-        "core": Switch({("joint_probe", "JointProbe._core_refutes"): constant(False)}),
-        "orders": Switch({("joint_probe", "_orders"): constant(())}),
+        "two instants": Switch({("lexicographic", "crowded_out"): constant(False)}),
+        "no-goods": Switch({("lexicographic", "NoGoods.refute"): constant(False)}),
+        "repair": Switch({("lexicographic", "make_room"): constant(None)}),
+        "class counts": Switch({("lexicographic", "JointProbe._by_counts"): constant(("", None))}),
+        "core": Switch({("lexicographic", "JointProbe._core_refutes"): constant(False)}),
+        "orders": Switch({("lexicographic", "_orders"): constant(())}),
     },
     "hosts": {
         "parts": Switch({("weighted", "bound_of_parts"): _pools_alone}),
@@ -186,7 +194,9 @@ def pools(first: int, count: int) -> Iterator[tuple[str, PoolProblem]]:
 
 def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
     """A plan of a cluster."""
-    objective = "lexicographic" if kind == "lexicographic" else "total-start"
+    objective: ObjectiveName = "lexicographic"
+    if kind == "hosts":
+        objective = OBJECTIVES[int(case.split()[-1]) // 2 % len(OBJECTIVES)]
     begun = time.process_time()
     found = plan(instance, objective=objective, effort=EFFORT[kind])
     cpu = time.process_time() - begun
@@ -234,7 +244,11 @@ def measured(
     if kind == "pool":
         cases = pools(first, count)
     else:
-        sizes = ((96, 160, 240), (20, 30, 40)) if kind == "lexicographic" else ((48, 96, 160), (8, 20, 32))
+        sizes = (
+            ((96, 160, 240), (20, 30, 40))
+            if kind == "lexicographic"
+            else ((48, 96, 160), (6, 14, 32, 24))
+        )
         cases = clusters(first, count, *sizes)
     for case, given in cases:
         for names in ((), *variants):
@@ -285,14 +299,15 @@ def main() -> None:
     parser.add_argument("--half", choices=["choose", "confirm"], default="choose")
     parser.add_argument("--cases", type=int, default=15)
     parser.add_argument("--first", type=int, default=0, help="leave out so many of the cases")
-    parser.add_argument("--without", nargs="*", default=[], choices=list(every_name()))
-    parser.add_argument("--together", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[])
     parser.add_argument("--records", type=Path, help="append one line of JSON for each run")
     options = parser.parse_args()
-    names = options.without or list(SWITCHES[options.kind])
-    variants = [] if options.together else [[name] for name in names]
-    if options.together or not options.without:
-        variants.append(names)
+    every = list(SWITCHES[options.kind])
+    variants = [given.split("+") for given in options.without or [*every, "+".join(every)]]
+    if unknown := {name for names in variants for name in names} - set(every):
+        parser.error(
+            f"no such tactics: {', '.join(sorted(unknown))}; there are: {', '.join(every)}"
+        )
     begin = options.first + (HALF if options.half == "confirm" else 0)
     outcomes = []
     for outcome in measured(options.kind, begin, options.cases, variants):
@@ -303,12 +318,6 @@ def main() -> None:
                 records.write(json.dumps(asdict(outcome)) + "\n")
     for line in table(outcomes):
         print(line)
-
-
-def every_name() -> Iterator[str]:
-    """The tactics of all kinds."""
-    for switches in SWITCHES.values():
-        yield from switches
 
 
 if __name__ == "__main__":

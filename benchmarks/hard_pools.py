@@ -16,12 +16,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from slotwise.solver.optimal.pool import PoolProblem, optimise
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.bounds import Incumbent, PoolBound
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.prover import COARSE, latest_starts
-from slotwise.solver.optimal.pool.relax import PoolBound
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import StartTree
+from slotwise.solver.optimal.pool.start_tree import Spans, StartTree
 
 HOUR = 3600
 ONE_SYSTEM = Fineness(buckets=120, rounds=20, gain=1e-4)

@@ -19,9 +19,7 @@ from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
-from slotwise.solver.optimal.parts import bound_of_parts
-from slotwise.solver.optimal.pooled import solve_as_pool
-from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.pool_bounds import bound_of_parts, bound_of_pools, solve_as_pool
 from slotwise.solver.optimal.start_model import bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.planning import plan

@@ -18,18 +18,14 @@ from ..availability.demand import Demand, keeps_order, released
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
-from ..placement.fewest import with_fewest_units
+from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
-from .guided import guided_plan
 from .lexicographic import warm_starts
-from .likely_starts import likely_starts
-from .neighbourhood import improve
-from .order_search import Starts, search_by_rules, search_orders, times_of
-from .parts import bound_of_parts
-from .pooled import solve_as_pool
-from .start_model import bound_of_starts
+from .order_search import Starts, guided_plan, improve, search_by_rules, search_orders, times_of
+from .pool_bounds import bound_of_parts, solve_as_pool
+from .start_model import bound_of_starts, likely_starts
 
 #: Share of the time left for plans in the order of the pools' starts, and how often these are asked
 #: anew, beside a better plan.

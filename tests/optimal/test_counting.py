@@ -15,9 +15,9 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.counting import Blocks, blocks_of, too_many
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.joint_probe import JointProbe
+from slotwise.solver.optimal.lexicographic import JointProbe
+from slotwise.solver.optimal.refutation import Blocks, blocks_of, too_many
 from slotwise.solver.placement.earliest import start_at
 from slotwise.solver.problem import PlanningProblem
 

@@ -14,8 +14,8 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.idle_units import too_few_idle, whole_units_of
 from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.optimal.refutation import too_few_idle, whole_units_of
 from slotwise.solver.problem import PlanningProblem
 
 Starts = tuple[int, ...]

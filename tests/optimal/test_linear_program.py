@@ -7,13 +7,8 @@ from typing import Any
 
 import pytest
 from pool_problems import brute_force
-from slotwise.solver.optimal import linear_program
-from slotwise.solver.optimal.linear_program import (
-    DUAL_SIMPLEX,
-    PRIMAL_SIMPLEX,
-    new_program,
-    solve,
-)
+from slotwise.solver.optimal import backends
+from slotwise.solver.optimal.backends import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
 from slotwise.solver.optimal.pool import optimise, prover
 
 from .test_pool_proof import some_problem
@@ -55,7 +50,7 @@ def test_bounds_hold_and_searches_end_where_programs_are_given_up(
     work: float,
     falling: bool,
 ) -> None:
-    monkeypatch.setattr(linear_program, "MOST_WORK", work)
+    monkeypatch.setattr(backends, "MOST_WORK", work)
     monkeypatch.setattr(prover, "MANY_JOBS", 4 if falling else 60)
     for seed in range(12):
         problem = some_problem(seed, falling=falling)

@@ -7,9 +7,9 @@ import slotwise as sw
 from slotwise.solver import memory
 from slotwise.solver.budget import MEMORY_OF_EFFORT, MEMORY_SHARE, Budget
 from slotwise.solver.optimal import lexicographic
+from slotwise.solver.optimal.backends import PLACEMENT, TRUST, ModelRoom
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import plan_lexicographic
-from slotwise.solver.optimal.model_room import PLACEMENT, TRUST, ModelRoom
 from slotwise.solver.problem import PlanningProblem
 
 PLENTY = 1e9
@@ -59,8 +59,8 @@ def test_under_an_effort_neither_the_clock_nor_the_machine_decides() -> None:
 
 def only_models_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither moving the few jobs in the way nor other orders find a place."""
-    monkeypatch.setattr("slotwise.solver.optimal.joint_probe.make_room", lambda *_: None)
-    monkeypatch.setattr("slotwise.solver.optimal.joint_probe._orders", lambda *_: ())
+    monkeypatch.setattr("slotwise.solver.optimal.lexicographic.make_room", lambda *_: None)
+    monkeypatch.setattr("slotwise.solver.optimal.lexicographic._orders", lambda *_: ())
 
 
 @pytest.mark.parametrize(("megabytes", "proved"), [(1e5, True), (0.0, False)])

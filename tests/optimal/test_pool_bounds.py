@@ -11,19 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems
-from slotwise.solver.optimal.pool import PoolProblem, branch_lp, relax
-from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP, Solution
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.duals import Duals, Market, fill
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.makespan import makespan_bound
-from slotwise.solver.optimal.pool.packing import Patterns
-from slotwise.solver.optimal.pool.pricing import Fineness, refine
-from slotwise.solver.optimal.pool.prover import latest_starts, prove
-from slotwise.solver.optimal.pool.relax import PoolBound, Relaxation, certify
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import StartTree
+from slotwise.solver.optimal.pool import PoolProblem, bounds, start_tree
+from slotwise.solver.optimal.pool.bounds import (
+    Duals,
+    Incumbent,
+    Market,
+    Patterns,
+    PoolBound,
+    Relaxation,
+    certify,
+    fill,
+)
+from slotwise.solver.optimal.pool.pricing import Fineness, achievable_starts, refine
+from slotwise.solver.optimal.pool.problem import Decoder
+from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound, prove
+from slotwise.solver.optimal.pool.start_tree import Branch, BranchLP, Solution, Spans, StartTree
 
 positive = pool_problems(most_jobs=5, weighted=False)
 
@@ -161,8 +163,8 @@ def test_prices_of_a_coarser_grid_give_starts_and_rows_to_begin_with(
 ) -> None:
     """On a grid that has all points of the coarser one, the rows with a price alone give at least
     its bound; few cheap starts and those that are missed give what all starts give."""
-    monkeypatch.setattr(relax, "FIRST_COLUMNS", 0)
-    monkeypatch.setattr(relax, "LEAST_COLUMNS", 2)
+    monkeypatch.setattr(bounds, "FIRST_COLUMNS", 0)
+    monkeypatch.setattr(bounds, "LEAST_COLUMNS", 2)
     rng = Random(seed)
     column = [[rng.randint(1, most) for _ in range(8)] for most in (4, 15, 5)]
     problem = PoolProblem.build([0, 7], [2, 5], column[0], column[1], weights=column[2])
@@ -173,17 +175,17 @@ def test_prices_of_a_coarser_grid_give_starts_and_rows_to_begin_with(
         lp = BranchLP(problem, spans, np.array(grid), 10**5, guide=guide)
         return lp, [bound for bound in lp.tighten() if bound is not None]
 
-    coarse, bounds = tightened([0, 7, horizon // 2, 2 * horizon])
-    best = max(bounds, key=lambda bound: bound.floor)
+    coarse, several = tightened([0, 7, horizon // 2, 2 * horizon])
+    best = max(several, key=lambda bound: bound.floor)
     assert coarse.functions
     finer = [0, 3, 7, (7 + horizon // 2) // 2, horizon // 2, horizon, 2 * horizon]
-    monkeypatch.setattr(branch_lp, "ROUNDS", 1)
+    monkeypatch.setattr(start_tree, "ROUNDS", 1)
     _, plain = tightened(finer)
     _, guided = tightened(finer, best.prices)
     reached = max(bound.floor for bound in guided)
     assert reached >= best.floor * (1 - 1e-6)
     assert reached >= max(bound.floor for bound in plain) * (1 - 1e-6)
-    monkeypatch.setattr(relax, "LEAST_COLUMNS", 10**6)
+    monkeypatch.setattr(bounds, "LEAST_COLUMNS", 10**6)
     _, every = tightened(finer, best.prices)
     assert reached == pytest.approx(max(bound.floor for bound in every), rel=1e-3)
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from pool_problems import brute_force, literal_starts
 from slotwise.solver.optimal.pool import PoolProblem, optimise
+from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, Patterns, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, plan_of
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.duals import Duals, Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.makespan import makespan_bound
-from slotwise.solver.optimal.pool.order_search import OrderSearch
-from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
-from slotwise.solver.optimal.pool.packing import Patterns
 from slotwise.solver.optimal.pool.pricing import Fineness, instants, make_grid, refine
-from slotwise.solver.optimal.pool.problem import MOST_COST, SCALE
-from slotwise.solver.optimal.pool.prover import latest_starts
-from slotwise.solver.optimal.pool.relax import certify
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import StartTree
-from slotwise.solver.optimal.pool.step_profile import StepProfile
+from slotwise.solver.optimal.pool.problem import (
+    MOST_COST,
+    RULES,
+    SCALE,
+    Decoder,
+    StepProfile,
+    best_rule,
+    rule_order,
+)
+from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound
+from slotwise.solver.optimal.pool.start_tree import Spans, StartTree
 
 
 def build(*jobs: tuple[int, int], free: int = 3, **more: object) -> PoolProblem:

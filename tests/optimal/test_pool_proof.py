@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from pool_problems import brute_force, violations
 from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
+from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.duals import Duals, Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.pricing import achievable_starts
+from slotwise.solver.optimal.pool.problem import Decoder
 from slotwise.solver.optimal.pool.prover import Root, in_turn
-from slotwise.solver.optimal.pool.relax import certify
 
 
 def some_problem(seed: int, *, falling: bool) -> PoolProblem:

@@ -16,12 +16,10 @@ from hypothesis_profiles import examples
 from pool_problems import brute_force, from_running, pool_problems, violations
 from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise, search
+from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.chronology import uses_less
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.order_search import OrderSearch
-from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
-from slotwise.solver.optimal.pool.window import WindowSearch
+from slotwise.solver.optimal.pool.improver import OrderSearch, WindowSearch
+from slotwise.solver.optimal.pool.problem import RULES, Decoder, best_rule, rule_order
 
 
 def finish(task):

@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, optimise, prover, start_tree
-from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP
-from slotwise.solver.optimal.pool.duals import Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.bounds import Count, Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.pricing import make_grid
-from slotwise.solver.optimal.pool.relax import Count, Relaxation
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import Gains, StartTree, worth
+from slotwise.solver.optimal.pool.start_tree import Branch, BranchLP, Gains, Spans, StartTree, worth
 
 few = examples(60)
 

@@ -10,7 +10,7 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.queue import Queue
-from slotwise.solver.optimal.repair import make_room
+from slotwise.solver.optimal.lexicographic import make_room
 from slotwise.solver.placement.earliest import Start, hold_start, start_at, still_free
 from slotwise.solver.problem import PlanningProblem
 

@@ -15,15 +15,13 @@ from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.interval_model import MEMORY, WORTH, IntervalModel
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
+from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover
+from slotwise.solver.optimal.pool.bounds import Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.chronology import uses_less
-from slotwise.solver.optimal.pool.duals import Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.improver import WindowSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
 from slotwise.solver.optimal.pool.prover import Root
-from slotwise.solver.optimal.pool.relax import Relaxation
-from slotwise.solver.optimal.pool.window import WindowSearch
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
 
@@ -226,9 +224,9 @@ def test_a_window_is_searched_only_where_a_better_plan_may_be(
         def explore(self, *_: object) -> bool:
             return True
 
-    monkeypatch.setattr(window, "refine", refined)
-    monkeypatch.setattr(window, "Chronology", Tree)
-    monkeypatch.setattr(window, "Guide", lambda *_: None)
+    monkeypatch.setattr(improver, "refine", refined)
+    monkeypatch.setattr(improver, "Chronology", Tree)
+    monkeypatch.setattr(improver, "Guide", lambda *_: None)
     for _ in WindowSearch(problem, 1).step(starts):
         pass
     assert trees == ([problem.value(starts)] if searched else [])

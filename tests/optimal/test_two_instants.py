@@ -15,9 +15,8 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.counting import blocks_of, too_many
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.two_instants import crowded_out, most_pieces
+from slotwise.solver.optimal.refutation import blocks_of, crowded_out, most_pieces, too_many
 from slotwise.solver.problem import PlanningProblem
 
 few = examples(150)

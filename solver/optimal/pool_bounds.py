@@ -1,14 +1,9 @@
-"""A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
-
-Each host resource is counted in pieces of t, for several t: a host with f free has f // t pieces,
-and a job that takes blocks of b on each of its hosts takes b // t of them a block. However jobs are
-placed, the pieces of those that run are no more than there are. Prices for pieces, from a linear
-program over starts, make a bound that is evaluated in whole numbers (as in :mod:`.pool.duals`).
-"""
+"""Bounds over hosts from pools: all slots as one, several pools at once, and parts of the jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +15,200 @@ from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.uses import Per
 from ..budget import Budget, OutOfTime
+from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from .costs import Costs, UnitCost
-from .linear_program import new_program, solve
+from .backends import new_program, solve
+from .costs import Coarser, Costs, UnitCost, coarser
+from .pool.problem import MOST_COST, PoolProblem
+
+# --- a planning problem as one pool of identical slots: placement left out ------------------------
+# Exact where placement cannot matter (one host, jobs that use nothing but slots); everywhere else
+# every plan of the cluster is also a plan of the pool, so a bound of the pool's optimum is a
+# bound.
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedProblem:
+    """A pool problem and what its values mean: total = value * two to the `bits` + `constant`.
+
+    Totals are in the units of the costs. faithful: no weight lost any of its first nine digits.
+    """
+
+    pool: PoolProblem
+    bits: int
+    constant: int
+    faithful: bool
+
+    def total(self, value: int) -> int:
+        """The total that a value of the pool stands for; of a bound, a bound."""
+        return (value << self.bits) + self.constant
+
+
+def pool_of(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+) -> AggregatedProblem | None:
+    """The pool problem of `demands`; alone: earliest start of each job by itself (seconds).
+
+    None where there is none: no jobs, a job whose end is unknown, or an objective that a pool does
+    not have (the largest cost of a job where that is not its end).
+    """
+    base = problem.base
+    free = [int(np.clip(base.free(SLOTS, time), 0, None).sum()) for time in base.changes()]
+    sizes = [demand.slots for demand in demands]
+    return as_pool(problem, demands, costs, alone, np.array(free), np.array(sizes))
+
+
+def as_pool(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    free: IntArray,
+    sizes: IntArray,
+) -> AggregatedProblem | None:
+    """The pool problem of `demands` that each take `sizes` of what is `free`.
+
+    free: at each instant at which the base changes. None as for :func:`pool_of`.
+    """
+    if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
+        return None
+    now, times = problem.instance.now, problem.base.changes()
+    if free[-1] < sizes.max():
+        return None
+    if costs.largest and not _are_ends(demands, costs, now):
+        return None
+    own = [costs.jobs[demand.job.id] for demand in demands]
+    durations = [demand.duration or 0 for demand in demands]
+    earliest = [max(0, alone[demand.job.id] - now) for demand in demands]
+    due = [cost.due - now for cost in own]
+    horizon = max(times[-1] - now, *earliest) + sum(durations)
+    weights = Coarser((1,) * len(own), 0, True)
+    if not costs.largest:
+        most = max(
+            cost.weight * max(1, horizon - late) for cost, late in zip(own, due, strict=True)
+        )
+        weights = coarser([cost.weight for cost in own], most, MOST_COST)
+    pool = PoolProblem.build(
+        [time - now for time in times],
+        free,
+        sizes,
+        durations,
+        earliest=earliest,
+        weights=weights.numbers,
+        due=due,
+        objective="makespan" if costs.largest else "starts",
+    )
+    # The pool knows no margin: its last end lies so much behind the jobs' own.
+    constant = -problem.margin if costs.largest else sum(cost.base for cost in own)
+    return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
+
+
+def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
+    """Whether every job costs the seconds from now to its end."""
+    return costs.unit == 1 and all(
+        costs.jobs[demand.job.id] == UnitCost(1, now, demand.runs or 0) for demand in demands
+    )
+
+
+def is_whole_pool(problem: PlanningProblem, demands: Sequence[Demand]) -> bool:
+    """Whether the pool is the cluster itself: one host, and jobs that use its slots alone."""
+    return len(problem.instance.cluster.hosts) == 1 and all(
+        _uses_slots_alone(demand) for demand in demands
+    )
+
+
+def _uses_slots_alone(demand: Demand) -> bool:
+    if len(demand.terms) != 1 or demand.calendar is not None or demand.exclusive:
+        return False
+    term = demand.terms[0]
+    uses = [use for alternative in term.alternatives for use in alternative.host_uses]
+    pools = [use for alternative in term.alternatives for use in alternative.pool_uses]
+    plain = all(use.index == SLOTS and use.per is Per.SLOT for use in uses)
+    fits_ptile = term.ptile is None or int(term.ptile[0]) >= term.slots
+    free_unit = term.unit is None or not (term.unit.excl or term.unit.usablecuslots)
+    return plain and not pools and fits_ptile and free_unit and len(term.alternatives) == 1
+
+
+# --- bounds, and on a cluster that is one pool of slots plans too, from the time-only optimiser ---
+
+
+#: Share of the time left that a bound may cost where placement matters, and at most these seconds.
+BOUND_SHARE = 0.1
+BOUND_SECONDS = 20.0
+#: Rounds of work of the pool optimiser for each unit of deterministic effort.
+ROUNDS_PER_EFFORT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PooledPlan:
+    """What the pool says. starts: none unless the cluster is a pool. bound: no plan's total is
+    below it, None if nothing is known. settled: the starts are optimal with all weights kept to
+    nine digits. finished: no more time would tell more.
+    """
+
+    starts: Mapping[str, Start]
+    bound: int | None = None
+    settled: bool = False
+    finished: bool = False
+
+
+def solve_as_pool(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    budget: Budget,
+    tell: Callable[[int, int], None],
+) -> PooledPlan:
+    """A plan and a bound from the pool of all slots.
+
+    tell: called with totals of plan and bound, in the units of the costs, as they improve.
+    """
+    aggregated = pool_of(problem, demands, costs, alone)
+    if aggregated is None:
+        return PooledPlan({})
+    from .pool import PoolProgress, optimise
+
+    whole = is_whole_pool(problem, demands)
+
+    def progress(report: PoolProgress) -> None:
+        if whole:
+            tell(aggregated.total(report.value), aggregated.total(report.bound))
+
+    limit = budget.left() if whole else min(BOUND_SECONDS, BOUND_SHARE * budget.left())
+    rounds = None if budget.effort is None else 1 + int(ROUNDS_PER_EFFORT * budget.effort)
+    result = optimise(
+        aggregated.pool,
+        time_limit=limit if math.isfinite(limit) else None,
+        effort=rounds,
+        workers=budget.processes if whole else 1,
+        progress=progress,
+        cancelled=budget.cancel.is_set,
+    )
+    bound = aggregated.total(result.bound)
+    if not whole:
+        return PooledPlan({}, bound)
+    now = problem.instance.now
+    starts = {
+        demand.job.id: Start(now + int(time), ({0: demand.slots},))
+        for demand, time in zip(demands, result.starts.tolist(), strict=True)
+    }
+    proved = result.status == "proved"
+    return PooledPlan(starts, bound, proved and aggregated.faithful, proved)
+
+
+# --- a bound from several pools at once -----------------------------------------------------------
+# A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
+#
+# Each host resource is counted in pieces of t, for several t: a host with f free has f // t
+# pieces, and a job that takes blocks of b on each of its hosts takes b // t of them a block.
+# However jobs are placed, the pieces of those that run are no more than there are. Prices for
+# pieces, from a linear program over starts, make a bound that is evaluated in whole numbers (as
+# in :mod:`.pool.bounds`).
+
 
 #: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
 BUCKETS = 96
@@ -31,7 +217,7 @@ SCALE = 1 << 30
 #: Deterministic time of the program, about seconds.
 WORK = 20.0
 #: Costs beyond it are no numbers for a linear program.
-MOST_COST = 1 << 900
+MOST_IN_PROGRAM = 1 << 900
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
 #: Tables of what is free of one resource, by instant and host, that are there at once.
@@ -371,7 +557,7 @@ class _Program:
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
         program = new_program()
-        if self._dearest() > MOST_COST:
+        if self._dearest() > MOST_IN_PROGRAM:
             return None
         model, unit = self._model()
         program.LoadModelFromProto(model)
@@ -441,3 +627,143 @@ class _Program:
 def _spread(values: IntArray, count: int) -> IntArray:
     """So many of the values, evenly, or all."""
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))]
+
+
+# --- a bound by parts: jobs that want the same scarce thing are planned among themselves ----------
+# Whole hosts, idle compute units and the like are few, and the jobs that want them are few as
+# well: each such pool with its jobs is small enough to be solved exactly, where prices over all
+# pools lose what fractions of jobs may share. Every job counts in one part only, so the sum is a
+# bound.
+
+
+#: Jobs of a part, at most, and pieces that a pool may have: small enough to be solved.
+MOST_JOBS = 20
+MOST_OF_PART = 50_000
+#: Rounds of the pool's search to see what a part is worth, and to solve it.
+GLANCE = 3
+ROUNDS = 120
+#: Share of the time left that all of it may take.
+SHARE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class ScarcePart:
+    """Some jobs, by position, that share a pool, and what they cost at least, in units.
+
+    alone: what they would cost if none were in the way of another.
+    """
+
+    jobs: frozenset[int]
+    pool: AggregatedProblem
+    bound: int
+    alone: int
+
+    @property
+    def gain(self) -> float:
+        """What a job of the part costs more than alone, on average."""
+        return (self.bound - self.alone) / len(self.jobs)
+
+
+def bound_of_parts(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    instants: Sequence[int],
+    budget: Budget,
+) -> int | None:
+    """No plan of `demands` costs less, in units; None where there is nothing to say.
+
+    alone, instants: as for :func:`.several_pools.bound_of_pools`, which bounds what no part holds.
+    """
+    if costs.largest or any(len(demand.terms) != 1 for demand in demands):
+        return None
+    budget = Budget(
+        budget.part(SHARE),
+        cancel=budget.cancel,
+        grace=budget.grace / 2,
+        clock=budget.clock,
+        memory=budget.memory_left,
+    )
+    found = bound_of_pools(problem, demands, costs, alone, instants, budget)
+    try:
+        search = _Parts(problem, [d for d in demands if d.duration], costs, alone, budget)
+    except OutOfTime:
+        return found
+    least = costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
+    sure, left = 0, list(demands)
+    while (part := search.best()) is not None:
+        part = search.solved(part)
+        sure += part.bound
+        gone = {search.jobs[number].job.id for number in part.jobs}
+        left = [demand for demand in left if demand.job.id not in gone]
+        rest = costs.total({demand.job.id: alone[demand.job.id] for demand in left})
+        priced = bound_of_pools(problem, left, costs, alone, instants, budget) if left else None
+        found = max(found or least, sure + max(rest, priced or rest))
+    return found
+
+
+class _Parts:
+    """The parts that can still be formed of jobs that are in none."""
+
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        jobs: Sequence[Demand],
+        costs: Costs,
+        alone: Mapping[str, int],
+        budget: Budget,
+    ) -> None:
+        self.jobs = jobs
+        self._problem = problem
+        self._costs = costs
+        self._alone = alone
+        self._budget = budget
+        self._pools = pools_of(problem.base, jobs, budget) if jobs else []
+        self._free = set(range(len(jobs)))
+        self._known: dict[tuple[int, frozenset[int]], ScarcePart | None] = {}
+
+    def best(self) -> ScarcePart | None:
+        """The part in which a job loses most; None if no part loses anything."""
+        parts = [part for number in range(len(self._pools)) if (part := self._seen(number))]
+        worth = [part for part in parts if part.bound > part.alone]
+        return max(worth, key=lambda part: part.gain, default=None)
+
+    def solved(self, part: ScarcePart) -> ScarcePart:
+        """The part with a bound that took work; its jobs are in no other part from now on."""
+        self._free -= part.jobs
+        return self._bounded(part.jobs, part.pool, ROUNDS)
+
+    def _seen(self, number: int) -> ScarcePart | None:
+        """The part of a pool and all free jobs that want it, with what it is worth at a glance."""
+        pieces = self._pools[number]
+        sizes = {job: int(pieces.taken[job]) for job in sorted(self._free & pieces.taken.keys())}
+        jobs = frozenset(job for job, size in sizes.items() if size)
+        if (number, jobs) not in self._known:
+            self._known[number, jobs] = self._new(pieces, sizes, jobs)
+        return self._known[number, jobs]
+
+    def _new(
+        self, pieces: Pieces, sizes: Mapping[int, int], jobs: frozenset[int]
+    ) -> ScarcePart | None:
+        if not 2 <= len(jobs) <= MOST_JOBS or self._late():
+            return None
+        taken = np.array([sizes[job] for job in sorted(jobs)])
+        unit = int(np.gcd.reduce(taken))
+        free = np.floor((pieces.there + SPARE) / unit).astype(np.int64)
+        if free.max() > MOST_OF_PART:
+            return None
+        demands = [self.jobs[job] for job in sorted(jobs)]
+        pool = as_pool(self._problem, demands, self._costs, self._alone, free, taken // unit)
+        return None if pool is None else self._bounded(jobs, pool, GLANCE)
+
+    def _late(self) -> bool:
+        return self._budget.stopped()
+
+    def _bounded(self, jobs: frozenset[int], pool: AggregatedProblem, rounds: int) -> ScarcePart:
+        from .pool import optimise
+
+        result = optimise(pool.pool, effort=rounds, cancelled=self._late)
+        alone = {self.jobs[job].job.id: self._alone[self.jobs[job].job.id] for job in jobs}
+        least = self._costs.total(alone)
+        return ScarcePart(jobs, pool, max(least, pool.total(result.bound)), least)

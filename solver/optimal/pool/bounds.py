@@ -1,21 +1,358 @@
-"""The linear relaxation whose duals are good prices, by column and row generation (GLOP).
-
-Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
-buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
-where they begin or end on the grid: few columns suffice.
-"""
+"""Bounds of one pool: what can run side by side, prices, and the relaxation that makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..linear_program import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
-from .duals import Duals, Market
+from ..backends import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
 from .problem import Floats, Group, Ints, PoolProblem
+
+# --- which mixtures of job sizes can run at the same time -----------------------------------------
+# Which mixtures of job sizes can run at the same time: dual feasible functions tell what cannot.
+#
+# The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*:
+# sets of jobs that fit together. If an LP's mixture is not, a function proves it: some a >= 0
+# with a·pattern <= b for every pattern but a·mixture > b. Found by a small LP over patterns,
+# themselves made when needed by a knapsack.
+
+
+FINE = 10_000
+ROUNDS = 40
+
+
+class Patterns:
+    """The patterns met so far at one level of capacity."""
+
+    def __init__(self, sizes: Ints, counts: Ints, capacity: int) -> None:
+        unit = int(np.gcd.reduce(sizes))
+        self.sizes = (sizes // unit).tolist()
+        self.capacity = min(capacity // unit, int((sizes // unit * counts).sum()))
+        self.counts = counts.tolist()
+        self._lp: Any = None
+        self._columns: list[Any] = []
+
+    def separate(self, mixture: Floats) -> Ints | None:
+        """A function that no pattern exceeds as far as the mixture does; None if there is none."""
+        program = self._prepare()
+        for column, amount in zip(self._columns, mixture.tolist(), strict=True):
+            program.Objective().SetCoefficient(column, amount)
+        for _ in range(ROUNDS):
+            if not solve(program):
+                return None
+            value = program.Objective().Value()
+            if value <= 1.0 + 1e-4:
+                return None
+            weights = np.array([column.solution_value() for column in self._columns])
+            most, pattern = self.heaviest(weights)
+            if value > (1.0 + 1e-4) * most and (most <= 1.0 + 1e-7 or value > 1.02 * most):
+                return _integral(weights / most)
+            if most <= 1.0 + 1e-7:
+                return None
+            self._forbid(pattern)
+        return None
+
+    def heaviest(self, weights: Floats) -> tuple[float, list[int]]:
+        """The pattern of the largest total weight."""
+        best = np.zeros(self.capacity + 1)
+        taken = []
+        for size, count, weight in zip(self.sizes, self.counts, weights.tolist(), strict=True):
+            grown = best
+            choice = np.zeros(self.capacity + 1, dtype=np.int64)
+            if weight > 1e-12:
+                for number in range(1, min(count, self.capacity // size) + 1):
+                    jump = number * size
+                    other = best[: self.capacity + 1 - jump] + number * weight
+                    better = other > grown[jump:] + 1e-12
+                    if not better.any():
+                        break
+                    grown = grown.copy() if grown is best else grown
+                    grown[jump:][better] = other[better]
+                    choice[jump:][better] = number
+            best = grown
+            taken.append(choice)
+        left, pattern = self.capacity, []
+        for size, choice in zip(reversed(self.sizes), reversed(taken), strict=True):
+            pattern.append(int(choice[left]))
+            left -= pattern[-1] * size
+        return float(best[self.capacity]), pattern[::-1]
+
+    def _prepare(self) -> Any:
+        if self._lp is None:
+            self._lp = new_program()
+            self._lp.Objective().SetMaximization()
+            # A size that does not fit at all weighs nothing here: its jobs cannot be active.
+            fits = [size <= self.capacity for size in self.sizes]
+            self._columns = [self._lp.NumVar(0.0, 1.0 if fit else 0.0, "") for fit in fits]
+            for index, size in enumerate(self.sizes):
+                most = min(self.counts[index], self.capacity // size)
+                self._forbid([most if other == index else 0 for other in range(len(self.sizes))])
+        return self._lp
+
+    def _forbid(self, pattern: list[int]) -> None:
+        row = self._lp.Constraint(-self._lp.infinity(), 1.0)
+        for column, number in zip(self._columns, pattern, strict=True):
+            if number:
+                row.SetCoefficient(column, float(number))
+
+
+def _integral(weights: Floats) -> Ints:
+    """A multiple of the weights in integers, exact if their common denominator is small."""
+    denominator = 1
+    for weight in weights.tolist():
+        denominator = np.lcm(denominator, Fraction(weight).limit_denominator(60).denominator)
+        if denominator > FINE:
+            break
+    whole = np.rint(weights * denominator)
+    if denominator <= FINE and np.allclose(whole, weights * denominator, atol=1e-6):
+        return np.asarray(whole, dtype=np.int64)
+    return np.asarray(np.rint(weights * FINE), dtype=np.int64)
+
+
+# --- lagrangian bounds: processors cost money, jobs buy the cheapest window -----------------------
+# For any prices per processor-second that are >= 0,
+#
+#     sum over jobs of min over starts (own cost + price of the window)  -  price of everything
+#     there is
+#
+# is a lower bound of the best plan. Duals are integers on a grid of time buckets, one row for
+# each *dual feasible function* of sizes, so the bound is evaluated exactly, in integers: it is
+# valid whatever made the prices.
+#
+# Such a function gives a job of size p the demand a(p); what is there of it with c processors
+# free is the largest sum of a over jobs that fit into c together. With a(p) = p that is the
+# energy argument, with capacity rounded down to what sizes can fill; with a(p) = [p > c/2], "one
+# of the large ones at a time".
+
+
+#: What all prices of a system make together stays below this, so that sums fit into 64 bits.
+DEAREST = float(1 << 59)
+
+
+class Market:
+    """What there is by each dual feasible function, on a grid of buckets.
+
+    ``grid`` (B+1,) ascending from 0.
+
+    After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
+    jobs include all of this one's; functions are then of its sizes and counts, and the prices mean
+    something for all problems within it. ``like``: one of the same problem on another grid, whose
+    patterns serve here too.
+    """
+
+    def __init__(
+        self,
+        problem: PoolProblem,
+        grid: Ints,
+        crowd: PoolProblem | None = None,
+        like: Market | None = None,
+    ) -> None:
+        self.problem = problem
+        self.grid = grid
+        jobs = (crowd or problem).sizes
+        self.sizes, counts = np.unique(jobs, return_counts=True)
+        self._counts = counts
+        self._row = {size: row for row, size in enumerate(self.sizes.tolist())}
+        self.functions: list[Ints] = []
+        self.supply: list[Ints] = []
+        self._highest: list[float] = []
+        self._known: dict[tuple[int, ...], int] = {}
+        #: The patterns met so far, by level of capacity.
+        self.met: dict[int, Patterns] = {} if like is None else like.met
+
+    def row(self, size: int) -> int:
+        """The row of a size in every function."""
+        return self._row[size]
+
+    @property
+    def buckets(self) -> int:
+        return len(self.grid) - 1
+
+    def add(self, function: Ints) -> int:
+        """Register a dual feasible function (one integer >= 0 a distinct size); its index."""
+        key = tuple(function.tolist())
+        if key not in self._known:
+            self._known[key] = len(self.functions)
+            self.functions.append(function)
+            level = self.most(function)
+            self.supply.append(self._integrate(level))
+            self._highest.append(max(1.0, float(level.max())))
+        return self._known[key]
+
+    def most(self, function: Ints) -> Ints:
+        """For every step of the capacity, the largest total weight of jobs that fit into it."""
+        return self.filled(function, self.problem.free)
+
+    def filled(self, function: Ints, rooms: Ints) -> Ints:
+        """The largest total weight of jobs that fit into each of these numbers of processors."""
+        unit = int(np.gcd.reduce(self.sizes))
+        free = np.minimum(rooms, int((self.sizes * self._counts).sum())) // unit
+        level: Ints = fill(self.sizes // unit, self._counts, function, int(free.max()))[free]
+        return level
+
+    def whole_worth(self, rows: list[tuple[int, int]]) -> Floats:
+        """For each row, what a price of one makes of all that is ever there, through the bucket."""
+        functions, buckets = np.array(rows, dtype=np.int64).T
+        lengths = np.diff(self.grid).astype(float)
+        worth: Floats = np.array(self._highest)[functions] * lengths[buckets]
+        return worth
+
+    def add_steps(self, parts: int) -> None:
+        """Register the functions floor(m p / (c + 1)), m <= parts, for each level c of the
+        capacity."""
+        for level in np.unique(self.problem.free[self.problem.free > 0]).tolist():
+            for multiple in range(2, parts + 1):
+                function = self.sizes * multiple // (level + 1)
+                if function.any():
+                    self.add(function)
+
+    def patterns(self, bucket: int) -> Patterns:
+        """The patterns that fit somewhere in the bucket."""
+        level = self._level_of(bucket)
+        if level not in self.met:
+            self.met[level] = Patterns(self.sizes, self._counts, level)
+        return self.met[level]
+
+    def _level_of(self, bucket: int) -> int:
+        """The most that is ever free in the bucket."""
+        first = np.searchsorted(self.problem.times, self.grid[bucket], side="right") - 1
+        after = np.searchsorted(self.problem.times, self.grid[bucket + 1], side="left")
+        return int(self.problem.free[first:after].max())
+
+    def _integrate(self, level: Ints) -> Ints:
+        """(B,) integrals over the buckets of a step function with the problem's breakpoints."""
+        end = max(int(self.grid[-1]), int(self.problem.times[-1])) + 1
+        times = np.append(self.problem.times, end)
+        area = np.concatenate((np.zeros(1, np.int64), np.cumsum(level * np.diff(times))))
+        step = np.searchsorted(times, self.grid, side="right") - 1
+        upto = area[step] + level[step] * (self.grid - times[step])
+        parts: Ints = np.diff(upto)
+        return parts
+
+
+def fill(sizes: Ints, counts: Ints, weights: Ints, capacity: int) -> Ints:
+    """(capacity+1,) bounded knapsack: the best weight for each capacity."""
+    best = np.zeros(capacity + 1, dtype=np.int64)
+    for size, count, weight in zip(sizes.tolist(), counts.tolist(), weights.tolist(), strict=True):
+        left = min(count, capacity // size)
+        batch = 1
+        while left > 0:
+            take = min(batch, left)
+            jump = take * size
+            best[jump:] = np.maximum(best[jump:], best[: capacity + 1 - jump] + take * weight)
+            left -= take
+            batch *= 2
+    return best
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Integer prices, ``scale`` to the unit of cost. ``lots``: (function, bucket, price) of a unit
+    of weight for a second; ``charge`` (S, B): what that makes for a job of each distinct size;
+    ``worth``: of all supply."""
+
+    market: Market
+    scale: int
+    lots: list[tuple[int, int, int]]
+    charge: Ints
+    worth: int
+
+    @classmethod
+    def rounded(
+        cls, market: Market, rows: list[tuple[int, int]], duals: Floats, scale: int
+    ) -> Duals:
+        """Duals from an LP's duals of (function, bucket) rows, negatives cut off, and what is too
+        high for 64 bits."""
+        charge = np.zeros((len(market.sizes), market.buckets), dtype=np.int64)
+        worth = 0
+        lots = []
+        # Whatever prices are cut down to, what they certify is a bound.
+        caps = DEAREST / len(rows) / market.whole_worth(rows) if rows else np.zeros(0)
+        whole = np.clip(np.rint(duals * scale), 0, caps).astype(np.int64).tolist()
+        for (function, bucket), price in zip(rows, whole, strict=True):
+            if price:
+                lots.append((function, bucket, price))
+                charge[:, bucket] += price * market.functions[function]
+                worth += price * int(market.supply[function][bucket])
+        return cls(market, scale, lots, charge, worth)
+
+    def window(self, size: int, duration: int, starts: Ints) -> Ints:
+        """The price of [s, s+duration) for a job of that size, for each start."""
+        row = self.market.row(size)
+        return self.upto(row, starts + duration) - self.upto(row, starts)
+
+    def until(self, instant: int) -> tuple[int, dict[int, int]]:
+        """From 0 to the instant: the worth of all supply, and the price of running, by size."""
+        points, rates, areas = self._supply
+        step = bisect_right(points, instant) - 1
+        worth = areas[step] + (rates[step] * (instant - points[step]) if step < len(rates) else 0)
+        bucket = bisect_right(self.market.grid.tolist(), instant) - 1
+        paid = self._paid[:, min(bucket, self.market.buckets)]
+        if bucket < self.market.buckets:
+            paid = paid + self.charge[:, bucket] * (instant - int(self.market.grid[bucket]))
+        return worth, dict(zip(self.market.sizes.tolist(), paid.tolist(), strict=True))
+
+    @cached_property
+    def _paid(self) -> Ints:
+        """(S, B+1) price from 0 to each grid point."""
+        paid = np.zeros((self.charge.shape[0], self.charge.shape[1] + 1), dtype=np.int64)
+        np.cumsum(self.charge * np.diff(self.market.grid), axis=1, out=paid[:, 1:])
+        return paid
+
+    def by_function(self, instants: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """For each function with a price: its weights, and what a unit costs from 0 to each of the
+        instants."""
+        grid = self.market.grid
+        for function in sorted({lot[0] for lot in self.lots}):
+            prices = np.zeros(self.market.buckets + 1, dtype=np.int64)
+            for which, bucket, price in self.lots:
+                if which == function:
+                    prices[bucket] = price
+            paid = np.concatenate((np.zeros(1, np.int64), np.cumsum(prices[:-1] * np.diff(grid))))
+            where = np.searchsorted(grid, instants, side="right") - 1
+            upto = paid[where] + prices[where] * (instants - grid[where])
+            yield self.market.functions[function], upto
+
+    def upto(self, row: int, instants: Ints) -> Ints:
+        """The price of running from 0 to each instant, for the size of that row."""
+        grid, paid = self.market.grid, self._paid[row]
+        bucket = np.searchsorted(grid, instants, side="right") - 1
+        inside = bucket < len(grid) - 1
+        bucket = np.minimum(bucket, len(grid) - 2)
+        partial = self.charge[row][bucket] * (instants - grid[bucket])
+        upto: Ints = np.where(inside, paid[bucket] + partial, paid[-1])
+        return upto
+
+    @cached_property
+    def _supply(self) -> tuple[list[int], list[int], list[int]]:
+        """The worth of supply as a step function: points, rate from each to the next, area before
+        each."""
+        times, grid = self.market.problem.times, self.market.grid
+        points = np.unique(np.concatenate((grid, times[times < grid[-1]])))
+        step = np.searchsorted(times, points[:-1], side="right") - 1
+        bucket = np.searchsorted(grid, points[:-1], side="right") - 1
+        rates = np.zeros(len(points) - 1, dtype=np.int64)
+        for function in sorted({lot[0] for lot in self.lots}):
+            prices = np.zeros(self.market.buckets, dtype=np.int64)
+            for which, where, price in self.lots:
+                if which == function:
+                    prices[where] = price
+            rates += prices[bucket] * self.market.most(self.market.functions[function])[step]
+        areas = np.concatenate((np.zeros(1, np.int64), np.cumsum(rates * np.diff(points))))
+        return points.tolist(), rates.tolist(), areas.tolist()
+
+
+# --- the linear relaxation whose duals are good prices, by column and row generation (GLOP) -------
+# Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
+# buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
+# where they begin or end on the grid: few columns suffice.
+
 
 VIOLATED = 1e-4
 #: The largest cost in the LP, and the largest after it could not be solved.
@@ -474,3 +811,52 @@ class Relaxation:
         exceeded = violation[worst, np.arange(market.buckets)] > VIOLATED
         rows = [(since + int(worst[bucket]), int(bucket)) for bucket in np.flatnonzero(exceeded)]
         return [row for row in rows if row not in known]
+
+
+# --- the best plan and the best bound so far, shared by those who look for better ones ------------
+
+
+class Incumbent:
+    """``value`` of ``starts``, the best plan; ``bound`` <= optimum. ``changed`` is called when
+    either moves."""
+
+    def __init__(self, problem: PoolProblem, starts: Ints, bound: int) -> None:
+        self.problem = problem
+        self.starts = starts
+        self.value = problem.value(starts)
+        self.bound = min(bound, self.value)
+        self.changed: Callable[[], None] = lambda: None
+
+    @property
+    def proved(self) -> bool:
+        return self.bound >= self.value
+
+    @property
+    def last(self) -> int:
+        """The last start of the best plan."""
+        return int(self.starts.max())
+
+    def offer(self, starts: Ints) -> bool:
+        """Take a plan if it is better."""
+        value = self.problem.value(starts)
+        if value >= self.value:
+            return False
+        self.starts, self.value = starts, value
+        self.changed()
+        return True
+
+    def raise_bound(self, bound: int) -> None:
+        """Take a bound if it is better. Nothing is below the optimum that is above the best
+        plan."""
+        bound = min(bound, self.value)
+        if bound > self.bound:
+            self.bound = bound
+            self.changed()
+
+
+def posted(incumbent: Incumbent, bounds: Iterator[PoolBound | None]) -> Iterator[PoolBound | None]:
+    """Put bounds on the incumbent as they come."""
+    for bound in bounds:
+        if bound is not None:
+            incumbent.raise_bound(bound.value)
+        yield bound
