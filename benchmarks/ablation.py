@@ -38,11 +38,11 @@ from slotwise.solver.planning import plan
 OPTIMAL = "slotwise.solver.optimal"
 TRACES = Path(__file__).resolve().parents[1] / "tests/data/traces"
 #: Deterministic units of a plan, and rounds of the pool's search.
-EFFORT = {"lexicographic": 10.0, "hosts": 6.0, "pool": 100}
+EFFORT = {"lexicographic": 6.0, "hosts": 6.0, "pool": 50}
 #: Hosts and pending jobs of the clusters.
 SIZES = {
-    "lexicographic": ((96, 160, 240), (20, 30, 40)),
-    "hosts": ((48, 96, 160), (6, 14, 32, 24)),
+    "lexicographic": ((64, 128, 200), (16, 24, 32)),
+    "hosts": ((48, 96, 160), (6, 14, 32, 24, 100)),
 }
 #: Objectives of plans over hosts, one case after another; the sum of starts half the time.
 OBJECTIVES: tuple[ObjectiveName, ...] = ("total-start", "weighted", "total-start", "slowdown")

@@ -1,6 +1,6 @@
 """Joint plans for objectives that trade jobs against each other: weighted starts, makespan, …
 
-A plan from the order search comes first; where the problem is small enough one exact model proves
+A search comes first; where the problem is small enough one exact model proves
 or improves it; the bound is the best of that model's and of each job's earliest start alone. Plans
 and bounds are compared in the whole units of the costs, so that equal means equal.
 """
@@ -23,7 +23,7 @@ from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Starts, guided_plan, improve, search_by_rules, search_orders, times_of
+from .order_search import Starts, guided_plan, improve, times_of
 from .pool_bounds import bound_of_parts, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
@@ -114,7 +114,7 @@ def _search_and_prove(
     found: _Found,
     tell: Tell,
 ) -> _Found:
-    """The pool of all slots, then rules and pools of parts, searches, the exact model, searches."""
+    """The pool of all slots, bounds with plans by them, a search, the exact model, a search."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     least = {job: alone[job] for job in found.starts}
     within = costs.within(least, found.total)
@@ -126,10 +126,6 @@ def _search_and_prove(
         found = replace(found, settled=pooled.settled, coarse=pooled.finished)
         if found.proved or not pooled.finished:
             return found
-    best, total = search_by_rules(
-        problem, costs, budget, alone, first=found.starts, enough=found.low
-    )
-    found = found.better(best, total)
     if not pooled.starts or any(demand.after is not None for demand in placed):
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
@@ -208,7 +204,7 @@ def _search(
     exact: bool,
     tell: Tell,
 ) -> _Found:
-    """The best of the order search and of large neighbourhoods, in turn.
+    """The best of large neighbourhoods.
 
     exact: an exact model has most of the time.
     """
@@ -216,28 +212,18 @@ def _search(
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
     moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
     low = found.low
-    # Orders find little once they have been searched; neighbourhoods go on for long.
-    turns: Sequence[tuple[Callable[..., tuple[Starts, int]], int]] = (
-        (search_orders, 1),
-        (improve, 5),
-        (search_orders, 1),
-        (improve, 5),
+    best, total = improve(
+        problem,
+        costs,
+        budget,
+        alone,
+        first=found.starts,
+        enough=low,
+        seconds=seconds,
+        moves=moves,
+        on_better=lambda better: tell(better, low),
     )
-    for number, (search, parts) in enumerate(turns):
-        best, total = search(
-            problem,
-            costs,
-            budget,
-            alone,
-            first=found.starts,
-            enough=low,
-            seconds=parts * seconds / 12,
-            moves=parts * moves // 12,
-            seed=number,
-            on_better=lambda better: tell(better, low),
-        )
-        found = found.better(best, total)
-    return found
+    return found.better(best, total)
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
