@@ -24,7 +24,7 @@ from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
 from .order_search import Starts, guided_plan, improve, times_of
-from .pool_bounds import bound_of_parts, solve_as_pool
+from .pool_bounds import bound_of_pools, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
 #: Share of the time left for plans in the order of the pools' starts, and how often these are asked
@@ -129,7 +129,7 @@ def _search_and_prove(
     if not pooled.starts or any(demand.after is not None for demand in placed):
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
-        found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
+        found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
         found = _by_whole_jobs(problem, costs, budget, least, found)
         found = _by_likely_starts(problem, costs, budget, least, found)
     exact = _exact_model_fits(placed, budget)
