@@ -38,12 +38,8 @@ from .refutation import (
     Asked,
     Blocks,
     NoGoods,
-    WholeUnits,
     blocks_of,
     crowded_out,
-    too_few_idle,
-    too_many,
-    whole_units_of,
 )
 
 if TYPE_CHECKING:
@@ -126,10 +122,6 @@ LEAST_SECONDS = 3.0
 LEAST_EFFORT = 3.0
 #: Counts by class are taken where there are so many times fewer of them than pairs.
 FEWER = 4
-#: Jobs that run at an instant are asked about alone where they have no more of the pairs.
-CORE = 0.5
-#: Share of the effort of whole models that such questions may spend in vain.
-IN_VAIN = 0.2
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
 Answer: TypeAlias = tuple[str, dict[str, Start]]
 
@@ -159,13 +151,10 @@ class JointProbe:
     room: ModelRoom = field(init=False)
     no_goods: NoGoods = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
-    _whole: dict[tuple[str, int], WholeUnits | None] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
     _slots: dict[int, float] = field(default_factory=dict)
     _once: dict[int, dict[int, float]] = field(default_factory=dict)
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
-    _effort_in_vain: float = 0.0
-    _effort: float = 0.0
 
     def __post_init__(self) -> None:
         self.room = ModelRoom(self.budget)
@@ -259,22 +248,9 @@ class JointProbe:
 
     def _counts_refute(self, asked: Sequence[Asked]) -> bool:
         demand, time, _ = asked[0]
-        blocks = [block for _, _, several in asked for block in several]
         starts = {at for _, at, _ in asked} | set(self.base.later_starts)
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
-        return (
-            too_many(self.base, blocks, inside)
-            or too_few_idle(self._whole_units(asked), inside)
-            or crowded_out(self.base, asked, inside)
-        )
-
-    def _whole_units(self, asked: Sequence[Asked]) -> list[WholeUnits]:
-        """The idle units that jobs take for certain; kept for each job and start."""
-        for job, at, _ in asked:
-            if (job.job.id, at) not in self._whole:
-                self._whole[job.job.id, at] = whole_units_of(self.base, job, at)
-        found = (self._whole[job.job.id, at] for job, at, _ in asked)
-        return [item for item in found if item is not None]
+        return crowded_out(self.base, asked, inside)
 
     def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
         """A quick try: the jobs placed one after another at their starts."""
@@ -310,8 +286,6 @@ class JointProbe:
     # --- the model ----------------------------------------------------------------------------
 
     def _by_model(self, group: Sequence[Placed], demand: Demand, time: int, share: float) -> Answer:
-        if self._core_refutes(group, demand, time, share):
-            return "INFEASIBLE", {}
         free, fixed = self._split_by_size(group, demand, time)
         begun = clock.monotonic()
         try:
@@ -320,55 +294,19 @@ class JointProbe:
             return "UNKNOWN", {}
         pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
         self.room.took(pairs, clock.monotonic() - begun)
-        before = self.budget.effort_spent
-        status, placed = self._solve(model, free, share)
-        self._effort += self.budget.effort_spent - before
+        hint = {item.demand.job.id: item.start for item in free}
+        status, placed = model.solve(self.budget, hint=hint, **self._limits(share))
         if status == "FEASIBLE":
             return status, placed
         if status == "INFEASIBLE" and not fixed:
             self.no_goods.note(_starts(group), demand, time)
         return ("UNKNOWN" if fixed else status), {}
 
-    def _solve(self, model: JointPlacement, free: Sequence[Placed], share: float) -> Answer:
-        hint = {item.demand.job.id: item.start for item in free}
-        return model.solve(self.budget, hint=hint, **self._limits(share))
-
     def _limits(self, share: float) -> dict[str, float]:
         return {
             "seconds": max(LEAST_SECONDS, share * self.budget.left()),
             "effort": max(LEAST_EFFORT, share * self.budget.effort_left()),
         }
-
-    def _core_refutes(
-        self, group: Sequence[Placed], demand: Demand, time: int, share: float
-    ) -> bool:
-        """Whether those that run at the instant are too many already, where they are few.
-
-        Not asked any more once such questions were too often in vain.
-        """
-        if self._effort_in_vain > IN_VAIN * self._effort:
-            return False
-        core = [item for item in group if _runs_at(item, time)]
-        size, whole = (
-            sum(self._pairs_of(item.demand, item.start.time) for item in items)
-            for items in (core, group)
-        )
-        if not core or size > CORE * whole or size > self.room.most_pairs():
-            return False
-        from .joint_placement import JointPlacement
-
-        asked = [*((item.demand, item.start.time) for item in core), (demand, time)]
-        try:
-            model = JointPlacement(self.base, asked, check=self.budget.check_search)
-        except OutOfTime:
-            return False
-        before = self.budget.effort_spent
-        refuted = self._solve(model, core, share)[0] == "INFEASIBLE"
-        if refuted:
-            self.no_goods.note(_starts(core), demand, time)
-        else:
-            self._effort_in_vain += self.budget.effort_spent - before
-        return refuted
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
         """The model of the settled jobs; kept for the next instant that is asked about."""

@@ -17,13 +17,9 @@ from ..availability.room import SLACK
 from ..availability.uses import Alternative, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, hold_start, start_at
-from ..placement.supply import busy_units
 from .backends import run
 
-# --- refutation by counts, before any model: more blocks are asked for than hosts have ------------
-# A job that takes blocks of b slots on a host counts b // t pieces of t slots, and a host with f
-# slots free has f // t of them, for any t: what pieces jobs need on hosts of a set is no more
-# than the hosts of the set have. The sets are those that the blocks of one of the jobs fit on.
+# --- blocks of slots that jobs take for certain ---------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,94 +89,6 @@ def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
     if known and slots % tile:
         sizes.append((slots % tile, 1))
     return [(size, count) for size, count in sizes if count]
-
-
-def too_many(base: Availability, blocks: Sequence[Blocks], points: Sequence[int]) -> bool:
-    """Whether at one of these instants the blocks need more than there is."""
-    if not blocks or not points:
-        return False
-    masks = np.array([block.hosts for block in blocks])
-    used = np.flatnonzero(masks.any(axis=0))
-    fits = masks[:, used].astype(np.float32)
-    free = np.array([base.free(SLOTS, point)[used] for point in points]).clip(0)
-    active = np.array([[block.covers(point) for point in points] for block in blocks])
-    sizes = np.array([block.size for block in blocks])
-    counts = np.array([block.count for block in blocks])
-    # [i, j]: j fits nowhere but where i does.
-    inside = (fits @ fits.T > fits.sum(axis=1) - 0.5).astype(np.float32)
-    for piece in np.unique([1, *sizes]):
-        pieces = (counts * (sizes // piece))[:, np.newaxis] * active
-        needed = inside @ pieces.astype(np.float32)
-        there = fits @ np.floor(free / piece).T.astype(np.float32)
-        if (needed > there + 0.5).any():
-            return True
-    return False
-
-
-# --- refutation by counts of idle units: more are asked for whole (cu[excl]) than are idle --------
-# A job that takes its compute units whole needs as many as its slots do not fit into fewer of,
-# and no two such jobs share one. The sets of units are those that are idle for one of the jobs.
-
-
-@dataclass(frozen=True, slots=True)
-class WholeUnits:
-    """`count` units, whole, of a job over [start, end).
-
-    unit_of: the unit of each host, [H]; able: hosts of units that the job may have, [H].
-    """
-
-    unit_of: IntArray
-    able: BoolArray
-    count: int
-    start: int
-    end: float
-
-    def covers(self, point: int) -> bool:
-        """Whether the job runs at an instant."""
-        return self.start <= point < self.end
-
-
-def whole_units_of(base: Availability, demand: Demand, time: int) -> WholeUnits | None:
-    """The idle units that a job takes for certain when it starts at `time` (seconds).
-
-    None where it takes none whole, or has a choice. able: hosts of units idle beside the base.
-    """
-    if len(demand.terms) != 1 or len(demand.terms[0].alternatives) != 1:
-        return None
-    (term,) = demand.terms
-    unit = term.unit
-    if unit is None or not unit.excl:
-        return None
-    room = base.room(demand, term, term.alternatives[0], time)
-    assert room.idle is not None
-    # A unit is had whole by its hosts with slots: no two jobs share one that has any.
-    slots = base.table.host_resources[SLOTS].capacity.clip(0)
-    caps = np.where(unit.unit_of >= 0, np.minimum(room.caps, slots), 0)
-    in_unit = np.maximum(unit.unit_of, 0)
-    largest = np.bincount(in_unit, caps, len(unit.names)) * ~busy_units(unit, room.idle)
-    enough = np.cumsum(np.sort(largest)[::-1]) >= term.slots
-    if not enough.any():
-        return None
-    able = (largest > 0)[in_unit] & (unit.unit_of >= 0)
-    end = np.inf if demand.duration is None else time + demand.duration
-    return WholeUnits(unit.unit_of, able, int(enough.argmax()) + 1, time, end)
-
-
-def too_few_idle(taken: Sequence[WholeUnits], points: Sequence[int]) -> bool:
-    """Whether at one of these instants jobs need more units than are idle for them."""
-    for point in points:
-        active = [item for item in taken if item.covers(point)]
-        for item in active:
-            alike = [
-                other
-                for other in active
-                if np.array_equal(other.unit_of, item.unit_of)
-                and not (other.able & ~item.able).any()
-            ]
-            idle = len(np.unique(item.unit_of[item.able]))
-            if len(alike) > 1 and sum(other.count for other in alike) > idle:
-                return True
-    return False
 
 
 # --- refutation by counts at two instants ---------------------------------------------------------
