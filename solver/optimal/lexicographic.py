@@ -8,7 +8,7 @@ far fit, and this one more?
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -29,7 +29,6 @@ from ..placement.earliest import (
     hold_start,
     is_constant,
     start_at,
-    still_free,
 )
 from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
@@ -45,76 +44,12 @@ from .refutation import (
 if TYPE_CHECKING:
     from .joint_placement import JointPlacement
 
-# --- room for one more job ------------------------------------------------------------------------
-# Room for one more job: those that stand in its way are moved, all others stay where they are.
-#
-# The job is placed as if nothing were planned, and who is in its way placed anew beside the rest.
-# Who finds no place then is placed before the others in the next round.
-
-
-#: Rounds. Where one of the first few finds no places, more of them seldom do (measured).
-ROUNDS = 8
-
-
-def make_room(
-    base: Profile, settled: Sequence[tuple[Demand, Start]], demand: Demand, time: int
-) -> dict[str, Start] | None:
-    """Places of all jobs with `demand` at `time` (seconds), the settled ones at their starts.
-
-    None where none were found, which refutes nothing.
-    """
-    urgent = [(demand, time)]
-    largest_first = sorted(settled, key=lambda pair: -pair[0].slots)
-    for _ in range(ROUNDS):
-        profile, placed = base.copy(), dict[str, Start]()
-        failed = _place(profile, urgent, placed)
-        if failed is None:
-            moved = _keep(profile, largest_first, placed)
-            failed = _place(profile, moved, placed)
-            if failed is None:
-                return placed
-        late = failed[0].job.id
-        if urgent[0][0].job.id == late:
-            return None
-        urgent = [failed, *(pair for pair in urgent if pair[0].job.id != late)]
-    return None
-
-
-def _place(
-    profile: Profile, asked: Sequence[tuple[Demand, int]], placed: dict[str, Start]
-) -> tuple[Demand, int] | None:
-    """Place jobs one after another; the first that finds no place, None if all do."""
-    for demand, time in asked:
-        start = start_at(profile, demand, time)
-        if start is None:
-            return demand, time
-        hold_start(profile, demand, start)
-        placed[demand.job.id] = start
-    return None
-
-
-def _keep(
-    profile: Profile, settled: Sequence[tuple[Demand, Start]], placed: dict[str, Start]
-) -> list[tuple[Demand, int]]:
-    """Leave jobs where they are if that is still free; the others, with their starts."""
-    moved: list[tuple[Demand, int]] = []
-    for demand, start in settled:
-        if demand.job.id in placed:
-            continue
-        if still_free(profile, demand, start):
-            hold_start(profile, demand, start)
-            placed[demand.job.id] = start
-        else:
-            moved.append((demand, start.time))
-    return moved
-
-
 # --- one question of the lexicographic search -----------------------------------------------------
 # One question of the lexicographic search: do all jobs so far fit, and one more at an instant?
 #
 # The starts of the settled jobs are kept, their places may change. Counts and what was refuted
-# before (:mod:`.refutation`) refute first, moving few jobs and orders of placing
-# find places, and one model (:mod:`.joint_placement`) decides what these leave open.
+# before (:mod:`.refutation`) refute first; one model (:mod:`.joint_placement`) decides what these
+# leave open.
 
 
 #: Limits of one model: wall seconds and deterministic units at least, or a share of what is left.
@@ -180,13 +115,6 @@ class JointProbe:
         asked = self._with_blocks(group, demand, time)
         if self._counts_refute(asked):
             return "INFEASIBLE", {}
-        moved = make_room(self.base, [(item.demand, item.start) for item in group], demand, time)
-        if moved is not None:
-            return "FEASIBLE", moved
-        for order in _orders(group, demand, time):
-            placed = self._by_order(order)
-            if placed is not None:
-                return "FEASIBLE", placed
         status, placed = self._by_counts(asked, share)
         return (
             (status, placed) if placed is not None else self._by_model(group, demand, time, share)
@@ -251,18 +179,6 @@ class JointProbe:
         starts = {at for _, at, _ in asked} | set(self.base.later_starts)
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
         return crowded_out(self.base, asked, inside)
-
-    def _by_order(self, order: Iterable[tuple[Demand, int]]) -> dict[str, Start] | None:
-        """A quick try: the jobs placed one after another at their starts."""
-        profile = self.base.copy()
-        placed: dict[str, Start] = {}
-        for demand, time in order:
-            start = start_at(profile, demand, time)
-            if start is None:
-                return None
-            hold_start(profile, demand, start)
-            placed[demand.job.id] = start
-        return placed
 
     def _by_counts(
         self, asked: Sequence[Asked], share: float
@@ -385,19 +301,6 @@ def _overlapping(settled: Sequence[Placed], demand: Demand, time: int) -> list[P
                 del waiting[number]
                 grown = True
     return [settled[number] for number in sorted(group)]
-
-
-def _orders(
-    group: Sequence[Placed], demand: Demand, time: int
-) -> Iterable[list[tuple[Demand, int]]]:
-    """Orders of placing: the new job first and then the hardest; and by start.
-
-    Jobs that need nothing but slots of any hosts fit in the order of their starts if they fit at
-    all, for whatever is free when one starts stays so.
-    """
-    others = [(item.demand, item.start.time) for item in group]
-    yield [(demand, time), *sorted(others, key=lambda pair: -pair[0].slots)]
-    yield sorted([(demand, time), *others], key=lambda pair: (pair[1], -pair[0].slots))
 
 
 def _runs_at(item: Placed, time: int) -> bool:

@@ -102,8 +102,6 @@ def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.Mo
     """The large job could start at 0 if the small one moved; it may not move, so: not proved."""
     monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
     # The small job where the time-based plan puts it, in the middle of the idle enclosure.
-    monkeypatch.setattr(lexicographic, "_orders", lambda *_: ())
-    monkeypatch.setattr(lexicographic, "make_room", lambda *_: None)
     instance = sw.load(sw.example("joint-wins"))
     found = plan(instance, "optimal", effort=10)
     large = found["large"]
@@ -115,8 +113,6 @@ def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.Mo
 
 def test_an_undecided_probe_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JointPlacement, "solve", lambda *_, **__: ("UNKNOWN", {}))
-    monkeypatch.setattr(lexicographic, "_orders", lambda *_: ())
-    monkeypatch.setattr(lexicographic, "make_room", lambda *_: None)
     instance = sw.load(sw.example("joint-wins"))
     large = plan(instance, "optimal", effort=10)["large"]
     assert (large.start, large.bound, large.proved) == (7200, 0, False)
