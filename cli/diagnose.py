@@ -25,7 +25,7 @@ from .selection import JobNames
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.diagnosis.records import Diagnosis
-    from ..solver.advice.diagnosis.words import Page
+    from ..solver.advice.diagnosis.words import Page, Verdict
 
 Source = Annotated[
     Path | None,
@@ -148,13 +148,21 @@ def _text(page: Page) -> str:
         text += paragraph(" ".join(verdict.sentences))
         text += paragraph(f"Cause: {verdict.cause}")
         if verdict.remedies:
-            text += "What helps, any one of these:\n"
-        for number, remedy in enumerate(verdict.remedies, 1):
-            text += paragraph(f"  {number}. {remedy.write}", "     ")
-            text += paragraph(f"     {remedy.gives} {remedy.costs}", "     ")
+            text += "What helps, any one of these:\n" + remedies_text(verdict)
         for remedy in verdict.too_little:
             text += paragraph(f"Not enough alone: {remedy.write}. {remedy.gives} {remedy.costs}")
     text += "\n" + "".join(map(paragraph, page.notes))
+    return text
+
+
+def remedies_text(verdict: Verdict) -> str:
+    """What to write, what it gives and what it costs, numbered."""
+    from .tables import paragraph
+
+    text = ""
+    for number, remedy in enumerate(verdict.remedies, 1):
+        text += paragraph(f"  {number}. {remedy.write}", "     ")
+        text += paragraph(f"     {remedy.gives} {remedy.costs}", "     ")
     return text
 
 

@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 #: Hosts of a pending reason that are named; of more, their number.
 MOST_HOSTS = 8
+#: Of so many jobs, running and pending, changes of the configuration are tried unasked.
+MOST_JOBS = 2000
+
+Configuration = Annotated[
+    bool | None,
+    typer.Option(
+        "--configuration/--no-configuration",
+        help="Try changes of the configuration too: the scheduler is simulated under each. "
+        f"Usual up to {MOST_JOBS} jobs.",
+        show_default=False,
+    ),
+]
 
 MethodOption = Annotated[
     Literal["time-based", "optimal"],
@@ -60,13 +72,16 @@ def explain(
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     margin: Margin = 0,
+    configuration: Configuration = None,
     wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
     """Why a pending job does not start earlier, and what would start it sooner.
 
-    Every suggestion has been planned before it is shown. Exit codes: 0 done, 2 bad input, 3 stopped
-    early.
+    Every suggestion has been planned before it is shown, and the scheduler has been simulated under
+    every change of the configuration.
+
+    Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..model.errors import InputError
     from ..solver.advice.explain import explain as explain_job
@@ -85,11 +100,16 @@ def explain(
             time_limit=left_of(time_limit),
             effort=effort,
             margin=margin,
+            configuration=_is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
     if cancel.is_set() or found.cut or found.outlook.cut:
         raise typer.Exit(Exit.STOPPED)
+
+
+def _is_small(instance: Instance) -> bool:
+    return len(instance.running) + len(instance.pending) <= MOST_JOBS
 
 
 def explanation_output(
@@ -117,6 +137,15 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
     rows += [
         {"part": "pending", "reason": item["reason"], "allocation": " ".join(item["hosts"])}
         for item in record["pending_reasons"]
+    ]
+    rows += [
+        {
+            "part": "configuration",
+            "reason": item["cause"],
+            "change": f"{item['where']}: {item['setting']}",
+            **{name: item[name] for name in ("start", "start_time", "gain") if name in item},
+        }
+        for item in record.get("configuration", ())
     ]
     if found := record.get("lsf_says"):
         rows.append({"part": "LSF says", **found})
@@ -162,9 +191,27 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     elif not found.suggestions and found.outlook.start != instance.now:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
+    if remedies := _configuration(instance, found):
+        text = text.rstrip("\n") + "\n" + remedies
     if clock.day is not None:
         text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
+
+
+def _configuration(instance: Instance, found: Explanation) -> str:
+    """What changes of the configuration would do, in the sentences of `diagnose`."""
+    from ..solver.advice.diagnosis.words import page_of
+    from .diagnose import remedies_text
+    from .tables import paragraph
+
+    if found.diagnosis is None:
+        return ""
+    text = ""
+    for verdict in page_of(instance, found.diagnosis).verdicts:
+        text += "\n" + paragraph(f"Cause as configured: {verdict.cause}")
+        if verdict.remedies:
+            text += "An administrator could change any one of these:\n" + remedies_text(verdict)
+    return f"{text}\n" if text else ""
 
 
 def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:

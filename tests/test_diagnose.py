@@ -151,6 +151,28 @@ def test_a_report_begins_with_the_verdict(mill: sw.Instance) -> None:
     assert "verdict-title" not in CliRunner().invoke(app, [*words, "0"]).stdout
 
 
+def test_explain_offers_the_same_changes_of_the_configuration(mill: sw.Instance) -> None:
+    """One truth: the remedies of one job are those of a diagnosis of it, in text too."""
+    whole = sw.diagnose(mill, jobs=("110",))
+    found = sw.explain(mill, "110", configuration=True)
+    assert found.diagnosis is not None
+    assert found.diagnosis.jobs == whole.jobs
+    shown = CliRunner().invoke(app, ["explain", "now.yaml", "110"]).stdout
+    for remedy in whole["110"].remedies:
+        assert " ".join(remedy.setting.split()) in " ".join(shown.split())
+    plain = CliRunner().invoke(app, ["explain", "now.yaml", "110", "--no-configuration"]).stdout
+    assert "MAX_RESERVE_TIME[120]" in shown
+    assert "An administrator" not in plain
+
+
+def test_an_explanation_without_time_for_the_configuration_is_cut(mill: sw.Instance) -> None:
+    polls = _Nth(1 << 40)
+    whole = sw.explain(mill, "110", configuration=True, cancel=polls)
+    for n in range(1, polls.asked, polls.asked // 20):
+        found = sw.explain(mill, "110", configuration=True, cancel=_Nth(n))
+        assert found.cut or found.outlook.cut or found == whole
+
+
 # --- stopping -------------------------------------------------------------------------------------
 
 
@@ -228,6 +250,17 @@ def test_a_full_cluster_starves_nobody() -> None:
     for name in ("headline", "joint-wins"):
         found = sw.diagnose(sw.load(sw.example(name)))
         assert found.starving == ()
+
+
+def test_what_no_change_helps_is_named_apart(faults: ModuleType) -> None:
+    """A long wait without a cause in the configuration: told, and nothing is said to starve."""
+    site = faults.sound(1023).instance
+    found = sw.diagnose(site)
+    assert found.starving == ()
+    assert found["507"].remedies == ()
+    page = page_of(site, found)
+    assert page.answer.startswith("Nothing starves by the configuration.")
+    assert "Job 507 waits longer than its slots make it wait" in [v.title for v in page.verdicts]
 
 
 def test_two_limits_at_once(mill: sw.Instance) -> None:

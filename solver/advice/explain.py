@@ -18,6 +18,9 @@ from ..budget import OutOfTime
 from ..loop.snapshot import snapshot_of
 from .chains import ChainLink, critical_path
 from .contests import LostContest, lost_contests
+from .diagnosis.diagnose import diagnose
+from .diagnosis.probes import OF_THE_JOB
+from .diagnosis.records import Diagnosis
 from .obstacles import Obstacle, find_obstacles
 from .suggestions import Suggestion, suggest
 from .what_if import Asker, Method, Outlook
@@ -35,6 +38,7 @@ class Explanation:
     chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
     cut: a limit or Ctrl-C came before everything had been looked at. array: where a whole array was
     asked about, its elements as planned; the job is then the first that does not start now.
+    diagnosis: what changes of the configuration would do, None where they were not asked for.
     """
 
     outlook: Outlook
@@ -52,6 +56,7 @@ class Explanation:
     cut: bool = False
     chain: tuple[ChainLink, ...] = ()
     array: PlannedArray | None = None
+    diagnosis: Diagnosis | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -82,12 +87,16 @@ class Explanation:
             ],
             "suggestions": [item.to_dict(self.origin) for item in self.suggestions],
             "tried": self.tried,
+            **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
             **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
             **self.outlook.unknown(),
             **({"cut": True} if self.cut else {}),
             **({} if self.array is None else {"array": self._array(self.array)}),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest"))
+
+    def _remedies(self, found: Diagnosis) -> list[dict[str, Any]]:
+        return [item.to_dict(self.origin) for job in found.jobs for item in job.remedies]
 
     def _lsf_record(self, said: SaidByLsf) -> dict[str, Any]:
         record = {"reason": said.reason, "start": said.start}
@@ -114,6 +123,11 @@ class Explanation:
             ("would help", duration_text(item.start - self.now), item.change)
             for item in self.suggestions
         ]
+        rows += [
+            ("would help", duration_text(item.start - self.now), item.key)
+            for job in (() if self.diagnosis is None else self.diagnosis.jobs)
+            for item in job.remedies
+        ]
         caption = f"job {self.outlook.job.id} {begin} ({self.method}): {self.outlook.waits_for}"
         return html_table(caption, ("", "from", "what"), rows)
 
@@ -126,6 +140,7 @@ def explain(
     time_limit: float | None = None,
     effort: float | None = None,
     margin: int = 0,
+    configuration: bool = False,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
 ) -> Explanation:
@@ -134,10 +149,12 @@ def explain(
     job: its id; that of an array stands for the first element that does not start now.
 
     method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
-    placed jointly). time_limit: wall seconds of all plans together; effort, margin: of
-    each, as in :func:`slotwise.plan`. cancel: set it to stop trying changes; before
-    there is a start, the answer says that the job was not looked at. on_progress: called before
-    each plan that is made. Raises InputError for a job that is not pending, UnknownNameError for
+    placed jointly). time_limit: wall seconds of all plans together; effort, margin: of each, as in
+    :func:`slotwise.plan`. configuration: whether changes of the configuration are tried too, as
+    :func:`slotwise.diagnose` does, which runs the scheduler once for each. cancel: set it to stop
+    trying changes; before there is a start, the answer says that the job was not looked at.
+    on_progress: called before each plan. Raises InputError for a job that is not pending,
+    UnknownNameError for
     one that is not there.
     """
     whole = _array(instance, job)
@@ -165,7 +182,8 @@ def explain(
             return found
         if outlook.cut or forecast.stopped():
             return replace(found, cut=True)
-        return _explained(forecast, asked, found)
+        found = _explained(forecast, asked, found)
+        return _with_diagnosis(forecast, asked, found) if configuration else found
     except OutOfTime:
         return replace(found, cut=True)
 
@@ -193,6 +211,21 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
     suggestions, tried = suggest(forecast, view, demand, found.outlook)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
+
+
+def _with_diagnosis(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
+    """With what changes of the configuration would do for the job."""
+    if forecast.stopped():
+        return replace(found, cut=True)
+    diagnosis = diagnose(forecast.instance, jobs=(asked.id,), cancel=forecast.cancel)
+    jobs = []
+    for item in diagnosis.jobs:  # other ways of asking are among the suggestions
+        kept = tuple(
+            remedy for remedy in item.remedies if remedy.kind not in OF_THE_JOB - {"queue hosts"}
+        )
+        jobs += [replace(item, remedies=kept)] if kept or not item.remedies else []
+    diagnosis = replace(diagnosis, jobs=tuple(jobs))
+    return replace(found, diagnosis=diagnosis, cut=found.cut or diagnosis.cut)
 
 
 def _array(instance: Instance, job: str) -> tuple[str, ...] | None:

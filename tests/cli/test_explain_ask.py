@@ -39,7 +39,7 @@ def failed(
 
 def test_explain_as_json() -> None:
     record = json.loads(output("explain", "--example", "headline", "job5", "--format", "json"))
-    found = sw.explain(sw.load(sw.example("headline")), "job5")
+    found = sw.explain(sw.load(sw.example("headline")), "job5", configuration=True)
     assert record == found.to_dict()
     assert record["suggestions"][0] == {
         "change": "with -n 1",

@@ -229,6 +229,8 @@ class _Diagnosing:
         if not own and self._unexplained(made):
             own = ranked(self._pairs(job, wanted), start, MOST_REMEDIES)
             made = replace(made, remedies=own)
+        # What no change brings forward is nothing that the configuration does to it.
+        made = replace(made, starves=bool(own) or start is None)
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
 
@@ -435,7 +437,7 @@ class _Diagnosing:
 def _prominence(item: WaitingJob) -> tuple[bool, int]:
     """Sorts what starves first, as found, and what waits by what says most."""
     in_line = item.cause in IN_LINE
-    return not item.starves, 0 if item.starves or in_line else RANK[item.cause]
+    return not item.starves, 0 if item.starves or in_line else RANK.get(item.cause, len(RANK))
 
 
 def _helping(start: int | None, earliest: int) -> int:

@@ -288,7 +288,7 @@ def user_with_most(instance: Instance) -> str:
         held[run.job.user] += run.slots
     total = sum(host.slots for host in instance.cluster.hosts)
     first = held.most_common(1)
-    return first[0][0] if first and first[0][1] >= MUCH * total else ""
+    return first[0][0] if first and first[0][1] > MUCH * total else ""
 
 
 def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -300,7 +300,7 @@ def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
         slots = sum(count for host, count in run.allocation.items() if host in usable)
         held[run.job.user] += slots
     for user, slots in held.most_common(1):
-        if slots < MUCH * total or user == job.user:
+        if slots <= MUCH * total or user == job.user:
             continue
         runs = [run for run in instance.running if run.job.user == user]
         queues = Counter(run.job.queue for run in runs)

@@ -102,6 +102,7 @@ class SpokenTimes:
 def _answer(found: Diagnosis) -> str:
     starving = found.starving
     waiting = len(found.jobs) - len(starving)
+    unexplained = sum(not item.remedies for item in found.jobs)
     if starving:
         verb = "starve" if len(starving) > 1 else "starves"
         names = named([item.job for item in starving], MOST_NAMED)
@@ -117,11 +118,23 @@ def _answer(found: Diagnosis) -> str:
     who = f"each of the {found.pending} waiting jobs"
     who = "the one waiting job" if found.pending == 1 else who
     text = f"Nothing starves: {who} starts about when its slots are first free in its turn."
+    if unexplained:
+        some = _some_of(found, unexplained)
+        return (
+            f"Nothing starves by the configuration. {some} longer than its slots make it wait, and "
+            "no single change that was tried helps (below)."
+        )
     if waiting:
         some = f"{waiting} of them wait{'s' * (waiting == 1)}"
         some = "It waits" if found.pending == 1 else some
         text += f" {some} long for something that one change would lift (below)."
     return text
+
+
+def _some_of(found: Diagnosis, count: int) -> str:
+    if found.pending == 1:
+        return "It waits"
+    return f"{count} of the {found.pending} waiting jobs wait{'s' * (count == 1)}"
 
 
 def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
@@ -156,6 +169,8 @@ def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
 def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     first = group[0]
     word = "starves" if first.starves else "waits, but does not starve"
+    if not first.starves and not first.remedies:
+        word = "waits longer than its slots make it wait"
     title = f"{called(first.job)} {word}"
     if len(group) > 1:
         verb = "does" if len(group) == 2 else "do"
