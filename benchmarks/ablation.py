@@ -38,7 +38,7 @@ from slotwise.solver.planning import plan
 OPTIMAL = "slotwise.solver.optimal"
 TRACES = Path(__file__).resolve().parents[1] / "tests/data/traces"
 #: Deterministic units of a plan, and rounds of the pool's search.
-EFFORT = {"lexicographic": 6.0, "hosts": 6.0, "pool": 50}
+EFFORT = {"lexicographic": 6.0, "hosts": 6.0, "pool": 200}
 #: Hosts and pending jobs of the clusters.
 SIZES = {
     "lexicographic": ((64, 128, 200), (16, 24, 32)),
@@ -97,12 +97,6 @@ def _known_plan(_: Any, costs: Any, *__: Any, first: Any, **___: Any) -> Any:
     return first, costs.total({job: start.time for job, start in first.items()})
 
 
-def _pools_alone(problem: Any, placed: Any, costs: Any, alone: Any, instants: Any, budget: Any):
-    from slotwise.solver.optimal.pool_bounds import bound_of_pools
-
-    return bound_of_pools(problem, placed, costs, alone, instants, budget)
-
-
 def _no_pool(*_: object) -> Any:
     from slotwise.solver.optimal.pool_bounds import PooledPlan
 
@@ -111,29 +105,16 @@ def _no_pool(*_: object) -> Any:
 
 SWITCHES: dict[str, dict[str, Switch]] = {
     "lexicographic": {
-        "counting": Switch({("lexicographic", "too_many"): constant(False)}),
-        "idle units": Switch(
-            {
-                ("lexicographic", "too_few_idle"): constant(False),
-                ("lexicographic", "whole_units_of"): constant(None),
-            }
-        ),
         "two instants": Switch({("lexicographic", "crowded_out"): constant(False)}),
         "no-goods": Switch({("lexicographic", "NoGoods.refute"): constant(False)}),
-        "repair": Switch({("lexicographic", "make_room"): constant(None)}),
         "class counts": Switch({("lexicographic", "JointProbe._by_counts"): constant(("", None))}),
-        "core": Switch({("lexicographic", "JointProbe._core_refutes"): constant(False)}),
-        "orders": Switch({("lexicographic", "_orders"): constant(())}),
     },
     "hosts": {
-        "parts": Switch({("weighted", "bound_of_parts"): _pools_alone}),
-        "several pools": Switch({("weighted", "bound_of_parts"): constant(None)}),
+        "several pools": Switch({("weighted", "bound_of_pools"): constant(None)}),
         "start model": Switch({("weighted", "_by_whole_jobs"): _unchanged(4)}),
         "pool": Switch({("weighted", "solve_as_pool"): _no_pool}),
         "likely starts": Switch({("weighted", "_by_likely_starts"): _unchanged(4)}),
         "guided plans": Switch({("weighted", "guided_plan"): constant(None)}),
-        "rules": Switch({("weighted", "search_by_rules"): _known_plan}),
-        "order search": Switch({("weighted", "search_orders"): _known_plan}),
         "neighbourhoods": Switch({("weighted", "improve"): _known_plan}),
         "interval model": Switch({("weighted", "_exact_model_fits"): constant(False)}),
     },
