@@ -1,7 +1,10 @@
 """What each tactic and bound of the optimal method earns: cases solved with and without it.
 
-    python benchmarks/ablation.py lexicographic|hosts|pool [--half choose|confirm] [--cases 15]
+    python benchmarks/ablation.py KIND [--half choose|confirm] [--cases 15]
                                   [--without NAME[+NAME] ...] [--records FILE]
+
+KIND is lexicographic or racks (the same where jobs take whole hosts of identical racks), hosts or
+long (total start, 100 jobs on 200 hosts), or pool (one pool of processors).
 
 Every case has a deterministic effort, so that the machine decides nothing but the CPU seconds. The
 cases of "choose" and "confirm" have nothing in common. Without --without each tactic is left out by
@@ -34,15 +37,17 @@ from slotwise.model.instance import Instance
 from slotwise.model.objective import ObjectiveName
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 from slotwise.solver.planning import plan
+from trivial_proofs import racks_of_hosts
 
 OPTIMAL = "slotwise.solver.optimal"
 TRACES = Path(__file__).resolve().parents[1] / "tests/data/traces"
 #: Deterministic units of a plan, and rounds of the pool's search.
-EFFORT = {"lexicographic": 6.0, "hosts": 6.0, "pool": 200}
+EFFORT = {"lexicographic": 6.0, "racks": 10.0, "hosts": 6.0, "long": 10.0, "pool": 200}
 #: Hosts and pending jobs of the clusters.
 SIZES = {
     "lexicographic": ((64, 128, 200), (16, 24, 32)),
     "hosts": ((48, 96, 160), (6, 14, 32, 24, 100)),
+    "long": ((200,), (100,)),
 }
 #: Objectives of plans over hosts, one case after another; the sum of starts half the time.
 OBJECTIVES: tuple[ObjectiveName, ...] = ("total-start", "weighted", "total-start", "slowdown")
@@ -137,6 +142,8 @@ SWITCHES: dict[str, dict[str, Switch]] = {
     },
 }
 
+SWITCHES |= {"racks": SWITCHES["lexicographic"], "long": SWITCHES["hosts"]}
+
 
 # --- cases ----------------------------------------------------------------------------------------
 
@@ -175,7 +182,7 @@ def pools(first: int, count: int) -> Iterator[tuple[str, PoolProblem]]:
 
 def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
     """A plan of a cluster."""
-    objective: ObjectiveName = "lexicographic"
+    objective: ObjectiveName = "total-start" if kind == "long" else "lexicographic"
     if kind == "hosts":
         objective = OBJECTIVES[int(case.split()[-1]) // 2 % len(OBJECTIVES)]
     begun = time.process_time()
@@ -185,7 +192,7 @@ def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
     starts = tuple((item.start or 0) - instance.now for item in placed)
     bounds = [(instance.now if item.bound is None else item.bound) for item in placed]
     whole = found.status == "optimal"
-    if kind == "lexicographic":
+    if objective == "lexicographic":
         bound = float(sum(bounds) - instance.now * len(bounds))
         proved = sum(item.proved for item in placed)
         return Outcome(case, without, float(sum(starts)), bound, proved, len(placed), cpu, starts)
@@ -224,6 +231,9 @@ def measured(
     cases: Iterator[tuple[str, Any]]
     if kind == "pool":
         cases = pools(first, count)
+    elif kind == "racks":
+        seeds = range(first, first + count)
+        cases = ((f"seed {seed}", racks_of_hosts(24, racks=8, seed=seed)) for seed in seeds)
     else:
         sizes = (
             ((96, 160, 240), (20, 30, 40))
