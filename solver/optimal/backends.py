@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any
-
-from ortools.sat.python import cp_model
+from typing import TYPE_CHECKING, Any
 
 from ..budget import Budget
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 # --- running one CP-SAT model under a budget ------------------------------------------------------
 
@@ -29,6 +30,8 @@ def run(
     without an objective: a full linear relaxation (it is what refutes them) without cuts (they
     take longer than they save), and a short presolve.
     """
+    from ortools.sat.python import cp_model
+
     solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.num_workers = budget.workers

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from ..availability.arrays import BoolArray, FloatArray, IntArray
 from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
@@ -18,6 +17,9 @@ from ..availability.uses import Alternative, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, hold_start, start_at
 from .backends import run
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 # --- blocks of slots that jobs take for certain ---------------------------------------------------
 
@@ -475,6 +477,8 @@ class ClassCounts:
         self.base = base
         self.asked = list(asked)
         self._members = classes_of(base.hosts, [job for job, _, _ in asked])
+        from ortools.sat.python import cp_model
+
         self.model = cp_model.CpModel()
         self.hopeless = False
         self._parts = [
