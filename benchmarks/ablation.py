@@ -125,20 +125,13 @@ SWITCHES: dict[str, dict[str, Switch]] = {
     },
     "pool": {
         "layers": Switch({("pool.prover", "LayeredSearch.suits"): constant(False)}),
-        "start tree": Switch(
-            {
-                ("pool.prover", "Root.cut"): nothing,
-                ("pool.start_tree", "StartTree.cut"): nothing,
-            }
-        ),
         "chronology": Switch(
             {
                 ("pool.prover", "Root.branch"): nothing,
                 ("pool.prover", "Chronology.explore"): constant(False),
             }
         ),
-        "window search": Switch({("pool.improver", "WINDOWS"): 0}),
-        "order search": Switch({("pool.improver", "KICKS"): 0}),
+        "order search": Switch({("pool.search", "improve"): nothing}),
     },
 }
 

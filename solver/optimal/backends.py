@@ -81,7 +81,6 @@ def _in_thread(
 
 
 #: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
-DUAL_SIMPLEX = "use_dual_simplex: true change_status_to_imprecise: false"
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 #: Deterministic time of one solve.
 MOST_WORK = 3.0
@@ -98,26 +97,19 @@ def solve(
     program: Any,
     parameters: str = "",
     *,
-    anew: bool = False,
     work: float | None = None,
     seconds: float | None = None,
 ) -> bool:
-    """Whether an optimum was found, from the last basis or ``anew``. If not, the program has no
-    solution to read.
+    """Whether an optimum was found. If not, the program has no solution to read.
 
     parameters: of GLOP, for this time alone. work: deterministic time, MOST_WORK if None. seconds:
     of the clock that there are, None for no limit.
     """
-    from ortools.linear_solver import pywraplp
-
     work = MOST_WORK if work is None else work
     program.SetSolverSpecificParametersAsString(f"{parameters} max_deterministic_time: {work}")
     if seconds is not None:
         program.set_time_limit(max(1, int(1000 * seconds)))
-    how = pywraplp.MPSolverParameters()
-    if anew:
-        how.SetIntegerParam(how.INCREMENTALITY, how.INCREMENTALITY_OFF)
-    return bool(program.Solve(how) == program.OPTIMAL)
+    return bool(program.Solve() == program.OPTIMAL)
 
 
 # --- how large a model may be: what time and memory are left for ----------------------------------

@@ -14,7 +14,7 @@ from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.interval_model import MEMORY, WORTH, IntervalModel
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover
+from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing
 from slotwise.solver.optimal.pool.bounds import Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.layers import LayeredSearch
@@ -161,28 +161,6 @@ def test_who_holds_less_from_now_on(
     one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...], expected: bool
 ) -> None:
     assert uses_less(one, other) == expected
-
-
-@pytest.mark.parametrize(("bound", "proved", "asked"), [(None, 0, 0), (1, 0, 1), (1, 10**9, 0)])
-def test_starts_are_cut_where_there_are_prices_and_a_gap(
-    monkeypatch: pytest.MonkeyPatch, bound: int | None, proved: int, asked: int
-) -> None:
-    problem = pool()
-    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), proved)
-
-    domains = [np.arange(50)] * len(problem.groups)
-    root = Root(incumbent, domains)
-    if bound is not None:
-        every = [np.zeros(50)] * len(domains)
-        root.bound = SimpleNamespace(  # type: ignore[assignment]
-            floor=bound, starts=domains, excess=every, prices=SimpleNamespace(scale=1)
-        )
-    cut: list[object] = []
-    tree = SimpleNamespace(search=lambda *given: iter([cut.append(given)]))
-    monkeypatch.setattr(prover, "StartTree", lambda *_: tree)
-    for _ in root.cut(np.arange(50)):
-        pass
-    assert len(cut) == asked
 
 
 @pytest.mark.parametrize(

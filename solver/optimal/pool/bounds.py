@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import DUAL_SIMPLEX, PRIMAL_SIMPLEX, new_program, solve
+from ..backends import PRIMAL_SIMPLEX, new_program, solve
 from .problem import Floats, Group, Ints, PoolProblem
 
 # --- which mixtures of job sizes can run at the same time -----------------------------------------
@@ -142,8 +142,7 @@ class Market:
 
     After the grid's end everything is free of charge and without limit. ``crowd``: a problem whose
     jobs include all of this one's; functions are then of its sizes and counts, and the prices mean
-    something for all problems within it. ``like``: one of the same problem on another grid, whose
-    patterns serve here too.
+    something for all problems within it.
     """
 
     def __init__(
@@ -151,7 +150,6 @@ class Market:
         problem: PoolProblem,
         grid: Ints,
         crowd: PoolProblem | None = None,
-        like: Market | None = None,
     ) -> None:
         self.problem = problem
         self.grid = grid
@@ -164,7 +162,7 @@ class Market:
         self._highest: list[float] = []
         self._known: dict[tuple[int, ...], int] = {}
         #: The patterns met so far, by level of capacity.
-        self.met: dict[int, Patterns] = {} if like is None else like.met
+        self.met: dict[int, Patterns] = {}
 
     def row(self, size: int) -> int:
         """The row of a size in every function."""
@@ -359,8 +357,6 @@ VIOLATED = 1e-4
 LARGEST_COST = 1e9
 MODEST_COST = 1e6
 PEAKS = 6
-#: Starts to begin with where prices tell which are cheap: of all groups together, and of each.
-FIRST_COLUMNS, LEAST_COLUMNS = 6000, 30
 
 
 @dataclass(frozen=True)
@@ -381,36 +377,13 @@ class PoolBound:
         return -((-self.floor) // self.prices.scale)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Of the jobs of these groups (by index), `least` to `most` start before an instant."""
-
-    groups: frozenset[int]
-    instant: int
-    least: int
-    most: int
-
-
-def certify(
-    problem: PoolProblem,
-    prices: Duals,
-    candidates: list[Ints],
-    counts: Sequence[tuple[Count, int]] = (),
-) -> PoolBound:
-    """The exact value of the prices' bound over the candidate starts.
-
-    counts: with the price of each, in the prices' scale: what a start before its instant is paid.
-    It is a bound of the plans that keep to all counts.
-    """
+def certify(problem: PoolProblem, prices: Duals, candidates: list[Ints]) -> PoolBound:
+    """The exact value of the prices' bound over the candidate starts."""
     floor = -prices.worth
-    floor += sum(price * (count.least if price > 0 else count.most) for count, price in counts)
     least, excess = [], []
-    for index, (group, starts) in enumerate(zip(problem.groups, candidates, strict=True)):
+    for group, starts in zip(problem.groups, candidates, strict=True):
         window = prices.window(group.size, group.duration, starts)
         total = prices.scale * cost(group, starts) + window
-        for count, price in counts:
-            if index in count.groups:
-                total -= price * (starts < count.instant)
         least.append(int(total.min()))
         floor += group.count * least[-1]
         excess.append(total - least[-1])
@@ -436,13 +409,10 @@ class Relaxation:
         domains: list[Ints] | None,
         ceiling: int,
         scale: int,
-        counts: Sequence[Count] = (),
-        guide: Duals | None = None,
     ) -> None:
-        """scale: of prices, how many make one of cost. guide: prices by which starts are cheap
-        that are likely to be used. failed: the LP solver gave up. solved: there is a solution."""
+        """scale: of prices, how many make one of cost. failed: the LP solver gave up. solved: there
+        is a solution."""
         self.market = market
-        self._counts: tuple[Count, ...] = ()
         self._scale = scale
         # The LP solver's tolerances are absolute: its costs are kept within a range that suits it.
         self._unit = 1.0 if ceiling <= LARGEST_COST else ceiling / LARGEST_COST
@@ -456,15 +426,10 @@ class Relaxation:
             self._every_start(index) if domains is None else domains[index]
             for index in range(len(self.groups))
         ]
-        self._guide = guide
         self._starts = [self._first_starts(index) for index in range(len(self.groups))]
         whole = market.add(market.sizes.copy())
         self._rows = [(whole, bucket) for bucket in range(market.buckets)]
-        if guide is not None:
-            self._rows += [row for row in self._rows_like(guide) if row[0] != whole]
         self._lp = self._load(ceiling)
-        self._simplex = PRIMAL_SIMPLEX
-        self._grown = False
         variables = self._lp.variables()
         self._columns: list[list[Any]] = []
         for starts in self._starts:
@@ -473,11 +438,6 @@ class Relaxation:
         constraints = self._lp.constraints()
         self._placed = constraints[: len(self.groups)]
         self._caps = constraints[len(self.groups) :]
-        self._counted: list[Any] = []
-        self._beliefs: list[float] = []
-        self._open = [np.ones(len(starts), dtype=bool) for starts in self._starts]
-        for count in counts:
-            self._add_count(count)
 
     def _every_start(self, index: int) -> Ints:
         """Starts among which every price system on the grid has a cheapest one."""
@@ -486,32 +446,15 @@ class Relaxation:
         return np.unique(points[points >= first])
 
     def _first_starts(self, index: int) -> Ints:
-        """All candidates; with a guide the cheapest; else, where they are many, those nearest to
-        where windows begin or end on the grid."""
+        """All candidates; where they are many, those nearest to where windows begin or end on the
+        grid."""
         every = self.candidates[index]
-        if self._guide is not None:
-            group = self.groups[index]
-            window = self._guide.window(group.size, group.duration, every)
-            price = self._guide.scale * cost(group, every) + window
-            most = max(LEAST_COLUMNS, FIRST_COLUMNS // len(self.groups))
-            return every[np.sort(np.argsort(price, kind="stable")[:most])]
         if len(every) <= 2 * self.market.buckets:
             return every
         picks = np.concatenate((self._grid, self._grid - self.groups[index].duration))
         near = np.searchsorted(every, picks)
         both = np.unique(np.concatenate((near, near - 1)))
         return every[both[(both >= 0) & (both < len(every))]]
-
-    def _rows_like(self, guide: Duals) -> list[tuple[int, int]]:
-        """(function, bucket) of the functions with a price, in all buckets that meet theirs."""
-        first = np.searchsorted(self._grid, guide.market.grid[:-1], side="right") - 1
-        after = np.searchsorted(self._grid, guide.market.grid[1:], side="left")
-        rows = [
-            (self.market.add(guide.market.functions[function]), number)
-            for function, bucket, _ in guide.lots
-            for number in range(int(first[bucket]), min(int(after[bucket]), self.market.buckets))
-        ]
-        return list(dict.fromkeys(rows))
 
     def _load(self, ceiling: int) -> Any:
         """The first LP in one piece: much faster than coefficient by coefficient."""
@@ -584,10 +527,6 @@ class Relaxation:
             self._lp.Objective().SetCoefficient(column, price)
             self._placed[index].SetCoefficient(column, 1.0)
             columns.append(column)
-        for count, row in zip(self._counts, self._counted, strict=True):
-            if index in count.groups:
-                for start, column in zip(fresh.tolist(), columns, strict=True):
-                    row.SetCoefficient(column, float(start < count.instant))
         by_bucket: dict[int, list[tuple[Any, float]]] = {}
         size = self.market.row(group.size)
         for (function, bucket), cap in zip(self._rows, self._caps, strict=True):
@@ -599,7 +538,6 @@ class Relaxation:
             for cap, weight in by_bucket.get(bucket, ()):
                 cap.SetCoefficient(columns[position], weight * share)
         self._starts[index] = np.concatenate((self._starts[index], fresh))
-        self._open[index] = np.concatenate((self._open[index], np.ones(len(fresh), dtype=bool)))
         self._columns[index].extend(columns)
         return len(columns)
 
@@ -628,9 +566,7 @@ class Relaxation:
     def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
-            # The last basis suits the dual simplex after new rows, the primal after new columns.
-            rows_came = last == rounds and self._grown
-            if not self._solved(self._simplex if rows_came else PRIMAL_SIMPLEX):
+            if not self._solved():
                 self.failed = True
                 if last == rounds:  # Without prices, what jobs cost alone is a bound.
                     free = Duals.rounded(
@@ -639,9 +575,7 @@ class Relaxation:
                     yield certify(self.market.problem, free, self.candidates)
                 return
             prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
-            paid = [round(row.dual_value() * self._unit * self._scale) for row in self._counted]
-            counts = list(zip(self._counts, paid, strict=True))
-            bound = certify(self.market.problem, prices, self.candidates, counts)
+            bound = certify(self.market.problem, prices, self.candidates)
             # Read before the model changes: the LP interface forgets its solution then.
             beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound
@@ -650,9 +584,9 @@ class Relaxation:
             ):
                 return
 
-    def _solved(self, simplex: str) -> bool:
+    def _solved(self) -> bool:
         """Solve; where the solver gives up, once more with smaller costs."""
-        self.solved = solve(self._lp, simplex)
+        self.solved = solve(self._lp, PRIMAL_SIMPLEX)
         if self.solved:
             return True
         smaller = self._ceiling / self._unit / MODEST_COST
@@ -662,7 +596,7 @@ class Relaxation:
         aim = self._lp.Objective()
         for variable in self._lp.variables():
             aim.SetCoefficient(variable, aim.GetCoefficient(variable) / smaller)
-        self.solved = solve(self._lp, simplex)
+        self.solved = solve(self._lp, PRIMAL_SIMPLEX)
         return self.solved
 
     def _duals(self) -> Floats:
@@ -678,91 +612,6 @@ class Relaxation:
         peaks = np.flatnonzero((gain > rounding) & (gain >= padded[:-2]) & (gain >= padded[2:]))
         best = peaks[np.argsort(-gain[peaks], kind="stable")[:PEAKS]]
         return self._add_starts(index, bound.starts[index][np.sort(best)]) if len(best) else 0
-
-    # --- parts of the plans ----------------------------------------------------------------------
-
-    @property
-    def rows(self) -> list[tuple[int, int]]:
-        """(function, bucket) of each row, in the order of duals."""
-        return self._rows
-
-    def prefer_dual(self) -> None:
-        """Solve by the dual simplex: quicker where bounds of columns change between solves."""
-        self._simplex = DUAL_SIMPLEX
-
-    def restrict(self, first: Ints, last: Ints, counts: Sequence[Count]) -> None:
-        """Leave each group the columns between its first and last start, and one on either side if
-        these are no columns; of all counts ever met, only these hold."""
-        for index, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-            starts, columns = self._starts[index], self._columns[index]
-            least = starts[starts <= low].max(initial=low if low < starts.min() else 0)
-            most = starts[starts >= high].min(initial=max(high, int(starts.max())))
-            wanted = (starts >= least) & (starts <= most)
-            for column in np.flatnonzero(wanted != self._open[index]).tolist():
-                columns[column].SetUb(self._lp.infinity() if wanted[column] else 0.0)
-            self._open[index] = wanted
-        for count in counts:
-            if count not in self._counts:
-                self._add_count(count)
-        for count, row in zip(self._counts, self._counted, strict=True):
-            if count in counts:
-                row.SetBounds(count.least, count.most)
-            else:
-                row.SetBounds(-self._lp.infinity(), self._lp.infinity())
-
-    def add_start(self, index: int, start: int) -> None:
-        """A column for one start of a group, if there is none."""
-        if start >= self._alone[index]:
-            self._add_starts(index, np.array([start], dtype=np.int64))
-
-    def _add_count(self, count: Count) -> None:
-        """A row for a count, which may be broken at the price of leaving a job out."""
-        row = self._lp.Constraint(count.least, count.most)
-        for index in count.groups:
-            early = self._starts[index] < count.instant
-            for column in np.flatnonzero(early).tolist():
-                row.SetCoefficient(self._columns[index][column], 1.0)
-        for sign in (1.0, -1.0):
-            slack = self._lp.NumVar(0.0, self._lp.infinity(), "")
-            self._lp.Objective().SetCoefficient(slack, self._ceiling / self._unit)
-            row.SetCoefficient(slack, sign)
-        self._counts = (*self._counts, count)
-        self._counted.append(row)
-
-    def solution(self, counts: Sequence[Count]) -> tuple[float, Floats, tuple[int, ...]] | None:
-        """Solve: the value, the duals of rows, and the prices of these counts; None if the solver
-        gave up, even from scratch."""
-        self.solved = solve(self._lp, self._simplex) or solve(self._lp, PRIMAL_SIMPLEX, anew=True)
-        if not self.solved:
-            return None
-        factor = self._unit * self._scale
-        paid = {
-            count: round(row.dual_value() * factor)
-            for count, row in zip(self._counts, self._counted, strict=True)
-        }
-        value = self._lp.Objective().Value() * self._unit
-        self._beliefs = [placed.dual_value() * factor for placed in self._placed]
-        return value, self._duals(), tuple(paid[count] for count in counts)
-
-    def add_missing(self, bound: PoolBound) -> int:
-        """Add starts that are cheaper by a bound's prices than the last solution believes."""
-        return sum(
-            self._add_cheap(index, belief, bound) for index, belief in enumerate(self._beliefs)
-        )
-
-    def amounts(self, groups: Iterable[int]) -> tuple[Ints, Floats]:
-        """The starts that the solution uses of some groups together, ascending, and how often."""
-        starts, amounts = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for index in groups:
-            open_ = np.flatnonzero(self._open[index])
-            values = [self._columns[index][column].solution_value() for column in open_.tolist()]
-            used = np.array(values) > 1e-9
-            starts.append(self._starts[index][open_[used]])
-            amounts.append(np.array(values)[used])
-        every, where = np.unique(np.concatenate(starts), return_inverse=True)
-        total = np.zeros(len(every))
-        np.add.at(total, where, np.concatenate(amounts))
-        return every, total
 
     # --- packing rows ----------------------------------------------------------------------------
 
@@ -797,7 +646,6 @@ class Relaxation:
         if len(self.market.functions) > before:
             rows += [row for row in self._violated(activity, before) if row[1] not in settled]
         self._add_rows(rows)
-        self._grown = True
         yield len(rows)
 
     def _violated(self, activity: Floats, since: int = 0) -> list[tuple[int, int]]:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .bounds import Duals, Incumbent, Market, PoolBound, posted
+from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
 from .pricing import Fineness, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
-from .start_tree import MANY_JOBS, Spans, StartTree
 
 # --- the last end: an energy bound, then CP-SAT ---------------------------------------------------
 
@@ -100,8 +99,8 @@ def _solve(
 # --- from the bound's side ------------------------------------------------------------------------
 # From the bound's side: prices, ever finer, then a search until nothing better can be left.
 #
-# The search is by layers where capacity never falls and jobs are few, by a tree over intervals of
-# starts where they are many, and a tree of forward plans otherwise and in the end.
+# The search is by layers where capacity never falls and jobs are few, and a tree of forward plans
+# otherwise and in the end.
 #
 # A generator: each step is a small piece of work (mostly under a second), after which others may
 # run. Plans that others find meanwhile make the following steps sharper.
@@ -116,8 +115,6 @@ NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
-#: Of many jobs, so few starts left are searched at once.
-FEW_STARTS = 3000
 MOST_STATES = 1_000_000
 
 
@@ -142,8 +139,9 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         return
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
-    if every is None or len(problem) >= MANY_JOBS:
-        yield from _many(incumbent, every, Spans.of(problem, latest), coarse.prices)
+    if every is None:
+        fine = refine(problem, None, incumbent.value, FINE, horizon=horizon, busy=incumbent.last)
+        yield from best_of(posted(incumbent, fine))
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -152,45 +150,9 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     yield from root.tighten(FINE)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-    if layered and len(problem) <= SEARCHABLE:
-        # Which of the two ends first, nothing tells beforehand.
-        yield from in_turn(root.widen(FIRST_WIDTH * GROWTH, MOST_STATES), root.cut(every))
-    elif layered or len(problem) > SEARCHABLE:
-        yield from root.cut(every)
+        if len(problem) <= SEARCHABLE:
+            yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
     yield from root.branch()
-
-
-def _many(incumbent: Incumbent, every: Ints | None, spans: Spans, guide: Duals) -> Iterator[None]:
-    """Fine prices over intervals of starts and a tree from there; a search in between where these
-    prices leave few starts."""
-    tree = StartTree(incumbent, every)
-    priced = yield from tree.priced(spans, guide)
-    if priced is None:
-        return
-    if every is None:
-        yield from tree.cut(*priced)
-        return
-    left = priced[1].part.spans
-    pairs = zip(left.first.tolist(), left.last.tolist(), strict=True)
-    root = Root(incumbent, [every[(every >= low) & (every <= high)] for low, high in pairs])
-    if sum(map(len, root.domains)) <= FEW_STARTS:
-        yield from root.tighten(QUICK)
-        yield from root.try_at_once()
-    yield from tree.cut(*priced)
-    if root.bound is None:
-        yield from root.tighten(QUICK)
-    yield from root.branch()
-
-
-def in_turn(*tasks: Iterator[None]) -> Iterator[None]:
-    """A piece of each in turn, until all are at their end."""
-    waiting = list(tasks)
-    while waiting:
-        for task in waiting.copy():
-            if next(task, task) is task:
-                waiting.remove(task)
-            else:
-                yield
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
@@ -288,13 +250,6 @@ class Root:
             if width >= most:
                 return
             width *= GROWTH
-
-    def cut(self, instants: Ints) -> Iterator[None]:
-        """The tree over intervals of starts, which are among the instants."""
-        if self.bound is not None and not self.incumbent.proved and self._strike(self.bound):
-            ends = [(int(starts[0]), int(starts[-1])) for starts in self.domains]
-            first, last = np.array(ends, dtype=np.int64).T
-            yield from StartTree(self.incumbent, instants).search(Spans(first, last))
 
     def _strike(self, bound: PoolBound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has
