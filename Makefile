@@ -62,7 +62,7 @@ types: $(STAMP)
 	$(BIN)/mypy -m slotwise -p slotwise.model -p slotwise.solver -p slotwise.cli -p slotwise.instances
 	$(BIN)/python -m pytest -m types tests/library/test_typed.py
 
-# The measurements that need nothing but this repository (docs/benchmarks.md names the others).
+# The measurements that need nothing but this repository (docs/dev/benchmarks.md names the others).
 bench: $(STAMP)
 	for name in single_job placement lexicographic resreq loop fairshare replay in_memory; do \
 	    echo "== $$name"; $(BIN)/python benchmarks/record.py $$name || exit 1; done

@@ -41,7 +41,7 @@ def asked_for(
             raise InputError(
                 f"unknown option '{word}'{hint}; quote a line with a command's options"
             )
-    if not words:
+    if not words or words == ["bsub"]:  # without a command bsub reads the job from there
         return AskedLine(_from_standard_input(stdin), name="standard input")
     line = words[0] if len(words) == 1 else _joined(words, after_file=after_file)
     if len(words) == 1 and not line.startswith("-") and _is_file(line):

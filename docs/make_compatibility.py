@@ -18,14 +18,14 @@ import yaml
 
 DOCS = Path(__file__).resolve().parent
 TABLE = DOCS / "compatibility.md"
-DISAGREEMENTS = DOCS / "volclava-disagreements.md"
+DISAGREEMENTS = DOCS / "dev" / "volclava-disagreements.md"
 
 INTRODUCTION = """\
 # What Slotwise does as LSF does
 
 Every row of behaviour that Slotwise follows, the tests that prove it, and what differs. A test is
 counted for a row when it carries the row's mark; it fails if the behaviour is lost. Decisions where
-the sources are silent or disagree stand in [semantics.md](semantics.md).
+the sources are silent or disagree stand in [semantics.md](dev/semantics.md).
 """
 MADE = "This file is made from `docs/behaviours.yaml` and the tests' marks: `make docs`.\n"
 
@@ -72,7 +72,7 @@ def table(counts: Mapping[str, int]) -> str:
     proved = sum(1 for name in known if counts.get(name))
     parts = [INTRODUCTION, MADE, f"{proved} of {len(known)} rows are proved by tests.\n"]
     if DISAGREEMENTS.exists():
-        link = f"[{DISAGREEMENTS.name}]({DISAGREEMENTS.name})"
+        link = f"[{DISAGREEMENTS.name}](dev/{DISAGREEMENTS.name})"
         parts.append(f"Where a real scheduler of the family decides otherwise: {link}.\n")
     for letters, heading in groups().items():
         lines = [f"## {letters} · {heading}", "", "| row | behaviour | proved by | what differs |"]

@@ -8,19 +8,62 @@ from __future__ import annotations
 #: Options with a value and no say in where and when a job starts.
 QUIET_VALUES = frozenset(
     {
-        *("-a", "-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
+        *("-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
         *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
-        *("-jsm", "-k", "-L", "-Lp", "-M", "-mig", "-o", "-oo", "-outdir", "-p", "-ptl", "-Q"),
-        *("-rcacct", "-S", "-s", "-smt", "-stage", "-step_cgroup", "-T", "-u", "-v", "-wa", "-wt"),
+        *(
+            "-jsm",
+            "-k",
+            "-L",
+            "-Lp",
+            "-M",
+            "-mig",
+            "-notify",
+            "-o",
+            "-oo",
+            "-outdir",
+            "-p",
+            "-ptl",
+            "-Q",
+        ),
+        *(
+            "-rcacct",
+            "-rnc",
+            "-S",
+            "-s",
+            "-smt",
+            "-stage",
+            "-step_cgroup",
+            "-T",
+            "-u",
+            "-v",
+            "-wa",
+            "-wt",
+        ),
     }
 )
 #: The same without a value.
 QUIET_FLAGS = frozenset(
     {
-        *("-B", "-hl", "-I", "-IS", "-ISp", "-ISs", "-IX", "-Ip", "-Is", "-K", "-N", "-Ne"),
-        *("-notify", "-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
+        *(
+            "-B",
+            "-datachk",
+            "-hl",
+            "-I",
+            "-IS",
+            "-ISp",
+            "-ISs",
+            "-IX",
+            "-Ip",
+            "-Is",
+            "-K",
+            "-N",
+            "-Ne",
+        ),
+        *("-r", "-rn", "-tty", "-ul", "-XF", "-Zs"),
     }
 )
+#: Options that are read over for a reason of their own.
+NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
     "-sla": "service classes (-sla)",
@@ -35,7 +78,14 @@ UNHEEDED = {
     "-ln_slots": "slots of launch nodes (-ln_slots)",
     "-jsdl": "a file of job terms (-jsdl)",
     "-jsdl_strict": "a file of job terms (-jsdl_strict)",
+    "-json": "a file of job terms (-json)",
+    "-yaml": "a file of job terms (-yaml)",
     "-U": "that the job runs in an advance reservation only (-U)",
+}
+#: Times of day of a line where nothing says which day it is, in words.
+WITHOUT_DATE = {
+    "-b": "the earliest start (-b), as the instance has no 'origin' that tells the time of day",
+    "-t": "the latest end (-t), as the instance has no 'origin' that tells the time of day",
 }
 REFUSED = {
     "-H": "a held job has no start to plan: leave -H out",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
-    """Limits on one input; docs/robustness.md has each with its option.
+    """Limits on one input; docs/limits.md has each with its option.
 
     hosts: of an instance. jobs: running, pending and future ones of an instance, records of a log.
     names: that all ranges such as ``n[1-400]`` stand for together. text: bytes of an instance or

@@ -44,7 +44,8 @@ class Job:
     name: -J. dependency: -w, the condition that must hold before it may start
     (:mod:`.dependency`); think_time: seconds that pass between that and its start, at least.
     array_limit: of an element, how many elements of its array may run at once, ``%4`` of -J.
-    orphan_term: -ti, it is killed once its condition can never hold.
+    orphan_term: -ti, it is killed once its condition can never hold. whole_hosts: -nnodes, its
+    hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Job:
     think_time: int = 0
     orphan_term: bool = False
     array_limit: int | None = None
+    whole_hosts: bool = False
 
     @property
     def array_id(self) -> str | None:

@@ -71,7 +71,7 @@ def plan(
     Slurm does: a job that starts later has its hosts to itself (time-based). cancel: set it to stop
     with the best so far. on_progress: called with what the search has as it goes.
     At a limit and when cancelled, jobs that are not reached get a lesser answer or are named as not
-    looked at; the plan is then `cut` (`docs/robustness.md`).
+    looked at; the plan is then `cut` (`docs/limits.md`).
     Every plan is judged before it is returned (:mod:`.certify`).
     Raises UnknownNameError for a method or objective that does not exist, InputError for a job that
     the objective cannot weigh and for limits that are no numbers or too small.

@@ -130,7 +130,7 @@ def _interrupts_put_off() -> Iterator[None]:
 
 @contextmanager
 def _own_code_only() -> Iterator[None]:
-    """New processes take no code from the current folder (docs/robustness.md)."""
+    """New processes take no code from the current folder (docs/dev/robustness.md)."""
     name = "PYTHONSAFEPATH"
     before = os.environ.get(name)
     os.environ[name] = "1"

@@ -507,7 +507,7 @@ class Resolver:
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
-        if job.exclusive and queue.exclusive == "N":
+        if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
             return f"-x needs EXCLUSIVE=Y in queue {queue.name}"
         for cu in units:
             if not self.instance.cluster.has_units_of(cu.type):

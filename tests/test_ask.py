@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import slotwise as sw
-from slotwise.model.formats import loads
+from slotwise.model.formats import dump, loads
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
@@ -348,3 +348,48 @@ def test_what_is_wrong_in_a_script_has_its_line() -> None:
     with pytest.raises(sw.InputError) as caught:
         sw.ask(loads(TEXT), "-q none", script="#BSUB -n 1\n#BSUB -q day\n")
     assert str(caught.value).startswith("bsub line: -q: unknown queue 'none'")
+
+
+@pytest.mark.behaviour("SUB-02")
+def test_whole_hosts_need_no_queue_for_exclusive_jobs() -> None:
+    text = (
+        "format: slotwise/1\nhosts: [{name: 'n[1-3]', slots: 4}]\n"
+        "running: [{id: 1, start: 0, run_limit: 1h, allocation: 1*n1}]\n"
+        "pending: [{id: 2, bsub: -n 4 -W 60}]\n"
+    )
+    with pytest.raises(sw.InputError, match="takes no exclusive jobs"):
+        sw.ask(loads(text), "-x -n 2")
+    for method in ("time-based", "optimal"):
+        answer = sw.ask(loads(text), "-nnodes 2 -W 10", method=method)
+        assert answer.line.outlook.start == HOUR
+        assert len(answer.line.outlook.allocation) == 2
+    whole = loads(text.replace("bsub: -n 4", "bsub: -nnodes 2"))
+    assert whole.pending[0].whole_hosts
+    assert loads(dump(whole)) == whole
+    found = sw.plan(whole, "optimal")
+    assert (found["2"].start, len(found["2"].allocation)) == (0, 2)
+    assert not sw.validate(whole, found)
+
+
+@pytest.mark.behaviour("SUB-03")
+def test_the_first_queue_of_a_list_that_takes_the_job_counts() -> None:
+    answer = sw.ask(loads(TEXT), "-n 1 -W 3:00 -q 'nosuch short night day'")
+    assert answer.line.shown["queue"] == "night"
+    assert answer.notes == (
+        "-q nosuch (unknown queue 'nosuch')",
+        "-q short (-W: queue short takes jobs of 1h at most (RUNLIMIT))",
+        "-q day (night takes the job)",
+    )
+    with pytest.raises(sw.InputError, match="short takes jobs of 1h"):
+        sw.ask(loads(TEXT), "-W 3:00 -q 'short nosuch'")
+
+
+@pytest.mark.behaviour("SUB-02")
+def test_a_time_of_day_without_a_date_is_not_considered() -> None:
+    answer = sw.ask(
+        loads("format: slotwise/1\nhosts: [{name: a, slots: 2}]\n"),
+        "-n 1 -W 10 -b 3:00",
+        method="optimal",
+    )
+    assert (answer.line.outlook.start, answer.line.outlook.proved) == (0, False)
+    assert [item.what[:23] for item in answer.omissions] == ["the earliest start (-b)"]

@@ -78,8 +78,8 @@ def test_commands_and_code_print_what_the_page_shows(
 
 
 def test_the_pages_show_something() -> None:
-    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_COMMANDS)
-    assert {"README.md", "docs/explain-and-ask.md"} <= set(WITH_CODE)
+    assert {"README.md", "docs/ask.md"} <= set(WITH_COMMANDS)
+    assert {"README.md", "docs/ask.md"} <= set(WITH_CODE)
 
 
 def test_no_command_of_ours_hides_in_another_block() -> None:
@@ -123,7 +123,7 @@ def test_links_lead_somewhere() -> None:
 FOREIGN = {
     *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
     *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
-    *("--write", "--inputs", "--pairs", "--count"),  # our benchmarks and tools
+    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without"),  # our benchmarks
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
 }

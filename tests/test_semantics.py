@@ -1,4 +1,4 @@
-"""docs/semantics.md: every decision names a test, and every test that it names exists."""
+"""docs/dev/semantics.md: every decision names a test, and every test that it names exists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "dev" / "semantics.md").read_text(encoding="utf-8")
 
 
 def test_every_named_test_exists() -> None:

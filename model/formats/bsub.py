@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from ..array import MOST as LARGEST_INDEX
 from ..array import parse_array
-from ..bsub_options import OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
-from ..characters import strange_character
+from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
+from ..characters import strange_character, visible
 from ..dependency import DependencyError, parse_dependency
 from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
@@ -24,9 +25,29 @@ from .units import MINUTE, Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
-_CALL = re.compile(r"\s*(\S+/)?bsub\s")
-_HERE = re.compile(r"(?P<line>.*\bbsub\b[^<]*)<<-?\s*(['\"]?)(?P<end>\w+)\2")
-_DIRECTIVE = re.compile(r"\s*#BSUB\b(?P<options>.*)")
+#: A word that calls bsub where a command begins: ``bsub``, ``$(bsub``, ``id=$(/opt/lsf/bin/bsub``.
+_CALL = re.compile(r"(?:.*[(`])?(?:[^\s(`]*/)?bsub")
+_SET = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+#: Words of the shell that stand before a command, and those that begin a loop.
+_BEFORE = frozenset({"do", "then", "else", "time", "exec", "nohup", "eval", "!", "{", "("})
+_LOOPS = frozenset({"for", "while", "until"})
+_HERE = re.compile(r"-?\s*(['\"]?)(?P<end>\w+)\1(?P<rest>.*)")
+_DIRECTIVE = re.compile(r"\s*#BSUB(?![A-Za-z0-9_])(?P<options>.*)")
+#: What looks like one and is none.
+_NEARLY = re.compile(r"\s*#\s*BSUB\s+-.*", re.IGNORECASE)
+#: What a program that fills in a form leaves in a script that is not filled in.
+_FORM = re.compile(r"\{\{|\{%|<%")
+#: What stands for a value that nobody has put in.
+_PLACEHOLDER = re.compile(
+    r"\$[\w{(]+\}?|\{\{.{0,80}?\}\}|(?<!\*)\{[A-Za-z_][\w.]*\}|<[A-Za-z_][\w -]*>"
+)
+_VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w*)(?(brace)\})")
+#: Characters of a text that a message shows, and of a word that variables are put into.
+_SHOWN, _LONGEST_WORD = 80, 2000
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
+#: Given twice, bsub takes the first of these and the last of any other option (SUB-03).
+_FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
+_SAME = {"-extsched": "-ext"}
 
 
 @dataclass(slots=True)
@@ -35,8 +56,11 @@ class BsubLine:
 
     fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     (:class:`~slotwise.model.array.ArraySpec`). problems: what is wrong, with the line of a
-    script. quiet: the options that have no say in a start, as given. lines: the line of the script
-    that gave an option, 0 where none did; line: the one that is read now.
+    script. quiet: the options that have no say in a start, as given. notes: what stands there and
+    does not count, with the reason. queues: those of -q, the first that takes the job counts.
+    given: the values of options as written. lines: the line of the script that gave an option, 0
+    where none did; line: the one that is read now. dateless: a time of day is left out where the
+    clock has no origin.
     """
 
     clock: Clock = field(default_factory=Clock)
@@ -47,6 +71,10 @@ class BsubLine:
     unheeded: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     line: int = 0
+    notes: list[str] = field(default_factory=list)
+    queues: tuple[str, ...] = ()
+    given: dict[str, str] = field(default_factory=dict)
+    dateless: bool = False
 
     def complain(self, message: str) -> None:
         """Something is wrong in the line that is read now."""
@@ -66,15 +94,24 @@ class BsubLine:
     def over(self, below: BsubLine | None) -> BsubLine:
         """The same with what the script says besides."""
         if below is not None:
-            if "-nnodes" in below.lines and "-n" in self.lines:
-                self.complain("-n: the script asks for whole hosts (-nnodes): give one of the two")
-            own = {text.split()[0] for text in self.unheeded}
-            rest = [text for text in below.unheeded if text.split()[0] not in own]
+            for option, other in (("-n", "-nnodes"), ("-nnodes", "-n")):
+                if option in self.lines and other in below.lines:
+                    self.complain(f"{option}: the script has {other}: give one of the two")
+            if self.requirements and below.requirements:
+                gone = " ".join(f"-R {shlex.quote(text)}" for text in below.requirements)
+                self.notes.append(f"{gone} (the script's, the line has its own -R)")
+            rest = [text for text in below.unheeded if text.split()[0] not in self.given]
+            for option, value in below.given.items():
+                if self.given.get(option, value) != value:
+                    counts = f"the script's, the line has {option} {self.given[option]}"
+                    self.notes.append(f"{option} {value} ({counts})")
             self.fields = below.fields | self.fields
+            self.queues = self.queues or below.queues
             if self.unheeded or rest:
                 self.fields["unheeded"] = (*self.unheeded, *rest)
             self.problems += below.problems
             self.quiet += below.quiet
+            self.notes += below.notes
             self.lines = below.lines | self.lines
         return self
 
@@ -101,58 +138,83 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 def read_bsub(line: str, clock: Clock | None = None) -> tuple[dict[str, Any], list[Problem]]:
     """As :func:`parse_bsub`: the fields of the options that are right, and what is wrong."""
     found = bsub_line(line, clock)
+    if wrong := several_queues(found):
+        found.problems.append(Problem(wrong))
     return found.fields, found.problems
 
 
-def bsub_line(line: str, clock: Clock | None = None, script: str | None = None) -> BsubLine:
+def several_queues(found: BsubLine) -> str:
+    """What is wrong with a line of several queues where nothing can be asked of them, else ""."""
+    count = len(found.queues)
+    return f"-q: names {count} queues: name the one that the job is in" if count > 1 else ""
+
+
+def bsub_line(
+    line: str, clock: Clock | None = None, script: str | None = None, *, dateless: bool = False
+) -> BsubLine:
     """As :func:`parse_bsub`, with what is wrong and what was read over.
 
     script: the text of the job script that stands behind ``<``; where both say it the line wins.
+    dateless: times of day without an origin are left out (``unheeded``), and not refused.
     """
-    found = BsubLine(clock or Clock())
-    below = None if script is None else bsub_line(script, clock)
-    wrong = strange_character(line.replace("\r\n", "\n").replace("\n", " ").replace("\t", " "))
-    if wrong:
-        found.problems.append(Problem(f"bsub line: {wrong}"))
-        return found
+    clock = clock or Clock()
+    found = BsubLine(clock, dateless=dateless)
+    below = None if script is None else _script(script, clock, dateless=dateless)
+    line = _plain(line)
     try:
+        line, here = _here_document(line)
+        if here is None and is_script(line) and (_has_directives(line) or not _calls(line)[0]):
+            return _script(line, clock, dateless=dateless, alone=True).over(below)
         check_length(line)
-        if (here := _here_document(line)) is not None:
-            _read_options(found, _options_of(here[0]))
-            below = bsub_line(here[1], clock)
-        elif is_script(line):
-            _read_script(found, line)
-        elif line.strip() or below is None:
+        if wrong := strange_character(line):
+            raise ValueError(wrong)
+        if here is not None:
+            below = _script(here, clock, dateless=dateless)
+        if line.strip() or below is None:
             words = _options_of(line)
+            bare = not words
             _read_options(found, words)
             if below is None and _script_behind(words):
-                message = "the script behind '<' is not read here: give the options that it has"
-                found.problems.append(Problem(f"bsub line: {message}"))
+                raise ValueError("the script behind '<' is not read here: give its options")
+            if below is None and bare:
+                raise ValueError(
+                    "bsub alone reads the job from standard input: give options, a command or a "
+                    "script"
+                )
     except ValueError as error:
         found.problems.append(Problem(f"bsub line: {error}"))
     return found.finished().over(below)
 
 
+def _plain(text: str) -> str:
+    """Without what editors add at the begin and at the ends of lines."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
 def script_of(line: str) -> str | None:
     """The name of the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
     with suppress(ValueError):
-        words = _options_of(line)
+        words = _options_of(_here_document(_plain(line))[0])
         _read_options(BsubLine(), words)
         return _script_behind(words)
     return None
 
 
-def _here_document(text: str) -> tuple[str, str] | None:
-    """The line and the script of ``bsub -q normal <<EOF``; None for anything else."""
-    lines = text.strip().splitlines()
-    if len(lines) < 2 or lines[0].lstrip().startswith("#"):
-        return None
-    match = _HERE.fullmatch(lines[0].strip())
-    if match is None:
-        return None
-    body = lines[1:]
-    end = next((n for n, line in enumerate(body) if line.strip() == match["end"]), len(body))
-    return match["line"], "\n".join(body[:end])
+def _here_document(text: str) -> tuple[str, str | None]:
+    """The text without the script of its ``bsub -q normal <<EOF``, and that script."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if _DIRECTIVE.match(line):
+            break
+        head, mark, tail = line.partition("<<")
+        if mark and re.search(r"\bbsub\b", head) and (match := _HERE.fullmatch(tail)):
+            body = lines[at + 1 :]
+            end = next((n for n, other in enumerate(body) if other.strip() == match["end"]), None)
+            if end is not None:
+                rest = [head + match["rest"], *body[end + 1 :]]
+                return "\n".join(lines[:at] + rest), "\n".join(body[:end])
+            return "\n".join([*lines[:at], head]), "\n".join(body)
+    return text, None
 
 
 def _script_behind(words: Sequence[str]) -> str | None:
@@ -168,76 +230,227 @@ def is_script(text: str) -> bool:
     return any(line.lstrip().startswith("#") for line in lines[: None if lines[1:] else 1])
 
 
-def _read_script(found: BsubLine, text: str) -> None:
-    """The ``#BSUB`` lines of a script. Raises ValueError where it has none."""
+def _has_directives(text: str) -> bool:
+    return any(map(_DIRECTIVE.match, text.splitlines()))
+
+
+def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> BsubLine:
+    """What the ``#BSUB`` lines of a script ask for (SUB-01).
+
+    Lines behind the first command are named as not considered; where there are no others, as in a
+    script that begins with ``source``, they count. alone: no bsub line reads the script, so that
+    one without any asks for nothing.
+    """
+    found = BsubLine(clock, dateless=dateless)
+    text = _plain(text)
     lines = text.splitlines()
     numbered = enumerate(lines, start=1)
-    directives = [(at, match) for at, line in numbered if (match := _DIRECTIVE.match(line))]
-    if not directives:
-        begins = {line.split()[0] for line in lines if line.split()}
-        other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in begins), "")
-        raise ValueError(
-            f"a script for {other}: Slotwise reads #BSUB lines"
-            if other
-            else "a script without #BSUB lines asks for nothing: give the options of bsub"
-        )
-    first = next((n for n, line in enumerate(lines, start=1) if _is_command(line)), len(lines) + 1)
-    if directives[0][0] > first:
-        raise ValueError(
-            f"the #BSUB lines stand behind the first command (line {first}), where bsub reads none"
-        )
-    directives, late = (
-        [item for item in directives if item[0] < first],
-        [item for item in directives if item[0] > first],
-    )
-    for at, match in late:
-        text = " ".join(match["options"].split())
-        found.quiet.append(f"#BSUB {text} (line {at}, behind the first command)")
+    directives = [
+        (at, match["options"]) for at, line in numbered if (match := _DIRECTIVE.match(line))
+    ]
+    for at, line in enumerate(lines, start=1):
+        if _NEARLY.fullmatch(line) and not _DIRECTIVE.match(line):
+            text = visible(line.strip()[:_SHOWN])
+            found.notes.append(f"{text} (line {at}: an option stands behind #BSUB)")
+    try:
+        check_length("".join(options for _, options in directives))
+        if not directives and alone:
+            raise ValueError(_without_directives(lines))
+    except ValueError as error:
+        found.problems.append(Problem(f"bsub line: {error}"))
+        return found
+    directives = _before_commands(found, lines, directives)
     begun = ""
-    for found.line, match in directives:
-        options = begun + match["options"]
+    for found.line, options in directives:
+        if wrong := strange_character(options):
+            found.complain(f"#BSUB: {wrong}")
+            continue
+        options = begun + options
         begun = ""
+        if _FORM.search(options):
+            found.complain(f"#BSUB: {options.strip()[:_SHOWN]!r} is a form: put the values in")
+            continue
         if options.rstrip().endswith("\\") and found.line != directives[-1][0]:
             begun = options.rstrip()[:-1]
             continue
-        try:
-            words = deque(_split(options, comments=True))
-        except ValueError as error:
-            found.complain(f"#BSUB: {error}")
-            continue
-        _read_options(found, words)
-        if words:
-            found.complain(f"#BSUB: {words[0]!r} is no option")
+        _read_directive(found, options, last=found.line == directives[-1][0])
+    return found.finished()
+
+
+def _before_commands(
+    found: BsubLine, lines: Sequence[str], directives: list[tuple[int, str]]
+) -> list[tuple[int, str]]:
+    """The directives that count; of the others a note is taken."""
+    end = len(lines) + 1
+    first = next((n for n, line in enumerate(lines, start=1) if _is_command(line)), end)
+    late = [item for item in directives if item[0] > first]
+    if len(late) == len(directives):
+        return directives
+    for at, options in late:
+        text = visible(" ".join(options.split())[:_SHOWN])
+        found.notes.append(f"#BSUB {text} (line {at}, behind the first command)")
+    return [item for item in directives if item[0] < first]
 
 
 def _is_command(line: str) -> bool:
-    """Whether a line of a script is neither blank nor a comment."""
     return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _without_directives(lines: Sequence[str]) -> str:
+    """What is wrong with a script that has no ``#BSUB`` line."""
+    begins = {line.split()[0] for line in lines if line.split()}
+    other = next((name for mark, name in OTHER_SCRIPTS.items() if mark in begins), "")
+    if other:
+        return f"a script for {other}: Slotwise reads #BSUB lines"
+    return "a script without #BSUB lines asks for nothing: give the options of bsub"
+
+
+def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
+    """The options of one ``#BSUB`` line; what does not begin as one says nothing to bsub.
+
+    bsub reads no option behind a word that is none, on the lines that follow either; behind the
+    last one nothing is lost.
+    """
+    if '\\"' in text and '"' not in text.replace('\\"', ""):
+        text = text.replace('\\"', '"')  # written by an echo or a here-document
+    text = _uncommented(text).strip()
+    if not text:
+        return
+    if text[0] != "-" and text[0] not in _DASHES:
+        found.notes.append(f"#BSUB {text} (line {found.line}: no option)")
+        return
+    try:
+        words = deque(_split(text))
+    except ValueError as error:
+        found.complain(f"#BSUB: {error}")
+        return
+    _read_options(found, words)
+    if words and last and words[0][0] not in _DASHES and not any(w[0] == "-" for w in words if w):
+        found.notes.append(f"{' '.join(words)} (line {found.line}: no option)")
+    elif words:
+        found.complain(f"#BSUB: {words[0]!r} {_no_option(words[0])}")
+
+
+def _no_option(word: str) -> str:
+    if word[0] in _DASHES:
+        return f"begins with a long dash: write -{word[1:]}"
+    return "is no option: a value of several words stands in quotes, a comment behind #"
+
+
+def _uncommented(text: str) -> str:
+    """Without what stands behind a ``#`` that begins a word, outside of quotes, on each line."""
+    kept: list[str] = []
+    quote, before, comment, escaped = "", " ", False, False
+    for sign in text:
+        comment = (comment and sign != "\n") or (sign == "#" and not quote and before.isspace())
+        if comment:
+            continue
+        kept.append(sign)
+        if escaped:
+            escaped = False
+        elif sign == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        before = sign
+    return "".join(kept)
 
 
 def _options_of(line: str) -> deque[str]:
     """The words behind ``bsub``. Raises ValueError for a line that is none of bsub."""
-    calls = [text for text in line.splitlines() if _CALL.match(text)]
-    if len(calls) > 1:
-        raise ValueError(f"has {len(calls)} lines of bsub: ask about one at a time")
-    words = deque(_split(line))
-    if not words:
+    line = _uncommented(line)
+    if not line.strip():
         raise ValueError("is empty: give the options of bsub, such as -n 8 -W 2:00")
+    calls, loop = _calls(line)
+    if len(calls) > 1:
+        raise ValueError(
+            f"calls bsub {len(calls)} times: ask about one at a time; the second is "
+            f"{_call_text(calls[1])}"
+        )
+    if loop:
+        raise ValueError(
+            f"calls bsub in a loop: ask about one of its jobs, such as {_call_text(calls[0])}"
+        )
+    if calls:
+        return deque(calls[0])
+    words = _split(line)
     at = next((n for n, word in enumerate(words) if word.rsplit("/", 1)[-1] == "bsub"), None)
-    if words and not words[0].startswith("-"):
-        if at is None:
-            raise ValueError(
-                f"{line.strip()[:60]!r} is no bsub line: give options (-n 8 -W 2:00), bsub and a "
-                "command, or a script with #BSUB lines"
-            )
-        for _ in range(at + 1):
-            words.popleft()
-    return words
+    if at is None:
+        raise ValueError(
+            f"{line.strip()[:60]!r} is no bsub line: give options (-n 8 -W 2:00), bsub and a "
+            "command, or a script with #BSUB lines"
+        )
+    return deque(words[at + 1 :])
 
 
-def _split(text: str, *, comments: bool = False) -> list[str]:
+def _call_text(words: Sequence[str]) -> str:
+    text = " ".join(word if word[:1] == "<" else shlex.quote(word) for word in words)
+    return f"'bsub {text[:_SHOWN]}'"
+
+
+def _calls(text: str) -> tuple[list[list[str]], bool]:
+    """The words behind each call of bsub, and whether one of them is in a loop.
+
+    A line of options alone is a call as well. Variables that the text has set before are put in.
+    Raises ValueError for quotes that do not end.
+    """
+    calls: list[list[str]] = []
+    values: dict[str, str] = {}
+    depth, loop = 0, False
+    for at, words in enumerate(_commands(text)):
+        if at == 0 and words[0].startswith("-"):
+            calls.append(words)
+            continue
+        if all(map(_SET.fullmatch, words)):
+            pairs = (_filled(word, values).partition("=") for word in words)
+            values |= {
+                name: value
+                for name, _, value in pairs
+                if len(value) < _LONGEST_WORD and not re.search(r"[$`]", value)
+            }
+        depth += words[0] in _LOOPS
+        depth -= words[0] == "done"
+        while words and not _CALL.fullmatch(words[0]):
+            if words[0] not in _BEFORE and not _SET.fullmatch(words[0]):
+                break
+            words = words[1:]
+            depth += bool(words) and words[0] in _LOOPS
+        if words and _CALL.fullmatch(words[0]):
+            calls.append([_filled(word, values) for word in words[1:]])
+            loop = loop or depth > 0
+    return calls, loop
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """A word of the shell with the values of variables that are known."""
+    if len(text) > _LONGEST_WORD:
+        return text
+    return _VARIABLE.sub(lambda match: values.get(match["name"], match[0]), text)
+
+
+def _commands(text: str) -> list[list[str]]:
+    """The commands of a text of the shell as their words."""
+    lexer = shlex.shlex(
+        _uncommented(text).replace("\\\n", " "), posix=True, punctuation_chars=";\n"
+    )
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    found: list[list[str]] = [[]]
     try:
-        return shlex.split(text, comments=comments)
+        for word in lexer:
+            if word in ("&&", "||", "|", "&") or (word and not word.strip(";\n")):
+                found.append([])
+            else:
+                found[-1].append(word)
+    except ValueError as error:
+        raise ValueError(f"{error}: {text[:200]!r}") from None
+    return [words for words in found if words]
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
     except ValueError as error:
         raise ValueError(f"{error}: {text[:200]!r}") from None
 
@@ -253,10 +466,19 @@ def _read_options(found: BsubLine, words: deque[str]) -> None:
         try:
             _take(found, option, value)
         except ValueError as error:
-            found.complain(f"{option}: {error}")
+            found.complain(f"{option}: {error}{_unfilled(value or '')}")
         found.lines.setdefault(option, found.line)
         if value is not None:
             words.popleft()
+    if words and words[0][0] in _DASHES:
+        found.complain(f"{words[0]!r} {_no_option(words[0])}")
+        words.clear()
+
+
+def _unfilled(value: str) -> str:
+    """What to do about a value that is to be put in still."""
+    match = _PLACEHOLDER.search(value)
+    return "" if match is None else f" ({match[0]} stands for a value: put it in)"
 
 
 def _option(words: deque[str]) -> str:
@@ -292,7 +514,11 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
-    if option in UNHEEDED:
+    if option not in QUIET_VALUES and option != "-R" and _is_overridden(found, option, value):
+        return
+    if option in NOTED:
+        found.notes.append(f"{option} {' '.join(value.split())} ({NOTED[option]})")
+    elif option in UNHEEDED:
         found.unheeded.append(f"{option} {' '.join(value.split())}")
     elif option in _VALUES:
         _VALUES[option](found, value)
@@ -300,10 +526,18 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
         found.quiet.append(option)
 
 
-def _once(submission: BsubLine, name: str, value: object) -> None:
-    if name in submission.fields:
-        raise ValueError("is given twice")
-    submission.fields[name] = value
+def _is_overridden(found: BsubLine, option: str, value: str) -> bool:
+    """Whether an option that was given before keeps its first value; of both one is noted."""
+    kept = found.given.get(_SAME.get(option, option))
+    first = kept is not None and option in _FIRST
+    if kept is not None and kept != value:
+        gone, counts = (value, kept) if first else (kept, value)
+        which = "first" if first else "last"
+        found.notes.append(f"{option} {gone} (given twice: the {which} counts, {option} {counts})")
+    if not first:
+        found.given[_SAME.get(option, option)] = value
+        found.unheeded = [text for text in found.unheeded if text.split()[0] != option]
+    return first
 
 
 def _slots(submission: BsubLine, text: str) -> None:
@@ -313,26 +547,45 @@ def _slots(submission: BsubLine, text: str) -> None:
     least, most = int(parts[0]), int(parts[-1])
     if least < 1 or most < least:
         raise ValueError(f"must be 1 slot or more and rise, not {text!r}")
-    _once(submission, "slots", least)
-    _once(submission, "max_slots", most if len(parts) == 2 else None)
+    if "-nnodes" in submission.given:
+        raise ValueError("-nnodes asks for whole hosts: give one of the two")
+    submission.fields["slots"] = least
+    submission.fields["max_slots"] = most if len(parts) == 2 else None
 
 
 def _whole_hosts(submission: BsubLine, text: str) -> None:
     """-nnodes of CORAL: one slot on each of so many hosts that no other job is on."""
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
         raise ValueError(f"must be a number of hosts such as 2, not {text!r}")
-    _once(submission, "slots", int(text))
-    submission.fields |= {"max_slots": None, "exclusive": True}
-    submission.requirements.append("span[ptile=1]")
+    if "-n" in submission.given:
+        raise ValueError("whole hosts, and -n asks for slots: give one of the two")
+    submission.fields |= {"slots": int(text), "max_slots": None}
+    submission.fields |= {"exclusive": True, "whole_hosts": True}
+    if "span[ptile=1]" not in submission.requirements:
+        submission.requirements.append("span[ptile=1]")
 
 
 def _requirement(submission: BsubLine, text: str) -> None:
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1]  # quotes that a shell or an echo has kept
+    if _unfilled(text):
+        raise ValueError(f"{text!r} is not filled in")
     submission.requirements.append(text)
+
+
+def _queue(submission: BsubLine, text: str) -> None:
+    """One queue, or several of which the first that takes the job counts."""
+    submission.queues = tuple(text.split())
+    if not submission.queues:
+        raise ValueError(f"must be one name, not {text!r}")
+    if _unfilled(text):
+        raise ValueError(f"{text!r} is no queue")
+    submission.fields["queue"] = submission.queues[0]
 
 
 def _limit(name: str) -> Callable[[BsubLine, str], None]:
     def read(submission: BsubLine, text: str) -> None:
-        _once(submission, name, positive_duration(text, MINUTE))
+        submission.fields[name] = positive_duration(text, MINUTE)
 
     return read
 
@@ -341,7 +594,7 @@ def _text(name: str) -> Callable[[BsubLine, str], None]:
     def read(submission: BsubLine, text: str) -> None:
         if not text.strip() or len(text.split()) > 1:
             raise ValueError(f"must be one name, not {text!r}")
-        _once(submission, name, text.strip())
+        submission.fields[name] = text.strip()
 
     return read
 
@@ -350,7 +603,7 @@ def _line(name: str) -> Callable[[BsubLine, str], None]:
     def read(submission: BsubLine, text: str) -> None:
         if not text.strip():
             raise ValueError("needs a value")
-        _once(submission, name, " ".join(text.split()))
+        submission.fields[name] = " ".join(text.split())
 
     return read
 
@@ -359,21 +612,24 @@ def _hosts(submission: BsubLine, text: str) -> None:
     wanted, excluded = host_requests(tokens(text))
     if excluded:
         raise ValueError(f"~{excluded[0]}: a job cannot exclude hosts by -m, use select[]")
-    _once(submission, "hosts", wanted)
+    submission.fields["hosts"] = wanted
 
 
 def _priority(submission: BsubLine, text: str) -> None:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise ValueError(f"must be a whole number of 1 or more, not {text!r}")
-    _once(submission, "priority", int(text))
+    submission.fields["priority"] = int(text)
 
 
 def _instant(name: str) -> Callable[[BsubLine, str], None]:
     def read(submission: BsubLine, text: str) -> None:
-        if "T" in text:
-            _once(submission, name, submission.clock.seconds(parse_stamp(text)))
+        if submission.dateless and submission.clock.origin is None and "T" not in text:
+            Clock(datetime(2000, 1, 1, tzinfo=UTC)).next(text)
+            submission.unheeded.append(f"{_TIMES_OF_DAY[name]} {text}")
+        elif "T" in text:
+            submission.fields[name] = submission.clock.seconds(parse_stamp(text))
         else:
-            _once(submission, name, submission.clock.next(text))
+            submission.fields[name] = submission.clock.next(text)
 
     return read
 
@@ -381,10 +637,12 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
 def _name(submission: BsubLine, text: str) -> None:
     """The name of a job, and the elements of an array; how many there may be is asked later."""
     name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
+    for key in ("name", "array"):
+        submission.fields.pop(key, None)
     if name:
-        _once(submission, "name", name)
+        submission.fields["name"] = name
     if spec is not None:
-        _once(submission, "array", spec)
+        submission.fields["array"] = spec
 
 
 def _condition(submission: BsubLine, text: str) -> None:
@@ -392,7 +650,7 @@ def _condition(submission: BsubLine, text: str) -> None:
         parse_dependency(text)
     except DependencyError as error:
         raise ValueError(error.problems[0].message) from None
-    _once(submission, "dependency", " ".join(text.split()))
+    submission.fields["dependency"] = " ".join(text.split())
 
 
 _FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
@@ -403,7 +661,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-W": _limit("run_limit"),
     "-c": _limit("cpu_limit"),
     "-We": _limit("estimated_run_time"),
-    "-q": _text("queue"),
+    "-q": _queue,
     "-m": _hosts,
     "-sp": _priority,
     "-G": _text("group"),
@@ -417,6 +675,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-b": _instant("begin"),
     "-t": _instant("deadline"),
 }
+_TIMES_OF_DAY = {"begin": "-b", "deadline": "-t"}
 _TIMES = (("run_limit", "-W"), ("cpu_limit", "-c"), ("estimated_run_time", "-We"))
-_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED})
+_WITH_VALUE = frozenset({*_VALUES, *QUIET_VALUES, *UNHEEDED, *NOTED})
 _KNOWN = frozenset({*_WITH_VALUE, *_FLAGS, *QUIET_FLAGS, *REFUSED})

@@ -93,7 +93,7 @@ def build(
 
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:
-    """A finding about a job's field that stands in its bsub line, placed there."""
+    """A finding about a job's field that stands in its bsub line or script, placed there."""
     sections: dict[str, Sequence[d.JobEntry]] = {
         "running": document.running,
         "pending": document.pending,
@@ -102,8 +102,9 @@ def _in_line(document: d.Document, finding: Finding) -> Finding:
     match finding.place:
         case (str(section), int(index), str(key)) if sections.get(section):
             entry = sections[section][index]
-            if entry.bsub is not None and key not in entry.model_fields_set:
-                return replace(finding, place=(section, index, "bsub"))
+            for said in ("bsub", "script"):
+                if getattr(entry, said) is not None and key not in entry.model_fields_set:
+                    return replace(finding, place=(section, index, said))
     return finding
 
 

@@ -27,7 +27,7 @@ from .jobs import JobBuilder
 from .known import unknown_host
 from .names import expand_range
 from .sniff import refuse_other
-from .source_text import file_content, plain_data
+from .source_text import file_content, plain_data, with_script
 from .units import Clock, size_text
 
 #: Keys of host changes and the status that they bring.
@@ -56,11 +56,21 @@ def loads_changes(
     from .positions import compose, lines
 
     data, content = plain_data(text, source, format)
-    changes, found = _interpret(data, instance)
+    changes, found = _interpret(_with_scripts(data, Path(source).parent), instance)
     if found:
         places = lines(compose(content), [finding.place for finding in found])
         raise InputError(problems(found, source, places))
     return changes
+
+
+def _with_scripts(data: Any, folder: Path) -> Any:
+    items = data.get("changes") if isinstance(data, dict) else None
+    if not isinstance(items, list):
+        return data
+    for item in items:
+        if isinstance(item, dict) and isinstance(item.get("submit"), dict):
+            item["submit"] = with_script(item["submit"], folder)
+    return data
 
 
 def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], list[Finding]]:

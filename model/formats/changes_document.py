@@ -74,6 +74,7 @@ class ModifyEntry(Section):
     dependency: f.Line | None = None
     orphan_term: f.YesNo | None = None
     array_limit: f.Count | None = None
+    whole_hosts: f.YesNo | None = None
 
 
 class ChangeEntry(Section):

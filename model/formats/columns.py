@@ -84,7 +84,11 @@ def _columns(rows: Any, entry: type[d.JobEntry]) -> EntryColumns | None:
     keys = dict.fromkeys(chain.from_iterable(rows))
     fields = entry.model_fields
     needed = [name for name, info in fields.items() if info.is_required()]
-    if "bsub" in keys or not keys.keys() <= fields.keys() or not keys.keys() >= set(needed):
+    if (
+        keys.keys() & {"bsub", "script"}
+        or not keys.keys() <= fields.keys()
+        or not keys.keys() >= set(needed)
+    ):
         return None
     values: dict[str, Sequence[Any]] = {}
     for key in keys:

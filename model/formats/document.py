@@ -243,10 +243,11 @@ class BorrowedEntry(Section):
 
 
 class JobEntry(Section):
-    """A job: a `bsub` line, or fields, or both where they do not overlap."""
+    """A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap."""
 
     id: f.JobId
     bsub: f.Text | None = None
+    script: f.Text | None = None
     slots: f.Slots | None = None
     user: f.Name = "user"
     queue: f.Name | None = None
@@ -279,6 +280,7 @@ class JobEntry(Section):
     orphan_term: f.YesNo = False
     array: f.Elements | None = None
     array_limit: f.Count | None = None
+    whole_hosts: f.YesNo = False
 
 
 class RunningEntry(JobEntry):

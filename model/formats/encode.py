@@ -386,6 +386,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "think_time": job.think_time or None,
             "orphan_term": job.orphan_term or None,
             "array_limit": job.array_limit,
+            "whole_hosts": job.whole_hosts or None,
         }
     )
 

@@ -23,7 +23,7 @@ _NAMED = attrgetter(*_NAMES)
 _SUBMITTED = attrgetter(
     *_NAMES,
     *("slots", "max_slots", "run_limit", "cpu_limit", "exclusive", "begin", "deadline", "priority"),
-    "requeued",
+    *("requeued", "whole_hosts"),
 )
 
 
@@ -154,7 +154,9 @@ def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Find
         limit = format_duration(most_cpu)
         message = f"queue {queue.name} takes jobs of {limit} of CPU time at most (CPULIMIT)"
         yield Finding((*place, "cpu_limit"), message)
-    if job.exclusive and queue.exclusive == "N":
+    if job.whole_hosts and not job.exclusive:
+        yield Finding((*place, "whole_hosts"), "such a job is exclusive: give exclusive: true")
+    if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
         message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
         yield Finding((*place, "exclusive"), message)
 

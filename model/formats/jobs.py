@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from ..array import ArraySpec, elements, too_large
@@ -137,8 +138,9 @@ class JobBuilder:
 
     def _given(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
         """The values that an entry gives, those of its bsub line among them."""
-        row = {name: getattr(entry, name) for name in entry.model_fields_set - {"bsub"}}
-        submitted = self._submitted(place, entry) if entry.bsub is not None else {}
+        said = {"bsub", "script"}
+        row = {name: getattr(entry, name) for name in entry.model_fields_set - said}
+        submitted = self._submitted(place, entry) if entry.model_fields_set & said else {}
         if place[0] == "running":
             submitted |= self._running_element(place, entry, submitted | row)
             row.pop("array", None)
@@ -187,17 +189,43 @@ class JobBuilder:
         return {} if spec.limit is None else {"array_limit": spec.limit}
 
     def _submitted(self, place: Location, entry: d.JobEntry) -> dict[str, Any]:
-        """The fields of the bsub line; a field may not be given twice."""
-        from .bsub import read_bsub
+        """The fields of the bsub line, and of the script that it reads; none may be given twice."""
+        from .bsub import bsub_line, several_queues
 
-        here = (*place, "bsub")
-        found, problems = read_bsub(entry.bsub or "", self._clock)
-        self._findings += [Finding(here, problem.message) for problem in problems]
-        for name in sorted(entry.model_fields_set & set(found)):
-            self._findings.append(
-                Finding((*place, name), f"{name} stands in the bsub line already")
-            )
-        return found
+        text = None if entry.script is None else self._script(place, entry.script)
+        name = entry.script or ""
+        if entry.bsub is None and entry.script is not None and text is None:
+            return {}
+        if entry.bsub is None:
+            read = bsub_line(text or "", self._clock)
+        else:
+            read = bsub_line(entry.bsub, self._clock, text)
+        for problem in read.problems:
+            of_script = text is not None and (problem.line or entry.bsub is None)
+            at = f"{name}:{problem.line}: " if problem.line else f"{name}: " * bool(of_script)
+            here = (*place, "script" if of_script else "bsub")
+            self._findings.append(Finding(here, at + problem.message))
+        if wrong := several_queues(read):
+            self._findings.append(Finding((*place, "script" if text else "bsub"), wrong))
+        said = (
+            "script" if entry.bsub is None else "bsub line" if text is None else "bsub and script"
+        )
+        for key in sorted(entry.model_fields_set & set(read.fields)):
+            self._findings.append(Finding((*place, key), f"{key} stands in the {said} already"))
+        return read.fields
+
+    def _script(self, place: Location, name: str) -> str | None:
+        """The text of a job script, None where it cannot be read."""
+        from .source_text import file_bytes
+
+        try:
+            return file_bytes(Path(name), name).decode()
+        except InputError as error:
+            wrong = error.problems[0].message
+        except UnicodeDecodeError:
+            wrong = "is no text in UTF-8"
+        self._findings.append(Finding((*place, "script"), f"{name}: {wrong}"))
+        return None
 
 
 def default_slots(queue: Queue | None, application: Application | None) -> int:

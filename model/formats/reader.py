@@ -16,7 +16,7 @@ from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
 from .raw import is_json, surely_printable
 from .sniff import kind_of, refuse_other
-from .source_text import file_content, plain_data
+from .source_text import file_content, plain_data, with_script
 
 #: Suffixes of instance files.
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -96,6 +96,8 @@ def _interpret(
     if data is None:
         raise InputError([Problem("is empty: an instance needs at least format and hosts", source)])
     _check_jobs(data, source)
+    if isinstance(data, dict):
+        data = _with_scripts(data, source)
     if isinstance(data, dict) and data.get("config") is not None:
         return _with_config(data, source, lines)
     instance, found = examine(data, printable=printable)
@@ -110,6 +112,17 @@ def _check_jobs(data: Any, source: str) -> None:
     if sum(len(jobs) for jobs in sections if isinstance(jobs, list)) > limits().jobs:
         message = f"has more than {limits().jobs:,} jobs (--max-jobs)"
         raise InputError([Problem(message, source)])
+
+
+def _with_scripts(data: dict[str, Any], source: str) -> dict[str, Any]:
+    """The same with the job scripts of entries as seen from here: names count from the file."""
+    folder = Path(source).parent
+    found = {}
+    for name in _JOBS:
+        jobs = data.get(name)
+        if isinstance(jobs, list) and any(isinstance(e, dict) and "script" in e for e in jobs):
+            found[name] = [with_script(entry, folder) for entry in jobs]
+    return data | found if found else data
 
 
 def _with_config(

@@ -41,6 +41,12 @@ def file_bytes(path: Path, source: str = "") -> bytes:
     return data
 
 
+def with_script(entry: Any, folder: Path) -> Any:
+    """A job's entry whose script counts from the folder of the file that it stands in."""
+    name = entry.get("script") if isinstance(entry, dict) else None
+    return entry | {"script": str(folder / name)} if isinstance(name, str) and name else entry
+
+
 def _read(file: BinaryIO, most: int) -> bytes:
     """At most so many bytes; asked for at once, room would be made for all of them."""
     parts: list[bytes] = []

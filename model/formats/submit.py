@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -27,12 +27,14 @@ from .units import Clock
 class Submission:
     """A job that a line would submit, and the options of the line that have no say in its start.
 
-    array: the elements where the line submits an array, whose fields and id the job has.
+    array: the elements where the line submits an array, whose fields and id the job has. notes:
+    what the line says and what does not count, with the reason.
     """
 
     job: Job
     quiet: tuple[str, ...] = ()
     array: ArraySpec | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -64,7 +66,7 @@ def submission(
     that do not exist, what its queue would refuse.
     """
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    read = bsub_line(line, Clock(origin, instance.now), script)
+    read = bsub_line(line, Clock(origin, instance.now), script, dateless=True)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
@@ -76,10 +78,8 @@ def submission(
     scale = LimitScale(instance.cluster, instance.queues)
     job, unscaled = scale.settled(job, partial(scale.hosts_of, job))
     refused = [f"{_OPTIONS[field]}: {message}" for field, message in unscaled]
-    if "slots" not in fields:
-        with suppress(InputError, KeyError):  # what is wrong is said below
-            job = replace(job, slots=slots_without_n(instance, job))
-    refused += refusals(instance, job)
+    job, wrong_with, notes = _in_a_queue(instance, job, read.queues, counted="slots" in fields)
+    refused += wrong_with
     for text in refused:
         wrong.setdefault(text, read.lines.get(text.split(":")[0]))
     if wrong:
@@ -88,7 +88,32 @@ def submission(
             Problem(text, name, line) if line else Problem(text, path="bsub line")
             for text, line in wrong.items()
         )
-    return Submission(job, tuple(dict.fromkeys(read.quiet)), array)
+    read.notes += notes
+    return Submission(job, tuple(dict.fromkeys(read.quiet)), array, tuple(read.notes))
+
+
+def _in_a_queue(
+    instance: Instance, job: Job, queues: Sequence[str], *, counted: bool
+) -> tuple[Job, list[str], list[str]]:
+    """The job in the first of the queues that takes it, else in the first; what is wrong; notes.
+
+    counted: whether it says how many slots it asks for.
+    """
+    tried: list[tuple[Job, list[str]]] = []
+    for queue in queues or (job.queue,):
+        there = replace(job, queue=queue)
+        if not counted:
+            with suppress(InputError, KeyError):  # what is wrong is said below
+                there = replace(there, slots=slots_without_n(instance, there))
+        tried.append((there, list(refusals(instance, there))))
+        if not tried[-1][1]:
+            notes = [
+                f"-q {other.queue} ({'; '.join(text.removeprefix('-q: ') for text in wrong)})"
+                for other, wrong in tried[:-1]
+            ]
+            rest = [f"-q {name} ({queue} takes the job)" for name in queues[len(tried) :]]
+            return there, [], notes + rest
+    return (*tried[0], [])
 
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:

@@ -30,7 +30,7 @@ PRODUCTS = frozenset(
 )
 #: Amounts that LSF_UNIT_FOR_LIMITS scales (REQ-13).
 SCALED = frozenset({"mem", "swp"})
-#: LSF_UNIT_FOR_LIMITS in MB; units are binary (docs/semantics.md).
+#: LSF_UNIT_FOR_LIMITS in MB; units are binary (docs/dev/semantics.md).
 UNITS = {"KB": 1 / 1024, "MB": 1, "GB": 1024, "TB": 1024**2, "PB": 1024**3, "EB": 1024**4}
 
 

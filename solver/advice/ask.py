@@ -77,7 +77,7 @@ class Answer:
     suggestions: hosts that are down or closed that would start it sooner.
     refrained: a limit or Ctrl-C came before all was tried. array: of a job array its elements that
     have a start; the line and the alternatives are then those of its first element. elements: how
-    many it has, 1 for any other job.
+    many it has, 1 for any other job. notes: what the line says that does not count, and why.
     """
 
     line: Choice
@@ -97,6 +97,7 @@ class Answer:
     refrained: bool = False
     array: PlannedArray | None = None
     elements: int = 1
+    notes: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -108,7 +109,8 @@ class Answer:
         """What was not considered of the line, and its options that have no say in a start."""
         what = f"{', '.join(self.passed_over)} (no say in a start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
-        return (*self.line.outlook.omissions, *quiet)
+        notes = (Omission(note, jobs=()) for note in self.notes)
+        return (*self.line.outlook.omissions, *notes, *quiet)
 
     @property
     def cut(self) -> bool:
@@ -260,6 +262,7 @@ def ask(
         now=instance.now,
         origin=instance.origin,
         passed_over=submitted.quiet,
+        notes=submitted.notes,
         requirement=asker.fails(asked.outlook),
         suggestions=_hosts_back(asker, asked.outlook),
         refrained=asker.refrained,

@@ -233,7 +233,7 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
     """(kind, what it is, the job) for every change of the job's own options."""
     if not is_compound(job):
         yield from other_shapes(instance, job)
-    if job.exclusive:
+    if job.exclusive and not job.whole_hosts:
         yield "exclusive", "without -x", replace(job, exclusive=False)
     if job.hosts:
         yield "hosts", "without -m", replace(job, hosts=())

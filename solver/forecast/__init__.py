@@ -1,1 +1,1 @@
-"""When jobs will really start, with a stated chance (docs/forecast.md)."""
+"""When jobs will really start, with a stated chance (docs/dev/forecast.md)."""

@@ -1,8 +1,8 @@
 """Jobs that were submitted about together: what one of a batch did says most about the others.
 
 Of jobs of one user, limit and size the run times are the more alike the nearer their submissions
-are ("batches" and "sessions" of Zakay and Feitelson 2012; docs/forecast.md has numbers). Whether a
-job is in a batch depends on when it was submitted and never on how long it ran.
+are ("batches" and "sessions" of Zakay and Feitelson 2012; docs/dev/forecast.md has numbers).
+Whether a job is in a batch depends on when it was submitted and never on how long it ran.
 """
 
 from __future__ import annotations

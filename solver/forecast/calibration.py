@@ -1,4 +1,4 @@
-"""Bounds that hold as often as they say: online conformal factors (docs/forecast.md).
+"""Bounds that hold as often as they say: online conformal factors (docs/dev/forecast.md).
 
 The score of a forecast whose truth is known is what its bound would have had to be multiplied by
 to hold just so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The

@@ -160,7 +160,7 @@ def _takes_slots(alternative: Alternative) -> bool:
 # Availability under running jobs alone never falls, so the earliest start is a binary search over
 # the instants at which something is freed, with one exact placement check each. With planned jobs
 # in the profile the same holds between two planned starts, as long as the window reaches over the
-# same later ones: these stretches are searched one after another (`docs/semantics.md`, TBR-02).
+# same later ones: these stretches are searched one after another (`docs/dev/semantics.md`, TBR-02).
 
 
 #: Instants that are looked at together at first; most starts are among these.

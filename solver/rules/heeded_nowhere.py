@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
-from ...model.bsub_options import UNHEEDED
+from ...model.bsub_options import UNHEEDED, WITHOUT_DATE
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -80,7 +80,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     """What of one job nobody obeys; nothing of one whose requirement cannot be read."""
     for text in job.unheeded:
         option = text.partition(" ")[0]
-        yield UNHEEDED.get(option, text)
+        yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     with suppress(InputError):
         if resolver.binds_cores(job):
             yield "affinity[]"

@@ -1,7 +1,7 @@
 """Rules that an estimate leaves out, by name: what may make the loop start jobs at other times.
 
 A plan by greedy or time-based reservation is what the next cycle says. The cycles after it say
-the same again as long as nothing of this list is at work (docs/semantics.md).
+the same again as long as nothing of this list is at work (docs/dev/semantics.md).
 """
 
 from __future__ import annotations

@@ -247,9 +247,11 @@ def cu_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
 
 
 def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
-    """-x needs EXCLUSIVE=Y or CU[type] in the queue (PLC-13)."""
+    """-x needs EXCLUSIVE=Y or CU[type] in the queue (PLC-13); -nnodes does not."""
     for holding in facts.planned:
         setting = facts.queues[holding.job.queue].exclusive
+        if holding.job.whole_hosts:
+            continue
         if holding.job.exclusive and setting != "Y" and not setting.startswith("CU["):
             text = f"-x is not allowed by EXCLUSIVE={setting} of queue {holding.job.queue}"
             yield _violation("exclusive", holding, text)

@@ -162,3 +162,22 @@ def test_bad_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert message in failed(monkeypatch, capsys, *arguments)
+
+
+@pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize("words", [["bsub"], []])
+def test_bsub_alone_reads_the_job_from_standard_input(words: list[str]) -> None:
+    script = "#!/bin/sh\n#BSUB -n 8 -W 2:00\n#BSUB -n 4\n#BSUB -R 'span[ptile=4]'\nrun\n"
+    done = CliRunner().invoke(app, ["ask", "--example", "headline", *words], input=script)
+    assert done.exit_code == 0, done.output
+    assert "the line starts +4h" in done.stdout
+    assert "passed over: -n 4 (given twice: the first counts, -n 8)" in done.stdout
+    assert CliRunner().invoke(app, ["ask", "--example", "headline", *words], input="").exit_code
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_the_form_of_a_note_is_safe_for_a_terminal() -> None:
+    script = "#!/bin/sh\n# BSUB -n 4 \x1b[31m\n#BSUB -n 2\n"
+    done = CliRunner().invoke(app, ["ask", "--example", "headline"], input=script)
+    assert done.exit_code == 0, done.output
+    assert "\x1b" not in done.stdout

@@ -41,7 +41,6 @@ def test_every_option_of_a_plan() -> None:
     ("line", "fields"),
     [
         ("bsub run", {}),
-        ("bsub", {}),
         ("/usr/bin/bsub -n 4 ./run -n 9 -x", {"slots": 4, "max_slots": None}),
         ("-n 4,16", {"slots": 4, "max_slots": 16}),
         ("-n4 -W90", {"slots": 4, "max_slots": None, "run_limit": 5400}),
@@ -113,7 +112,7 @@ def test_times_of_day_need_the_instance() -> None:
         (
             "bsub -n 4 < job.lsf",
             [
-                "bsub line: the script behind '<' is not read here: give the options that it has",
+                "bsub line: the script behind '<' is not read here: give its options",
             ],
         ),
         (
@@ -130,9 +129,15 @@ def test_times_of_day_need_the_instance() -> None:
         ),
         ("-H", ["-H: a held job has no start to plan: leave -H out"]),
         ("-n", ["-n: needs a value"]),
-        ("-n 4 -n 5", ["-n: is given twice"]),
+        (
+            "bsub",
+            [
+                "bsub line: bsub alone reads the job from standard input: give options, a "
+                "command or a script"
+            ],
+        ),
         ("-n 5,4", ["-n: must be 1 slot or more and rise, not '5,4'"]),
-        ("-q 'a b'", ["-q: must be one name, not 'a b'"]),
+        ("-q 'a b'", ["-q: names 2 queues: name the one that the job is in"]),
         (
             "-W 60/hostA",
             ["-W: a limit on hostA needs the CPU factors of a cluster: write it without '/hostA'"],
@@ -198,17 +203,28 @@ def test_a_directive_that_is_commented_out_says_nothing() -> None:
 @pytest.mark.behaviour("SUB-02")
 def test_whole_hosts_are_no_number_of_slots() -> None:
     found = parse_bsub("-P 'a b' -nnodes 2 -alloc_flags 'gpumps smt4' run")
-    assert (found["slots"], found["exclusive"], found["project"]) == (2, True, "a b")
+    assert (found["slots"], found["project"]) == (2, "a b")
+    assert (found["exclusive"], found["whole_hosts"]) == (True, True)
     assert found["res_req"] == ("span[ptile=1]",)
     script = "#!/bin/sh\n#BSUB -nnodes 2\nrun\n"
-    assert "whole hosts" in bsub_line("-n 4 < job", script=script).problems[0].message
+    for line, text in (("-n 4 < job", script), ("-nnodes 4 < job", "#!/bin/sh\n#BSUB -n 2\n")):
+        assert "give one of the two" in bsub_line(line, script=text).problems[0].message
+    for line in ("-n 4 -nnodes 2", "-nnodes 2 -n 4"):
+        assert "give one of the two" in bsub_line(line).problems[0].message
 
 
 @pytest.mark.behaviour("SUB-01")
-def test_directives_behind_the_first_command_are_reported_and_ignored() -> None:
+def test_directives_behind_the_first_command_are_named_and_ignored() -> None:
     found = bsub_line("#!/bin/sh\n\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
+    assert found.notes == ["#BSUB -W 10 (line 5, behind the first command)"]
     assert (found.problems, found.fields) == ([], {"slots": 2, "max_slots": None})
-    assert found.quiet == ["#BSUB -W 10 (line 5, behind the first command)"]
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_directives_of_a_script_that_begins_with_a_command_count() -> None:
+    found = bsub_line("#!/bin/sh\nsource setup.sh\n#BSUB -n 2\nmodule load x\n#BSUB -W 10\nrun\n")
+    assert (found.problems, found.notes) == ([], [])
+    assert found.fields == {"slots": 2, "max_slots": None, "run_limit": 600}
 
 
 @pytest.mark.behaviour("SUB-01")
@@ -233,10 +249,188 @@ def test_what_the_script_leaves_out_of_a_plan_stays_beside_the_line() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("bsub -n 4 a\nbsub -n 8 b\n", "has 2 lines of bsub"),
-        ("#!/bin/sh\nmodule load x\n#BSUB -n 4\nrun\n", "behind the first command (line 2)"),
+        (
+            "bsub -n 4 a\nbsub -n 8 b\n",
+            "2 times: ask about one at a time; the second is 'bsub -n 8 b'",
+        ),
+        ("bsub -n 4 a; bsub -n 8 b", "the second is 'bsub -n 8 b'"),
+        ("bsub -n 4 a && /opt/bin/bsub -n 8 b", "the second is 'bsub -n 8 b'"),
+        ("-n 4 a; X=1 bsub -n 8 b", "the second is 'bsub -n 8 b'"),
+        ("A=$(bsub -n 4 a) ; bsub -n 8 -w 'done(1)' b", "the second is 'bsub -n 8 -w 'done(1)' b'"),
+        ("bsub -q a <<E\nrun\nE\nbsub -n 8 b\n", "the second is 'bsub -n 8 b'"),
+        (
+            "for i in 1 2; do bsub -n 4 a; done",
+            "in a loop: ask about one of its jobs, such as 'bsub -n 4",
+        ),
+        ("#!/bin/sh\nwhile read f\ndo\n  x=1 # don't\n  bsub -n 4 a\ndone\n", "in a loop"),
+        ("#!/bin/sh\nbsub -n 4 a\nbsub -n 8 b\n", "the second is 'bsub -n 8 b'"),
     ],
 )
 def test_what_is_not_read_is_no_empty_request(text: str, words: str) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         parse_bsub(text)
+
+
+@pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bsub -n 4 'a; bsub -n 8 b'",
+        "bsub -n 4 a; echo bsub",
+        "cd x; time bsub -n 4 a",
+        "for i in 1 2; do echo $i; done; bsub -n 4 a",
+        "#!/bin/sh\n# one job\nbsub -n 4 \\\n  -J x a  # it's the only one\n",
+        "echo 'run' | bsub -n 4",
+        "sudo -u me bsub -n 4 a",
+        "bsub <<E\n#BSUB -n 4\nbsub -n 8 b\nE\n",
+        "-n 4; -W 10",
+        "N=2; M=${N}; N=4\nX=$(date)\nbsub -n $N -J $X a",
+    ],
+)
+def test_one_call_is_asked_about_wherever_it_stands(text: str) -> None:
+    fields = parse_bsub(text)
+    fields.pop("name", None)
+    assert fields == {"slots": 4, "max_slots": None}
+
+
+@pytest.mark.behaviour("SUB-03")
+@pytest.mark.parametrize(
+    ("line", "fields", "notes"),
+    [
+        (
+            "-n 4 -n 8",
+            {"slots": 4, "max_slots": None},
+            "-n 8 (given twice: the first counts, -n 4)",
+        ),
+        ("-W 1 -W 2", {"run_limit": 60}, "-W 2 (given twice: the first counts, -W 1)"),
+        ("-c 1 -c x", {"cpu_limit": 60}, "-c x (given twice: the first counts, -c 1)"),
+        ("-q a -q b", {"queue": "b"}, "-q a (given twice: the last counts, -q b)"),
+        ("-J a[1-9] -J b", {"name": "b"}, "-J a[1-9] (given twice: the last counts, -J b)"),
+        (
+            "-ext A -extsched B",
+            {"extsched": "B"},
+            "-extsched A (given twice: the last counts, -extsched B)",
+        ),
+        (
+            "-sla a -sla b",
+            {"unheeded": ("-sla b",)},
+            "-sla a (given twice: the last counts, -sla b)",
+        ),
+        ("-q a -q a", {"queue": "a"}, ""),
+    ],
+)
+def test_an_option_given_twice(line: str, fields: dict[str, object], notes: str) -> None:
+    for text in (
+        line,
+        f"#!/bin/sh\n#BSUB {line}\n",
+        "#!/bin/sh\n#BSUB " + line.replace(" -", "\n#BSUB -"),
+    ):
+        found = bsub_line(text)
+        assert (found.problems, found.fields) == ([], fields)
+        assert found.notes == [notes] * bool(notes)
+
+
+@pytest.mark.behaviour("SUB-03")
+def test_what_a_line_overrides_in_its_script_is_noted() -> None:
+    script = "#!/bin/sh\n#BSUB -n 16 -q a -R 'select[mem>1]' -o x -sla s\n"
+    found = bsub_line("-n 4 -q a -R 'rusage[mem=1]' -o y -sla t < job", script=script)
+    assert found.fields["res_req"] == ("rusage[mem=1]",)
+    assert (found.fields["slots"], found.fields["unheeded"]) == (4, ("-sla t",))
+    assert sorted(found.notes) == [
+        "-R 'select[mem>1]' (the script's, the line has its own -R)",
+        "-n 16 (the script's, the line has -n 4)",
+        "-sla s (the script's, the line has -sla t)",
+    ]
+
+
+@pytest.mark.behaviour("SUB-01")
+@pytest.mark.parametrize(
+    ("directive", "fields"),
+    [
+        *(("#BSUB-n 4", 4), ("#BSUB\t-n\t4", 4), ("#BSUB -n 4\r", 4), ("  #BSUB -n 4 # don't", 4)),
+        *(("#BSUB", None), ("#BSUB # -n 4", None), ("#BSUB -J a#b -n 4", 4), ("#BSUBS -n 4", None)),
+    ],
+)
+def test_forms_of_a_directive(directive: str, fields: int | None) -> None:
+    found = bsub_line(f"#!/bin/sh\n{directive}\n#BSUB -W 10\nrun 'it\n")
+    assert (found.problems, found.fields.get("slots"), found.notes) == ([], fields, [])
+
+
+@pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize(
+    ("directive", "note"),
+    [
+        ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option stands behind #BSUB)"),
+        ("#bsub -n 4", "#bsub -n 4 (line 2: an option stands behind #BSUB)"),
+        ("#BSUB n 4", "#BSUB n 4 (line 2: no option)"),
+    ],
+)
+def test_what_is_nearly_a_directive_is_noted(directive: str, note: str) -> None:
+    found = bsub_line(f"#!/bin/sh\n{directive}\n#BSUB -W 10\nrun\n")
+    assert (found.problems, found.fields, found.notes) == ([], {"run_limit": 600}, [note])
+
+
+@pytest.mark.behaviour("SUB-06")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-n $N", "($N stands for a value: put it in)"),
+        ("-W ${T}", "(${T} stands for a value: put it in)"),
+        ("-n {threads}", "({threads} stands for a value: put it in)"),
+        ("-n '<NUMBER>'", "(<NUMBER> stands for a value: put it in)"),
+        ("-R 'rusage[mem=$M]'", "($M stands for a value: put it in)"),
+        ("\u2013n 4", "begins with a long dash: write -n"),
+        ("-W 10 \u2013n 4", "begins with a long dash: write -n"),
+    ],
+)
+def test_what_is_not_filled_in_is_said(text: str, words: str) -> None:
+    found = bsub_line(f"#!/bin/sh\n#BSUB {text}\nrun\n")
+    assert words in found.problems[0].message
+    assert found.problems[0].line == 2
+
+
+@pytest.mark.parametrize("text", ['-R \\"span[hosts=1]\\"', "-R '\"span[hosts=1]\"'"])
+def test_quotes_that_a_shell_has_kept(text: str) -> None:
+    assert bsub_line(f"#!/bin/sh\n#BSUB {text}\n").fields == {"res_req": ("span[hosts=1]",)}
+
+
+def test_a_script_behind_a_line_may_have_no_directives() -> None:
+    found = bsub_line("bsub -n 4 < job.sh", script="#!/bin/sh\nrun\n")
+    assert (found.problems, found.fields) == ([], {"slots": 4, "max_slots": None})
+
+
+def test_a_time_of_day_without_a_date_is_left_out_where_that_is_asked_for() -> None:
+    found = bsub_line("-n 2 -b 3:00", dateless=True)
+    assert (found.problems, found.fields["unheeded"]) == ([], ("-b 3:00",))
+    assert "begin" not in found.fields
+    assert bsub_line("-b 25:00", dateless=True).problems
+
+
+@pytest.mark.behaviour("SUB-06")
+def test_a_word_that_is_no_option_ends_what_bsub_reads() -> None:
+    found = bsub_line("#!/bin/sh\n#BSUB -W 10\n#BSUB -n 4 me@x.org\nrun\n")
+    assert (found.problems, found.notes) == ([], ["me@x.org (line 3: no option)"])
+    found = bsub_line("#!/bin/sh\n#BSUB -n 4 me@x.org\n#BSUB -W 10\nrun\n")
+    assert "'me@x.org' is no option" in found.problems[0].message
+
+
+def test_a_form_is_refused_once_a_line() -> None:
+    script = "#!/bin/sh\n#BSUB -J {{ name }}\n#BSUB -n <%= cores %>\n#BSUB -W 10\n{{ body }}\n"
+    found = bsub_line(script)
+    assert [problem.line for problem in found.problems] == [2, 3]
+
+
+@pytest.mark.behaviour("SUB-02")
+def test_what_an_esub_changes_is_not_known() -> None:
+    found = bsub_line("-n 4 -a 'docker(x/y)' run")
+    assert (found.problems, found.quiet) == ([], [])
+    assert found.notes == ["-a docker(x/y) (what its esub changes in the request is not known)"]
+
+
+def test_a_long_script_is_read_and_long_options_are_not() -> None:
+    commands = "echo don't\n" * 50_000
+    assert parse_bsub(f"#!/bin/sh\n#BSUB -n 4\n{commands}") == {"slots": 4, "max_slots": None}
+    with pytest.raises(InputError, match="characters long"):
+        parse_bsub("#!/bin/sh\n" + "#BSUB -n 4\n" * 50_000)
+    with pytest.raises(InputError, match="characters long"):
+        parse_bsub("-n 4 " * 50_000)

@@ -386,3 +386,19 @@ def test_a_bad_file_of_changes_ends_in_its_report(tmp_path: Path) -> None:
         assert found.exit_code != 0
         said = str(found.exception) if command == "simulate" else found.stderr
         assert "changes.yaml:2: changes[0].down: unknown host" in said
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_a_job_script_counts_from_the_folder_of_the_changes(tmp_path: Path) -> None:
+    (tmp_path / "job.lsf").write_text("#!/bin/sh\n#BSUB -n 2 -W 30\nrun\n")
+    file = tmp_path / "changes.yaml"
+    head = "format: slotwise-changes/1\nchanges: [{at: 60, submit: "
+    file.write_text(head + "{id: n1, script: job.lsf, user: ann}}]\n")
+    (change,) = sw.load_changes(file, INSTANCE)
+    assert isinstance(change, NewJob)
+    assert (change.job.slots, change.job.run_limit, change.job.submit) == (2, 1800, 60)
+    file.write_text(
+        "format: slotwise-changes/1\nchanges: [{at: 60, submit: {id: n1, script: other.lsf}}]\n"
+    )
+    with pytest.raises(InputError, match=r"other\.lsf: cannot be read"):
+        sw.load_changes(file, INSTANCE)

@@ -100,11 +100,11 @@ def test_bmod_knows_every_field_that_bsub_gives() -> None:
     fields, wrong = read_bsub(LINE, clock)
     assert wrong == []
     table = [*vars(bsub)["_VALUES"], *vars(bsub)["_FLAGS"]]
-    # -nnodes is another word for what -n, -x and -R say.
-    assert set(parse_bsub("-nnodes 2")) <= set(fields)
+    # -nnodes is another word for what -n, -x and -R say, and says that of its own.
+    assert set(parse_bsub("-nnodes 2")) <= {*fields, "whole_hosts"}
     given = {word for word in LINE.split() if word[0] == "-"}
     assert set(table) - {"-extsched", "-nnodes"} == given
-    assert set(fields) - {"max_slots"} <= set(ModifyEntry.model_fields)
+    assert {*fields, "whole_hosts"} - {"max_slots"} <= set(ModifyEntry.model_fields)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_columns_say_what_entries_say(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_jobs_of_files_have_the_defaults_of_jobs() -> None:
     usual = {f.name: f.default for f in (*fields(Job), *fields(RunningJob))}
-    own = {"id", "slots", "queue", "priority", "bsub", "array", "start", "allocation"}
+    own = {"id", "slots", "queue", "priority", "bsub", "script", "array", "start", "allocation"}
     for name, info in d.RunningEntry.model_fields.items():
         if name not in own:
             assert info.default == usual[name], name

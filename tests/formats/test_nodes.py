@@ -127,7 +127,6 @@ def test_names_of_machines_are_their_own(old: str, new: str, says: str) -> None:
         ("-n 6 -ext RMS[nods=3]", "did you mean 'nodes'"),
         ("-n 6 -ext nodes=3", r"RMS\[nodes=3\]"),
         ("-n 6 -ext RMS[nodes=3] -R span[ptile=2]", "one of the two"),
-        ("-n 6 -ext RMS[nodes=3] -extsched RMS[nodes=2]", "given twice"),
         ("-n 6 -ext", "needs a value"),
     ],
 )

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from slotwise.model.formats import load, load_with_warnings, loads, loads_with_warnings
+from slotwise.model.errors import InputError
+from slotwise.model.formats import dump, load, load_with_warnings, loads, loads_with_warnings
 from slotwise.model.job import HostRequest
 
 BASE = 'format: slotwise/1\nhosts:\n  - {name: "n[1-4]", slots: 4}\n'
@@ -257,3 +258,47 @@ def test_the_form_is_known_without_a_solver() -> None:
         [sys.executable, "-c", code, BASE], capture_output=True, text=True, check=True
     )
     assert run.stdout.strip() == "[]"
+
+
+SCRIPTED = "format: slotwise/1\nhosts: [{name: a, slots: 8}]\npending:\n  - id: 1\n    "
+
+
+@pytest.mark.behaviour("SUB-01")
+def test_a_job_script_counts_from_the_folder_of_the_instance(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "job.lsf").write_text("#!/bin/sh\n#BSUB -n 4 -W 60\nrun\n")
+    file = tmp_path / "now.yaml"
+    for entry, slots in (
+        ("script: jobs/job.lsf", 4),
+        (f"script: {tmp_path}/jobs/job.lsf\n    user: ann", 4),
+        ("script: jobs/job.lsf\n    bsub: -n 2", 2),
+    ):
+        file.write_text(SCRIPTED + entry)
+        (job,) = load(file).pending
+        assert (job.slots, job.run_limit) == (slots, 3600)
+        assert loads(dump(load(file))) == load(file)
+
+
+@pytest.mark.behaviour("SUB-01")
+@pytest.mark.parametrize(
+    ("script", "entry", "problem"),
+    [
+        ("#!/bin/sh\n\n#BSUB -n x\n", "script: j", ":5: pending[0].script: {}:3: -n: must be"),
+        ("#BSUB -q no\n", "script: j", ":5: pending[0].script: unknown queue 'no'"),
+        ("#BSUB -n 1\n", "script: j\n    bsub: -n x", ":6: pending[0].bsub: -n: must be"),
+        ("#BSUB -n 1\n", "script: j\n    slots: 2", ":6: pending[0].slots: slots stands in the"),
+        ("#\nrun\n", "script: j", ":5: pending[0].script: {}: bsub line: a script without"),
+        ("\xe9", "script: j", ":5: pending[0].script: {}: is no text in UTF-8"),
+        ("", "script: k", "k: cannot be read"),
+        ("#BSUB -q 'a b'\n", "script: j", ":5: pending[0].script: -q: names 2 queues"),
+    ],
+)
+def test_what_is_wrong_in_a_job_script(
+    tmp_path: Path, script: str, entry: str, problem: str
+) -> None:
+    (tmp_path / "j").write_bytes(script.encode("latin-1"))
+    file = tmp_path / "now.yaml"
+    file.write_text(SCRIPTED + entry)
+    with pytest.raises(InputError) as caught:
+        load(file)
+    assert problem.format(tmp_path / "j") in str(caught.value)

@@ -29,4 +29,4 @@ def test_a_real_line_is_read(line: str) -> None:
 def test_requirements_add_up_and_other_options_stand_once() -> None:
     found = bsub_line("-R 'select[mem>1]' -R 'rusage[mem=1]' -o a -o b -n 2")
     assert (found.problems, len(found.fields["res_req"])) == ([], 2)
-    assert bsub_line("-n 2 -n 4").problems
+    assert bsub_line("-n 2 -n 4").notes

@@ -48,7 +48,7 @@ def test_headline_greedy_says_the_end_of_job4_and_time_based_the_end_of_job1() -
 
 @pytest.mark.behaviour("GRD-05", "GRD-03")
 def test_with_the_order_as_it_is_misprinted_both_methods_say_the_end_of_job1() -> None:
-    """FT(Job2) < FT(Job1) < FT(Job4) < FT(Job3) would show no difference (docs/semantics.md)."""
+    """FT(Job2) < FT(Job1) < FT(Job4) < FT(Job3) shows no difference (docs/dev/semantics.md)."""
     instance = headline(order=(2, 1, 4, 3))
     assert plan(instance, "greedy")["job5"].estimate == 2 * HOUR
     assert plan(instance, "time-based")["job5"].start == 2 * HOUR

@@ -1,7 +1,7 @@
 """Verdicts, host orders, merges and placements of a real scheduler (tests/data/ground/README.md).
 
-Every difference is listed with its reason in docs/volclava-disagreements.md; the tests compare that
-list with the differences there are, both ways.
+Every difference is listed with its reason in docs/dev/volclava-disagreements.md; the tests compare
+that list with the differences there are, both ways.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def listed() -> set[str]:
     """The differences that the document lists, without their marks."""
-    text = (ROOT / "docs" / "volclava-disagreements.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "dev" / "volclava-disagreements.md").read_text(encoding="utf-8")
     return set(re.findall(r"^- (`.*)$", text, flags=re.M))
 
 
