@@ -8,333 +8,155 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 #: As typing has it, whose loading would cost the command a tenth of its start.
 TYPE_CHECKING = False
 
+#: Every public name and where it lives, once: a type checker reads these imports, and at run time
+#: a name is imported on first use, so that starting the command stays quick.
 if TYPE_CHECKING:
     from typing import Any
 
-    from .instances import example, examples
-    from .library import (
-        ask,
-        compare,
-        diagnose,
-        explain,
-        forecast,
-        plan,
-        simulate,
-        sweep,
-        validate,
-        whatif,
-    )
-    from .model.changes import (
-        Change,
-        EarlyEnd,
-        HostStatus,
-        Kill,
-        LoadReport,
-        Modification,
-        Moved,
-        NewJob,
-        QueueSwitch,
-        Release,
-        Resize,
-    )
-    from .model.cluster import (
-        Cluster,
-        ComputeUnit,
-        Gpus,
-        Host,
-        HostGroup,
-        ResourceDefinition,
-        SharedResource,
-        Thresholds,
-    )
-    from .model.errors import InputError, Problem, SlotwiseError, UnknownNameError
-    from .model.formats import dump, dump_json, from_document, load, loads, to_document
-    from .model.formats.changes import dump_changes, load_changes
-    from .model.formats.in_memory import check, instance
-    from .model.instance import (
-        AdvanceReservation,
-        BorrowedSlots,
-        HeldHosts,
-        Instance,
-        PoolUsage,
-        SaidByLsf,
-        ShareUsage,
-    )
-    from .model.job import Application, HostRequest, Job, RunningJob
-    from .model.limits import Limit, ReservationUsage, Scope
-    from .model.objective import ObjectiveName
-    from .model.params import Params
-    from .model.plan import (
-        Method,
-        Plan,
-        PlanChange,
-        PlannedArray,
-        PlannedJob,
-        Status,
-        Unplaced,
-    )
-    from .model.progress import OnProgress, Progress
-    from .model.queue import Queue
-    from .model.user import HostPartition, User, UserGroup
-    from .solver.advice.ask import Answer, Choice, Choices
-    from .solver.advice.compare import Comparison
-    from .solver.advice.compared_job import ComparedJob
-    from .solver.advice.diagnosis.records import (
-        Diagnosis,
-        Remedy,
-        RemedyCost,
-        WaitChange,
-        WaitingJob,
-    )
-    from .solver.advice.explain import Explanation
-    from .solver.advice.likely import Drawing, Likely
-    from .solver.advice.obstacles import Obstacle
-    from .solver.advice.suggestions import Suggestion
-    from .solver.advice.what_if import Outlook
-    from .solver.forecast.forecast import Forecasts
-    from .solver.forecast.history import History, read_history
-    from .solver.loop.metrics import LoopMetrics, measure
-    from .solver.loop.records import JobRecord, Simulation
-    from .solver.methods.registry import Reservation
-    from .solver.planner.planner import Planner
-    from .solver.studies.resample import Difference
-    from .solver.studies.sweep import Sweep
-    from .solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
-    from .solver.validate import Violation
+    from .instances import example as example
+    from .instances import examples as examples
+    from .library import ask as ask
+    from .library import compare as compare
+    from .library import diagnose as diagnose
+    from .library import explain as explain
+    from .library import forecast as forecast
+    from .library import plan as plan
+    from .library import simulate as simulate
+    from .library import sweep as sweep
+    from .library import validate as validate
+    from .library import whatif as whatif
+    from .model.changes import Change as Change
+    from .model.changes import EarlyEnd as EarlyEnd
+    from .model.changes import HostStatus as HostStatus
+    from .model.changes import Kill as Kill
+    from .model.changes import LoadReport as LoadReport
+    from .model.changes import Modification as Modification
+    from .model.changes import Moved as Moved
+    from .model.changes import NewJob as NewJob
+    from .model.changes import QueueSwitch as QueueSwitch
+    from .model.changes import Release as Release
+    from .model.changes import Resize as Resize
+    from .model.cluster import Cluster as Cluster
+    from .model.cluster import ComputeUnit as ComputeUnit
+    from .model.cluster import Gpus as Gpus
+    from .model.cluster import Host as Host
+    from .model.cluster import HostGroup as HostGroup
+    from .model.cluster import ResourceDefinition as ResourceDefinition
+    from .model.cluster import SharedResource as SharedResource
+    from .model.cluster import Thresholds as Thresholds
+    from .model.errors import InputError as InputError
+    from .model.errors import Problem as Problem
+    from .model.errors import SlotwiseError as SlotwiseError
+    from .model.errors import UnknownNameError as UnknownNameError
+    from .model.formats import dump as dump
+    from .model.formats import dump_json as dump_json
+    from .model.formats import from_document as from_document
+    from .model.formats import load as load
+    from .model.formats import loads as loads
+    from .model.formats import to_document as to_document
+    from .model.formats.changes import dump_changes as dump_changes
+    from .model.formats.changes import load_changes as load_changes
+    from .model.formats.in_memory import check as check
+    from .model.formats.in_memory import instance as instance
+    from .model.instance import AdvanceReservation as AdvanceReservation
+    from .model.instance import BorrowedSlots as BorrowedSlots
+    from .model.instance import HeldHosts as HeldHosts
+    from .model.instance import Instance as Instance
+    from .model.instance import PoolUsage as PoolUsage
+    from .model.instance import SaidByLsf as SaidByLsf
+    from .model.instance import ShareUsage as ShareUsage
+    from .model.job import Application as Application
+    from .model.job import HostRequest as HostRequest
+    from .model.job import Job as Job
+    from .model.job import RunningJob as RunningJob
+    from .model.limits import Limit as Limit
+    from .model.limits import ReservationUsage as ReservationUsage
+    from .model.limits import Scope as Scope
+    from .model.objective import ObjectiveName as ObjectiveName
+    from .model.params import Params as Params
+    from .model.plan import Method as Method
+    from .model.plan import Plan as Plan
+    from .model.plan import PlanChange as PlanChange
+    from .model.plan import PlannedArray as PlannedArray
+    from .model.plan import PlannedJob as PlannedJob
+    from .model.plan import Status as Status
+    from .model.plan import Unplaced as Unplaced
+    from .model.progress import OnProgress as OnProgress
+    from .model.progress import Progress as Progress
+    from .model.queue import Queue as Queue
+    from .model.user import HostPartition as HostPartition
+    from .model.user import User as User
+    from .model.user import UserGroup as UserGroup
+    from .solver.advice.ask import Answer as Answer
+    from .solver.advice.ask import Choice as Choice
+    from .solver.advice.ask import Choices as Choices
+    from .solver.advice.compare import Comparison as Comparison
+    from .solver.advice.compared_job import ComparedJob as ComparedJob
+    from .solver.advice.diagnosis.records import Diagnosis as Diagnosis
+    from .solver.advice.diagnosis.records import Remedy as Remedy
+    from .solver.advice.diagnosis.records import RemedyCost as RemedyCost
+    from .solver.advice.diagnosis.records import WaitChange as WaitChange
+    from .solver.advice.diagnosis.records import WaitingJob as WaitingJob
+    from .solver.advice.explain import Explanation as Explanation
+    from .solver.advice.likely import Drawing as Drawing
+    from .solver.advice.likely import Likely as Likely
+    from .solver.advice.obstacles import Obstacle as Obstacle
+    from .solver.advice.suggestions import Suggestion as Suggestion
+    from .solver.advice.what_if import Outlook as Outlook
+    from .solver.forecast.forecast import Forecasts as Forecasts
+    from .solver.forecast.history import History as History
+    from .solver.forecast.history import read_history as read_history
+    from .solver.loop.metrics import LoopMetrics as LoopMetrics
+    from .solver.loop.metrics import measure as measure
+    from .solver.loop.records import JobRecord as JobRecord
+    from .solver.loop.records import Simulation as Simulation
+    from .solver.methods.registry import Reservation as Reservation
+    from .solver.planner.planner import Planner as Planner
+    from .solver.studies.resample import Difference as Difference
+    from .solver.studies.sweep import Sweep as Sweep
+    from .solver.studies.whatif import ComparedVariant as ComparedVariant
+    from .solver.studies.whatif import GroupChange as GroupChange
+    from .solver.studies.whatif import WhatIf as WhatIf
+    from .solver.validate import Violation as Violation
 
 __version__ = "0.2.0"
 
-#: Where each public name lives; imported on first use, so that starting the command stays quick.
-_HOMES = {
-    "AdvanceReservation": "model.instance",
-    "Answer": "solver.advice.ask",
-    "Application": "model.job",
-    "Change": "model.changes",
-    "Choice": "solver.advice.ask",
-    "Choices": "solver.advice.ask",
-    "Cluster": "model.cluster",
-    "ComparedJob": "solver.advice.compared_job",
-    "ComparedVariant": "solver.studies.whatif",
-    "Comparison": "solver.advice.compare",
-    "ComputeUnit": "model.cluster",
-    "Diagnosis": "solver.advice.diagnosis.records",
-    "Difference": "solver.studies.resample",
-    "Drawing": "solver.advice.likely",
-    "EarlyEnd": "model.changes",
-    "Explanation": "solver.advice.explain",
-    "Forecasts": "solver.forecast.forecast",
-    "Gpus": "model.cluster",
-    "GroupChange": "solver.studies.whatif",
-    "History": "solver.forecast.history",
-    "Host": "model.cluster",
-    "HostGroup": "model.cluster",
-    "HostPartition": "model.user",
-    "HostRequest": "model.job",
-    "HostStatus": "model.changes",
-    "InputError": "model.errors",
-    "Instance": "model.instance",
-    "Job": "model.job",
-    "JobRecord": "solver.loop.records",
-    "Kill": "model.changes",
-    "Likely": "solver.advice.likely",
-    "Limit": "model.limits",
-    "LoadReport": "model.changes",
-    "LoopMetrics": "solver.loop.metrics",
-    "Method": "model.plan",
-    "Modification": "model.changes",
-    "Moved": "model.changes",
-    "NewJob": "model.changes",
-    "ObjectiveName": "model.objective",
-    "Obstacle": "solver.advice.obstacles",
-    "OnProgress": "model.progress",
-    "Outlook": "solver.advice.what_if",
-    "Params": "model.params",
-    "Plan": "model.plan",
-    "PlanChange": "model.plan",
-    "PlannedArray": "model.plan",
-    "PlannedJob": "model.plan",
-    "Planner": "solver.planner.planner",
-    "PoolUsage": "model.instance",
-    "HeldHosts": "model.instance",
-    "SaidByLsf": "model.instance",
-    "BorrowedSlots": "model.instance",
-    "Problem": "model.errors",
-    "Progress": "model.progress",
-    "Queue": "model.queue",
-    "QueueSwitch": "model.changes",
-    "Release": "model.changes",
-    "Remedy": "solver.advice.diagnosis.records",
-    "RemedyCost": "solver.advice.diagnosis.records",
-    "Reservation": "solver.methods.registry",
-    "ReservationUsage": "model.limits",
-    "Resize": "model.changes",
-    "ResourceDefinition": "model.cluster",
-    "RunningJob": "model.job",
-    "Scope": "model.limits",
-    "ShareUsage": "model.instance",
-    "SharedResource": "model.cluster",
-    "Simulation": "solver.loop.records",
-    "SlotwiseError": "model.errors",
-    "Status": "model.plan",
-    "Suggestion": "solver.advice.suggestions",
-    "Sweep": "solver.studies.sweep",
-    "Thresholds": "model.cluster",
-    "UnknownNameError": "model.errors",
-    "Unplaced": "model.plan",
-    "User": "model.user",
-    "UserGroup": "model.user",
-    "Violation": "solver.validate",
-    "WaitChange": "solver.advice.diagnosis.records",
-    "WaitingJob": "solver.advice.diagnosis.records",
-    "WhatIf": "solver.studies.whatif",
-    "ask": "library",
-    "check": "model.formats.in_memory",
-    "compare": "library",
-    "diagnose": "library",
-    "dump": "model.formats",
-    "dump_changes": "model.formats.changes",
-    "dump_json": "model.formats",
-    "example": "instances",
-    "examples": "instances",
-    "explain": "library",
-    "forecast": "library",
-    "from_document": "model.formats",
-    "instance": "model.formats.in_memory",
-    "load": "model.formats",
-    "load_changes": "model.formats.changes",
-    "loads": "model.formats",
-    "measure": "solver.loop.metrics",
-    "plan": "library",
-    "read_history": "solver.forecast.history",
-    "simulate": "library",
-    "sweep": "library",
-    "to_document": "model.formats",
-    "validate": "library",
-    "whatif": "library",
-}
 
-__all__ = [
-    "AdvanceReservation",
-    "Answer",
-    "Application",
-    "BorrowedSlots",
-    "Change",
-    "Choice",
-    "Choices",
-    "Cluster",
-    "ComparedJob",
-    "ComparedVariant",
-    "Comparison",
-    "ComputeUnit",
-    "Diagnosis",
-    "Difference",
-    "Drawing",
-    "EarlyEnd",
-    "Explanation",
-    "Forecasts",
-    "Gpus",
-    "GroupChange",
-    "HeldHosts",
-    "History",
-    "Host",
-    "HostGroup",
-    "HostPartition",
-    "HostRequest",
-    "HostStatus",
-    "InputError",
-    "Instance",
-    "Job",
-    "JobRecord",
-    "Kill",
-    "Likely",
-    "Limit",
-    "LoadReport",
-    "LoopMetrics",
-    "Method",
-    "Modification",
-    "Moved",
-    "NewJob",
-    "ObjectiveName",
-    "Obstacle",
-    "OnProgress",
-    "Outlook",
-    "Params",
-    "Plan",
-    "PlanChange",
-    "PlannedArray",
-    "PlannedJob",
-    "Planner",
-    "PoolUsage",
-    "Problem",
-    "Progress",
-    "Queue",
-    "QueueSwitch",
-    "Release",
-    "Remedy",
-    "RemedyCost",
-    "Reservation",
-    "ReservationUsage",
-    "Resize",
-    "ResourceDefinition",
-    "RunningJob",
-    "SaidByLsf",
-    "Scope",
-    "ShareUsage",
-    "SharedResource",
-    "Simulation",
-    "SlotwiseError",
-    "Status",
-    "Suggestion",
-    "Sweep",
-    "Thresholds",
-    "UnknownNameError",
-    "Unplaced",
-    "User",
-    "UserGroup",
-    "Violation",
-    "WaitChange",
-    "WaitingJob",
-    "WhatIf",
-    "__version__",
-    "ask",
-    "check",
-    "compare",
-    "diagnose",
-    "dump",
-    "dump_changes",
-    "dump_json",
-    "example",
-    "examples",
-    "explain",
-    "forecast",
-    "from_document",
-    "instance",
-    "load",
-    "load_changes",
-    "loads",
-    "measure",
-    "plan",
-    "read_history",
-    "simulate",
-    "sweep",
-    "to_document",
-    "validate",
-    "whatif",
-]
+@cache
+def _homes() -> dict[str, str]:
+    """The module of each public name, as the imports above have it."""
+    import ast
+    from pathlib import Path
+
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    block = next(item for item in tree.body if isinstance(item, ast.If))
+    return {
+        alias.name: item.module or ""
+        for item in block.body
+        if isinstance(item, ast.ImportFrom) and item.level
+        for alias in item.names
+    }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    homes = _homes()
+    if name == "__all__":
+        return ["__version__", *sorted(homes)]
+    if name not in homes:
+        raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
+    value = getattr(import_module(f".{homes[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

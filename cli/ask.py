@@ -181,7 +181,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
 
     outlook, clock = answer.line.outlook, _clock(instance, answer)
     who = "the line" if answer.elements == 1 else "the first element"
-    text = "" if answer.elements == 1 else paragraph(_array_text(instance, answer))
+    text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
     text += paragraph(placed_text(clock, who, outlook, answer.method, wide))
     if outlook.waits_for:
         text += paragraph(outlook.waits_for)
@@ -220,17 +220,18 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     times = [time for i in choices for time in (i.outlook.start, i.outlook.finish)]
     times += [item.start for item in answer.suggestions]
     times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
+    times += [] if answer.array is None else [item.start for item in answer.array.elements]
     return WrittenTimes.of(instance, (*times, answer.line.outlook.at_the_earliest))
 
 
-def _array_text(instance: Instance, answer: Answer) -> str:
+def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     """``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
     from ..model.array_starts import profile_text, starts_text
 
     whole = answer.array
     if whole is None:
         return f"{answer.elements} elements, none with a start"
-    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    parts = [starts_text(clock, whole), profile_text(clock, whole)]
     if missing := answer.elements - len(whole.elements):
         parts.append(f"{missing} without a start")
     if whole.last.waits_for and whole.last.start != whole.first.start:

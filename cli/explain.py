@@ -169,7 +169,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from .tables import listing_text, paragraph
 
     clock = _clock(instance, found)
-    told = [] if found.array is None else [_array_text(instance, found.array)]
+    told = [] if found.array is None else [_array_text(clock, found.array)]
     told += [placed_text(clock, found.outlook.job.id, found.outlook, found.method, wide)]
     if found.outlook.start is None:
         told.append(found.outlook.waits_for)
@@ -236,14 +236,15 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     times += [item.start for item in found.suggestions]
     times += [item.ahead_from for item in found.contests]
     times += [None if found.lsf is None else found.lsf.start]
+    times += [] if found.array is None else [item.start for item in found.array.elements]
     return WrittenTimes.of(instance, times)
 
 
-def _array_text(instance: Instance, whole: PlannedArray) -> str:
+def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
     from ..model.array_starts import array_name, profile_text, starts_text
 
     name = array_name(whole.job, [item.job for item in whole.elements])
-    parts = [starts_text(instance, whole), profile_text(instance, whole)]
+    parts = [starts_text(clock, whole), profile_text(clock, whole)]
     return f"job array {name}: {'; '.join(filter(None, parts))}"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -305,6 +307,32 @@ def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, An
     return rows
 
 
+def _by_array(rows: Sequence[Shown], selection: Selection) -> list[Shown]:
+    """The rows with the elements of an array as one, each time from that of the first to the last.
+
+    The strip is that of the last element.
+    """
+    from ..model.array_starts import array_name
+
+    groups: dict[str, list[Shown]] = {}
+    for item in rows:
+        groups.setdefault(selection.folded(item.job) or item.job, []).append(item)
+    shown = []
+    for job, items in groups.items():
+        if items[0].job == job:
+            shown += items
+            continue
+        first, last = items[0].row.cells, items[-1].row.cells
+        spans = [
+            one if one == other else f"{one} to {other}"
+            for one, other in zip(first[1:-1], last[1:-1], strict=True)
+        ]
+        name = array_name(job, [item.job for item in items])
+        row = ListingRow((name, *spans, last[-1]), items[0].row.state)
+        shown.append(replace(items[0], job=job, row=row))
+    return shown
+
+
 def _text(
     instance: Instance,
     found: Forecasts,
@@ -318,7 +346,8 @@ def _text(
         return "nothing is pending\n"
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
     columns = (*_COLUMNS, *chance, _strip_column(found))
-    text = selection.text(instance, columns, _shown(instance, found, records))
+    rows = _by_array(_shown(instance, found, records), selection)
+    text = selection.text(instance, columns, rows)
     samples = found.samples.shape[1]
     hold = "1 IN 10 BY and 9 IN 10 BY mean little (too few ended jobs or futures)"
     if not found.doubtful:

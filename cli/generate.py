@@ -19,6 +19,10 @@ def generate(
     pending: Annotated[int, typer.Option(min=0, help="Pending jobs.")] = 50,
     load: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of slots in use.")] = 0.92,
     memory: Annotated[bool, typer.Option(help="Hosts have memory and jobs reserve it.")] = True,
+    gpus: Annotated[int, typer.Option(min=0, help="GPUs of each host.")] = 0,
+    array: Annotated[
+        int, typer.Option(min=0, help="Elements of some pending jobs, which are arrays then.")
+    ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
     output: Output = None,
     format: Notation = None,
@@ -36,6 +40,8 @@ def generate(
         pending=pending,
         load=load,
         memory=memory,
+        gpus=gpus,
+        array=array,
         seed=seed,
     )
     write_instance(instance, output, format)

@@ -186,10 +186,16 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """As :func:`read_source`, with the warnings as data."""
     from ..model.collection import keep_for_good, no_collection
     from ..model.formats import load_with_warnings, loads_with_warnings
+    from ..model.formats.file_format import ReadOptions
+    from ..model.formats.registry import whole_by_itself
 
     with no_collection():
         if str(source) == "-":
             found = loads_with_warnings(standard_input(), "<stdin>")
+        elif other := whole_by_itself(source):
+            contents = other.read(source, ReadOptions())
+            remarks = tuple(Problem(text, str(source)) for text in contents.remarks)
+            found = contents.instance, remarks
         else:
             found = load_with_warnings(source)
         if len(found[0].running) + len(found[0].pending) >= MANY_JOBS:

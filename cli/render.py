@@ -144,8 +144,8 @@ def _planned_array(
         proved = sum(item.proved for item in items)
         if proved:
             status = "proved" if proved == len(items) else f"{proved} proved"
-        why = "; ".join(filter(None, (profile_text(instance, whole), why)))
-        cells = (name, starts_text(instance, whole), status, where, why)
+        why = "; ".join(filter(None, (profile_text(clock, whole), why)))
+        cells = (name, starts_text(clock, whole), status, where, why)
     states = {_state(instance, plan, item) for item in items}
     state: State = next(iter(states)) if len(states) == 1 else "later"
     if "unproved" in states:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .array import ArraySpec, ranges_of
-from .instance import Instance
 from .plan import PlannedArray, PlannedJob
-from .time_text import clock_text, duration_text, smallest_difference
+from .time_text import WrittenTimes, duration_text, smallest_difference
 
 #: So many different starts are said one by one.
 _FEW = 4
@@ -21,23 +20,23 @@ def array_name(array: str, ids: Sequence[str]) -> str:
     return f"{array}{ArraySpec(ranges_of(indices))}"
 
 
-def starts_text(instance: Instance, found: PlannedArray) -> str:
+def starts_text(clock: WrittenTimes, found: PlannedArray) -> str:
     """``first now, middle +4h, last +9h``; ``all now``."""
     chosen = (found.first, found.middle, found.last)
     if chosen[0].start == chosen[2].start:
-        return f"all {clock_text(instance, chosen[0].start)}"
+        return f"all {clock.text(chosen[0].start)}"
     beside = smallest_difference(item.start for item in chosen)
     names = ("first", "middle", "last")
     return ", ".join(
-        f"{name} {_start(instance, item, beside)}" for name, item in zip(names, chosen, strict=True)
+        f"{name} {_start(clock, item, beside)}" for name, item in zip(names, chosen, strict=True)
     )
 
 
-def _start(instance: Instance, item: PlannedJob, beside: int) -> str:
-    return "without a start" if item.start is None else clock_text(instance, item.start, beside)
+def _start(clock: WrittenTimes, item: PlannedJob, beside: int) -> str:
+    return "without a start" if item.start is None else clock.text(item.start, beside)
 
 
-def profile_text(instance: Instance, found: PlannedArray) -> str:
+def profile_text(clock: WrittenTimes, found: PlannedArray) -> str:
     """How the starts lie between the first and the last: ``10 every 1h``; "" where all are one."""
     starts = sorted(item.start for item in found.elements if item.start is not None)
     counts = Counter(starts)
@@ -46,7 +45,7 @@ def profile_text(instance: Instance, found: PlannedArray) -> str:
         return ""
     if len(times) <= _FEW:
         beside = smallest_difference(times)
-        return ", ".join(f"{counts[at]} {clock_text(instance, at, beside)}" for at in times)
+        return ", ".join(f"{counts[at]} {clock.text(at, beside)}" for at in times)
     gaps = {later - earlier for earlier, later in pairwise(times)}
     sizes = {counts[at] for at in times[:-1]}
     if len(gaps) == 1 and len(sizes) == 1 and counts[times[-1]] <= counts[times[0]]:
@@ -55,6 +54,5 @@ def profile_text(instance: Instance, found: PlannedArray) -> str:
     names = ("a quarter", "half", "three quarters")
     beside = smallest_difference(quarters)
     return ", ".join(
-        f"{name} by {clock_text(instance, at, beside)}"
-        for name, at in zip(names, quarters, strict=True)
+        f"{name} by {clock.text(at, beside)}" for name, at in zip(names, quarters, strict=True)
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cluster import Cluster, ComputeUnit, Host
+from .array import ArraySpec, elements, ranges_of
+from .cluster import Cluster, ComputeUnit, Gpus, Host
 from .errors import InputError, Problem
 from .instance import Instance
 from .job import Job, RunningJob
@@ -45,6 +46,8 @@ def generate(
     pending: int = 50,
     load: float = 0.92,
     memory: bool = True,
+    gpus: int = 0,
+    array: int = 0,
     seed: int = 0,
 ) -> Instance:
     """A random instance, the same for the same arguments.
@@ -52,10 +55,12 @@ def generate(
     hosts of 16 slots and 64 GB in enclosures of `per_enclosure` hosts and racks of `per_rack`
     enclosures; `running` jobs that bring the slots in use to the share `load`; `pending` jobs of
     every kind: plain, ptile, compute units, memory in phases, same[type], under a user limit.
-    memory: hosts have memory and jobs reserve it.
+    memory: hosts have memory and jobs reserve it. gpus: of each host; some jobs ask for them.
+    array: elements of some of the pending jobs, which are job arrays then; at least a quarter of
+    them run at once. Without the two the instance is the same as without these arguments.
     Raises InputError for arguments out of range.
     """
-    _check(hosts, per_enclosure, per_rack, running, pending, load)
+    _check(hosts, per_enclosure, per_rack, running, pending, load, gpus, array)
     maker = _Maker(np.random.default_rng(seed), hosts, memory)
     units = _units(hosts, per_enclosure, per_rack)
     cluster = Cluster(
@@ -65,7 +70,7 @@ def generate(
         units=units,
     )
     running_jobs = maker.fill(running, load)
-    return Instance(
+    made = Instance(
         cluster,
         queues=(
             Queue("normal", 20, backfill=True, resource_reserve=20, exclusive="CU[enclosure]"),
@@ -82,10 +87,21 @@ def generate(
             f"pending jobs (seed {seed})."
         ),
     )
+    # Numbers of their own, so that the rest does not depend on them.
+    random = np.random.default_rng((seed, 1))
+    made = _with_gpus(made, gpus, random) if gpus else made
+    return _with_arrays(made, array, random) if array else made
 
 
 def _check(
-    hosts: int, per_enclosure: int, per_rack: int, running: int, pending: int, load: float
+    hosts: int,
+    per_enclosure: int,
+    per_rack: int,
+    running: int,
+    pending: int,
+    load: float,
+    gpus: int,
+    array: int,
 ) -> None:
     counts = (
         ("hosts", hosts, 1),
@@ -93,6 +109,8 @@ def _check(
         ("per_rack", per_rack, 1),
         ("running", running, 0),
         ("pending", pending, 0),
+        ("gpus", gpus, 0),
+        ("array", array, 0),
     )
     problems = [
         Problem(f"must be {least} or more, not {value}", path=name)
@@ -103,6 +121,46 @@ def _check(
         problems.append(Problem(f"must be a share from 0 to 1, not {load:g}", path="load"))
     if problems:
         raise InputError(problems)
+
+
+def _with_gpus(instance: Instance, count: int, random: np.random.Generator) -> Instance:
+    """So many GPUs on each host, held by some of the running jobs and asked for by some others."""
+    cluster = instance.cluster
+    hosts = tuple(replace(host, gpus=Gpus(count)) for host in cluster.hosts)
+    left = {host.name: count for host in hosts}
+    running = []
+    for item in instance.running:
+        if random.random() < 0.5 and all(left[name] > 0 for name in item.allocation):
+            item = replace(item, job=replace(item.job, gpu=_gpu_request(1)))
+            for name in item.allocation:
+                left[name] -= 1
+        running.append(item)
+    pending = tuple(
+        replace(job, gpu=_gpu_request(int(random.integers(1, count + 1))))
+        if random.random() < 0.3
+        else job
+        for job in instance.pending
+    )
+    return replace(
+        instance, cluster=replace(cluster, hosts=hosts), running=tuple(running), pending=pending
+    )
+
+
+def _gpu_request(count: int) -> str:
+    return f"num={count}:j_exclusive=yes"
+
+
+def _with_arrays(instance: Instance, length: int, random: np.random.Generator) -> Instance:
+    """A fifth of the pending jobs of few slots as arrays, half of them with a limit on elements."""
+    pending: list[Job] = []
+    for job in instance.pending:
+        if job.slots > SLOTS or random.random() >= 0.4:
+            pending.append(job)
+            continue
+        limit = int(random.integers(-(-length // 4), length + 1)) if random.random() < 0.5 else None
+        name = replace(job, name=job.name or "array")
+        pending += elements(name, ArraySpec(ranges_of(range(1, length + 1)), limit))
+    return replace(instance, pending=tuple(pending))
 
 
 def _units(hosts: int, per_enclosure: int, per_rack: int) -> tuple[ComputeUnit, ...]:

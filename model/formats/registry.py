@@ -6,6 +6,9 @@ from pathlib import Path
 
 from .file_format import FileFormat
 
+#: The name of the format of our own.
+INSTANCE = "instance"
+
 
 def file_formats() -> tuple[FileFormat, ...]:
     """All formats; the first that recognises a file reads it, so the least telling comes last."""
@@ -14,6 +17,16 @@ def file_formats() -> tuple[FileFormat, ...]:
     from .trace import AcctLogFile, SwfLogFile
 
     return (PoolSnapshot(), InstanceFile(), AcctLogFile(), SwfLogFile())
+
+
+def whole_by_itself(path: Path) -> FileFormat | None:
+    """The format of a file that is no instance file but says as much: it needs no options.
+
+    None for instance files, for logs, whose moment or hosts somebody has to say, and for anything
+    else.
+    """
+    found = next((item for item in file_formats() if item.recognises(path)), None)
+    return found if found is not None and found.name != INSTANCE and not found.takes else None
 
 
 def format_of(path: Path) -> FileFormat:

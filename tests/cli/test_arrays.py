@@ -9,6 +9,7 @@ import pytest
 import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.formats.changes import loads_changes
+from slotwise.model.generate import generate
 from typer.testing import CliRunner
 
 _SITE = """
@@ -101,3 +102,33 @@ changes:
     changes = loads_changes(text, instance)
     assert len(changes) == 34
     assert loads_changes(sw.dump_changes(changes, instance), instance) == changes
+
+
+@pytest.mark.behaviour("ARR-05")
+def test_a_forecast_shows_an_array_as_one_row(site: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.swf"
+    rows = (f"{n} {60 * n} 0 1800 1 -1 -1 1 3600 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 300))
+    log.write_text("; MaxProcs: 8\n" + "".join(rows), encoding="utf-8")
+    text = _run("forecast", site, "--history", str(log), "--samples", "20")
+    (row,) = (line for line in text.splitlines() if line.strip().startswith("101["))
+    assert row.split()[0] == "101[1-30]"
+    assert " now to " in row
+    data = _run("forecast", site, "--history", str(log), "--samples", "20", "--format", "csv")
+    assert sum(line.startswith("101[") for line in data.splitlines()) == 30
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("GPU-01")
+@pytest.mark.parametrize("seed", range(3))
+def test_generated_arrays_and_gpus(seed: int) -> None:
+    size = {"hosts": 8, "running": 10, "pending": 12, "seed": seed}
+    plain, made = generate(**size), generate(**size, gpus=2, array=6)
+    assert made == generate(**size, gpus=2, array=6)
+    assert [item.job.slots for item in made.running] == [item.job.slots for item in plain.running]
+    arrays = {job.array_id for job in made.pending if job.array_id is not None}
+    assert arrays
+    assert len(made.pending) == len(plain.pending) + 5 * len(arrays)
+    assert any(job.gpu for job in made.pending)
+    found = sw.plan(made, "time-based")
+    assert sw.validate(made, found) == []
+    assert sw.loads(sw.dump(made)) == made

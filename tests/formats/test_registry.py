@@ -84,6 +84,12 @@ def test_a_new_format_is_one_class_and_one_line(
     imported = RUNNER.invoke(app, ["import", "slotlist", str(source), "-o", str(output)])
     assert imported.exit_code == 0
     assert [job.slots for job in load(output).pending] == [3, 2, 1]
+    for command in ("solve", "compare", "check", "diagnose", "explain", "ask", "report", "show"):
+        words = {"explain": ["2"], "ask": ["bsub -n 2"], "report": ["-o", str(tmp_path / "r.html")]}
+        view = ["bjobs"] if command == "show" else []
+        read = RUNNER.invoke(app, [command, *view, str(source), *words.get(command, [])])
+        assert (read.exit_code, read.exception) == (0, None), command
+        assert "read as a toy" in read.stderr, command
     refused = RUNNER.invoke(app, ["simulate", str(source), "--hosts", "3"])
     assert "--hosts: means nothing for a list of slots" in str(refused.exception)
 
