@@ -1,4 +1,4 @@
-"""Bounds of total start over hosts: alone, one pool of slots, several pools, by parts, whole jobs.
+"""Bounds of total start over hosts: alone, one pool of slots, several pools, whole jobs.
 
     python benchmarks/host_bounds.py [--hosts 200] [--pending 50] [--seeds 0 1]
                                      [--seconds 30 | --effort 60]
@@ -19,9 +19,7 @@ from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
-from slotwise.solver.optimal.parts import bound_of_parts
-from slotwise.solver.optimal.pooled import solve_as_pool
-from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.pool_bounds import bound_of_pools, solve_as_pool
 from slotwise.solver.optimal.start_model import bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.planning import plan
@@ -38,11 +36,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0, help="for a plan of each, 0 for none")
     parser.add_argument("--effort", type=float, help="deterministic limit instead of --seconds")
     options = parser.parse_args()
-    bounds = ("slots", "several pools", "parts", "whole jobs")
+    bounds = ("slots", "several pools", "whole jobs")
     print(
         "| seed | first fit | alone |", *(f"{name} | CPU s |" for name in bounds), "plan | gap % |"
     )
-    print("|" + "---:|" * 13)
+    print("|" + "---:|" * 11)
     for seed in options.seeds:
         instance = generate(
             hosts=options.hosts,
@@ -64,9 +62,7 @@ def main() -> None:
         middle = time.process_time()
         several = bound_of_pools(problem, problem.demands, costs, alone, known, Budget())
         end = time.process_time()
-        parts = bound_of_parts(problem, problem.demands, costs, alone, known, Budget())
-        last = time.process_time()
-        low = max(costs.total(alone), slots or 0, parts or 0)
+        low = max(costs.total(alone), slots or 0, several or 0)
         most = costs.total({item.job: item.start or 0 for item in first})
         whole = bound_of_starts(
             problem, problem.demands, costs, alone, (low, most), Budget(effort=60)
@@ -82,8 +78,8 @@ def main() -> None:
             planned = (f"{best:.0f}", f"{100 * (best - low) / max(1.0, best):.1f}")
         print(
             f"| {seed} | {value} | {costs.total(alone)} | {slots} | {middle - begun:.1f} | "
-            f"{several} | {end - middle:.1f} | {parts} | {last - end:.1f} | "
-            f"{whole and whole.bound} | {done - last:.1f} | {planned[0]} | {planned[1]} |",
+            f"{several} | {end - middle:.1f} | "
+            f"{whole and whole.bound} | {done - end:.1f} | {planned[0]} | {planned[1]} |",
             flush=True,
         )
 

@@ -14,10 +14,9 @@ import time
 from itertools import islice
 
 from queue_sources import parser_of_queues, pool_problem, queues_of
-from slotwise.solver.optimal.pool.decoder import Decoder
+from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.improver import improve
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.orders import best_rule
+from slotwise.solver.optimal.pool.problem import Decoder, best_rule
 from slotwise.solver.optimal.pool.prover import prove
 
 #: Rounds of the search that makes the plan.

@@ -11,9 +11,9 @@ from queue_cuts import LENGTHS, cut_queues
 from slotwise.model.formats.pool import load_pool
 from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
-from slotwise.solver.optimal.aggregate import pool_of
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool_bounds import pool_of
 from slotwise.solver.problem import PlanningProblem
 
 

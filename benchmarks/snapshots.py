@@ -27,8 +27,7 @@ from queue_sources import parser_of_queues, pool_problem, queues_of
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
 from slotwise.solver.optimal.pool import PoolProblem
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.orders import rule_order
+from slotwise.solver.optimal.pool.problem import Decoder, rule_order
 from slotwise.solver.planning import plan
 
 Answer = tuple[int, float]

@@ -10,15 +10,23 @@ from ..model.objective import Objective
 from ..model.plan import Method, Plan
 from .budget import Budget
 from .loop.run_on import started_now
-from .optimal.backfill_needs import with_backfill_needs, without_backfill
-from .optimal.claims import without_false_claims
-from .optimal.compound import TermsTogether
-from .optimal.exact_fits import with_exact_fits
-from .optimal.first_fit import plan_first_fit
-from .optimal.intervals import heeds_intervals, keeping_intervals, without_intervals
-from .optimal.one_by_one import must_be_one_by_one, plan_one_by_one
-from .optimal.ranges import fill_ranges
-from .optimal.window_effects import moved_by_windows
+from .optimal.claims import (
+    heeds_intervals,
+    keeping_intervals,
+    with_backfill_needs,
+    without_backfill,
+    without_false_claims,
+    without_intervals,
+)
+from .optimal.completion import TermsTogether
+from .optimal.first_fit import (
+    fill_ranges,
+    moved_by_windows,
+    must_be_one_by_one,
+    plan_first_fit,
+    plan_one_by_one,
+    with_exact_fits,
+)
 from .problem import PlanningProblem
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.

@@ -176,8 +176,7 @@ def _estimates(
 def _whole_nodes(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
     """Job by job where it first fits beside whole nodes; every job may go before a later start."""
     from .optimal.costs import in_terms_of
-    from .optimal.exact_fits import with_exact_fits
-    from .optimal.first_fit import plan_first_fit
+    from .optimal.first_fit import plan_first_fit, with_exact_fits
 
     problem = PlanningProblem.of(instance, budget=budget, margin=margin)
     found = plan_first_fit(problem, budget, whole_nodes=True)

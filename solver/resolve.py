@@ -33,9 +33,8 @@ from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand
 from .availability.resources import ResourceTable
 from .availability.uses import Alternative
-from .placement.compound_limits import held_by_terms
-from .placement.gpu_hosts import suits, unsuitable
-from .placement.term_split import split_over_terms
+from .placement.earliest import held_by_terms
+from .placement.supply import split_over_terms, suits, unsuitable
 
 #: Resources whose value depends on what runs: a selection that names one holds for a moment.
 BY_LOAD = frozenset(

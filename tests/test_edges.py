@@ -23,9 +23,8 @@ from slotwise.model.reservation import Phase, Reservation
 from slotwise.solver.availability.usage import Usage
 from slotwise.solver.availability.uses import Per, Use
 from slotwise.solver.placement import place
-from slotwise.solver.placement.choose import Rules, first_fit_choice
+from slotwise.solver.placement.choose import Need, Rules, Stock, first_fit_choice
 from slotwise.solver.placement.reference import valid
-from slotwise.solver.placement.share import Need, Stock
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

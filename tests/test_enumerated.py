@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
+from slotwise.solver.optimal.backends import ModelRoom
 from slotwise.solver.optimal.first_fit import plan_first_fit
-from slotwise.solver.optimal.model_room import ModelRoom
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 

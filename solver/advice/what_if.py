@@ -28,7 +28,7 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..loop.moved_starts import omissions_of_job
 from ..loop.next_cycle import NextCycle
-from ..optimal.compound import TermsTogether
+from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan

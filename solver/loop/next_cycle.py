@@ -30,8 +30,7 @@ from ..methods.registry import METHODS, looking_ahead, settings_for
 from ..methods.reserving import open_part
 from ..pending_reasons import closed_now, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
-from ..placement.exact_fit import NOT_ALL_KNOWN, Standing, exact_fits, with_fit
-from ..placement.holding import HeldRows
+from ..placement.holding import NOT_ALL_KNOWN, HeldRows, Standing, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.heeded_nowhere import heeded_nowhere

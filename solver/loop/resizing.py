@@ -20,7 +20,7 @@ from ..availability.demand import TermDemand
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
 from ..fairshare.stages import Offer
-from ..placement.ranges import place_most
+from ..placement.single import place_most
 from ..world.cycle_state import CycleState
 from ..world.job_state import RUNNING, JobState
 

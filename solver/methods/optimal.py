@@ -15,8 +15,7 @@ from ..availability.calendar import Calendar
 from ..availability.demand import Demand
 from ..availability.profile import Profile, close_reserved_slots
 from ..fairshare.stages import Offer
-from ..optimal.first_fit import plan_first_fit
-from ..optimal.ranges import fill_ranges
+from ..optimal.first_fit import fill_ranges, plan_first_fit
 from ..placement.earliest import Start, earliest_start, still_free
 from ..problem import PlanningProblem
 from ..world.cycle_state import CycleState

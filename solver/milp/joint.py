@@ -12,15 +12,15 @@ from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand, released
 from ..budget import Budget, OutOfTime
+from ..optimal.backends import ModelRoom, PairWeight
 from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import warm_starts
-from ..optimal.model_room import ModelRoom, PairWeight
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, hold_start
-from ..placement.fewest import with_fewest_units
+from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
 from .starts import TooMany, closure

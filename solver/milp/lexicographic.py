@@ -12,10 +12,10 @@ from ...model.progress import Progress
 from ..availability.demand import Demand, released
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
-from ..optimal.model_room import ModelRoom, PairWeight
+from ..optimal.backends import ModelRoom, PairWeight
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start
-from ..placement.fewest import with_fewest_units
+from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .model import PlacementModel
 from .starts import instants

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..availability.demand import Availability, Demand
-from ..optimal.compound import SECONDS, TermsTogether
+from ..optimal.completion import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from .model import PlacementModel
 

@@ -1,17 +1,33 @@
-"""What a plan may claim: nothing is proved that a rule touches which the plan leaves out."""
+"""What a plan may claim, and the rules that hold from start to start: intervals and BACKFILL."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ...model.instance import Instance
+from ...model.objective import Objective
 from ...model.omissions import Omission
-from ...model.plan import Plan, PlannedJob
+from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.time_text import clock_text
-from ..pending_reasons import beyond_reported
-from ..problem import PlanningProblem
+from ..availability.calendar import Calendar
+from ..availability.demand import Demand, released
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
+from ..budget import Budget
+from ..pending_reasons import beyond_reported, reason_unplaced, what_it_waits_for
+from ..placement.earliest import Start, earliest_start, hold_start, start_at, still_free
+from ..placement.holding import HeldRows, free_over_run, free_part, takes_memory
+from ..problem import PlanningProblem, not_looked_at
 from ..rules.rule_book import LeftOut
+from .costs import in_terms_of
+from .lexicographic import warm_starts
+from .order_search import times_of
+
+# --- what a plan may claim: nothing is proved that a rule touches which the plan leaves out -------
+
 
 #: Characters of a rule that stands beside a job; longer ones stand in the notes alone.
 LONGEST = 70
@@ -100,3 +116,347 @@ def _honest(item: PlannedJob, rule: str) -> PlannedJob:
     why = rule if len(rule) <= LONGEST else "what a note names"
     fallback = item.fallback or f"not proved: {why} is not considered"
     return replace(item, bound=None, proved=False, fallback=fallback)
+
+
+# --- plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16) -----------------
+# It only delays, so the bounds of such a search hold. A plan that keeps it anyway is as proved as
+# the search made it; else its jobs are placed anew, one after the other.
+
+
+#: Said of a plan whose jobs had to be placed anew.
+PLACED_ANEW = (
+    "JOB_ACCEPT_INTERVAL: jobs are placed one after another, with bounds that hold without"
+)
+_Starts = dict[str, Start]
+
+
+def heeds_intervals(problem: PlanningProblem) -> bool:
+    """Whether a start may keep another job off its hosts for a while."""
+    return any(demand.interval is not None for demand in problem.demands)
+
+
+def without_intervals(problem: PlanningProblem) -> PlanningProblem:
+    """The same without JOB_ACCEPT_INTERVAL between pending jobs; what runs still closes hosts."""
+    return replace(
+        problem, demands=tuple(_beside_running(problem, demand) for demand in problem.demands)
+    )
+
+
+def _beside_running(problem: PlanningProblem, demand: Demand) -> Demand:
+    accepted, now = problem.base.accepted, problem.instance.now
+    plain = replace(demand, interval=None)
+    if not demand.interval or accepted is None:
+        return plain
+    calendar, start = demand.calendar or Calendar(), now
+    closed = []
+    for opening in sorted(time for time in accepted.openings(demand.interval) if time > now):
+        mask = accepted.closed(demand.interval, start)
+        if mask is not None:
+            closed.append((mask, opening))
+        start = opening
+    if not closed:
+        return plain
+    return replace(
+        plain, calendar=replace(calendar, closed_until=(*calendar.closed_until, *closed))
+    )
+
+
+def keeping_intervals(
+    problem: PlanningProblem, found: Plan, first: Plan, objective: Objective
+) -> Plan:
+    """The plan of a search without the rule, or one near it that keeps the rule.
+
+    first: the first-fit plan, which keeps it.
+    """
+    starts = warm_starts(problem, found)
+    if _kept(problem, starts):
+        return found
+    ways = (_placed_anew(problem, starts, objective), warm_starts(problem, first))
+    plans = [_plan_of(problem, found, way, objective) for way in ways]
+    return min(plans, key=lambda plan: _rank(problem, plan, objective))
+
+
+def _kept(problem: PlanningProblem, starts: _Starts) -> bool:
+    """Whether no start comes too soon after another; of one second, those without a rule last."""
+    profile = problem.base.copy()
+    demands = [demand for demand in problem.demands if demand.job.id in starts]
+    for demand in sorted(demands, key=lambda d: (starts[d.job.id].time, not d.interval)):
+        start = starts[demand.job.id]
+        closed = profile.just_accepted(demand, start.time)
+        if closed is not None and closed[list(start.allocation)].any():
+            return False
+        profile.accept(demand, start.time, start.allocation)
+    return True
+
+
+def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective) -> _Starts:
+    """Each job where it was if that keeps the rule, else at the earliest instant after that."""
+    profile = problem.base.copy()
+    placed: _Starts = {}
+    demands: Sequence[Demand] = problem.demands
+    if not objective.in_order:
+        never = Start(FOREVER, ())
+        demands = sorted(demands, key=lambda demand: starts.get(demand.job.id, never).time)
+    for demand in demands:
+        demand = released(demand, times_of(placed))
+        before = starts.get(demand.job.id)
+        place = before
+        if before is None or not (
+            before.time >= demand.earliest
+            and not demand.impossible
+            and profile.open_for(demand, before.time)
+            and still_free(profile, demand, before)
+        ):
+            since = None if before is None else before.time
+            place = earliest_start(profile, demand, not_before=since)
+        if place is not None:
+            placed[demand.job.id] = place
+            hold_start(profile, demand, place)
+    return placed
+
+
+def _plan_of(problem: PlanningProblem, found: Plan, starts: _Starts, objective: Objective) -> Plan:
+    profile = problem.base.copy()
+    entries: list[PlannedJob] = []
+    unplaced: list[Unplaced] = []
+    same = True
+    for demand in problem.demands:
+        demand = released(demand, times_of(starts))
+        before, start = found.get(demand.job.id), starts.get(demand.job.id)
+        bound = _bound(problem, demand, before, objective, same=same)
+        same = same and start is not None and before is not None and before.start == start.time
+        if start is None:
+            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+            continue
+        why = what_it_waits_for(problem, demand, start, profile, entries)
+        hold_start(profile, demand, start)
+        bound = None if bound is None else min(bound, start.time)
+        entries.append(problem.planned(demand, start, found.method, bound=bound, waits_for=why))
+    proved = all(item.proved for item in entries) and not unplaced
+    plan = replace(
+        found,
+        objective="lexicographic",
+        status="optimal" if proved and objective.in_order else "feasible",
+        reservations=tuple(entries),
+        unplaced=tuple(unplaced),
+        notes=(*found.notes, PLACED_ANEW),
+    )
+    if objective.in_order:
+        now = problem.instance.now
+        value = float(sum(item.start - now for item in entries if item.start is not None))
+        return replace(plan, value=value, bound=value if proved else None)
+    plan = in_terms_of(objective, plan, problem.demands)
+    if plan.value is None or found.bound is None or unplaced or found.unplaced:
+        return plan
+    met = plan.value <= found.bound and found.status == "optimal"
+    return replace(
+        plan, bound=min(found.bound, plan.value), status="optimal" if met else "feasible"
+    )
+
+
+def _bound(
+    problem: PlanningProblem,
+    demand: Demand,
+    before: PlannedJob | None,
+    objective: Objective,
+    *,
+    same: bool,
+) -> int | None:
+    """A start that no plan is before; in order of priority with the starts of the jobs before.
+
+    same: whether these are where the search had them.
+    """
+    if before is not None and before.bound is not None and (same or not objective.in_order):
+        return before.bound
+    alone = earliest_start(problem.base, demand)
+    return None if alone is None else alone.time
+
+
+def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[float, ...]:
+    """Fewer jobs without a start, then the better value; in order, then the earlier starts."""
+    if objective.in_order:
+        starts = {item.job: item.start for item in plan}
+        return tuple(
+            float(FOREVER if (s := starts.get(d.job.id)) is None else s) for d in problem.demands
+        )
+    return (len(plan.unplaced), float("inf") if plan.value is None else plan.value)
+
+
+# --- which starts of a joint plan need BACKFILL, and plans that do without (TBR-18) ---------------
+# The joint plan lets a job run on slots that a job before it needs only later. The loop gives
+# such slots to jobs of BACKFILL queues alone, since the reservation of the other holds them.
+
+
+#: A planned job: what it asks, and where it starts.
+Place = tuple[Demand, Start]
+
+
+#: The rule that a plan without BACKFILL leaves out.
+JOINTLY = "joint placement beside what is held"
+#: Said where the limit came before it was known which jobs need BACKFILL.
+NOT_ALL_KNOWN = "the limit came before it was looked at which jobs need BACKFILL for their starts"
+
+
+def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
+    """The plan with a note at each job that starts only where its queue has BACKFILL."""
+    if all(demand.queue.backfill for demand in problem.demands):
+        return plan
+    places = _places(problem, plan)
+    needy: dict[str, str] = {}
+    notes = plan.notes
+    latest = problem.instance.now  # of the starts so far: nothing is held beyond it
+    for at, (demand, start) in enumerate(places):
+        if budget.late():
+            notes = (*notes, NOT_ALL_KNOWN)
+            break
+        held, latest = start.time < latest, max(latest, start.time)
+        if held and _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
+            needy[demand.job.id] = demand.queue.name
+    reservations = tuple(
+        replace(item, needs_backfill=needy.get(item.job, "")) for item in plan.reservations
+    )
+    return replace(plan, reservations=reservations, notes=notes)
+
+
+def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
+    """A plan that keeps held slots from queues without BACKFILL, as LSF does (--as-lsf).
+
+    Up to the first job that would need it the joint plan stands, proofs included; from there on
+    the jobs are placed one after the other, each as early as what is held lets it.
+    """
+    plan = with_backfill_needs(problem, plan, budget)
+    if not any(item.needs_backfill for item in plan):
+        return plan
+    starts = warm_starts(problem, plan)
+    kept: list[Place] = []
+    found: list[PlannedJob] = []
+    unplaced: list[Unplaced] = []
+    standing = never = True
+    for demand in problem.demands:
+        demand = released(demand, {other.job.id: place.time for other, place in kept})
+        item = plan.get(demand.job.id)
+        standing = standing and not (item is not None and item.needs_backfill)
+        if standing and item is not None:
+            kept.append((demand, starts[demand.job.id]))
+            found.append(item)
+            continue
+        if budget.late():
+            found.append(not_looked_at(demand.job, plan.method))
+            continue
+        profile = _beside(problem, kept)
+        start = _earliest_beside_held(problem, profile, demand, kept)
+        alone = earliest_start(problem.base, demand)
+        if start is None:
+            never = never and alone is None
+            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+            continue
+        bound = start.time if alone is None else min(alone.time, start.time)
+        why = what_it_waits_for(problem, demand, start, profile, found)
+        kept.append((demand, start))
+        found.append(problem.planned(demand, start, plan.method, bound=bound, waits_for=why))
+    return _as_plan(problem, plan, found, unplaced, never=never)
+
+
+def _as_plan(
+    problem: PlanningProblem,
+    plan: Plan,
+    found: list[PlannedJob],
+    unplaced: list[Unplaced],
+    *,
+    never: bool,
+) -> Plan:
+    """never: whether those without a place would have none beside what runs alone either."""
+    proved = all(item.proved for item in found) and never
+    whole: Status = "infeasible" if unplaced else "optimal"
+    now = problem.instance.now
+    starts = [item.start - now for item in found if item.start is not None]
+    bounds = [item.bound - now for item in found if item.bound is not None]
+    return replace(
+        plan,
+        status=whole if proved and plan.status != "feasible" else "feasible",
+        reservations=tuple(found),
+        unplaced=tuple(unplaced),
+        value=float(sum(starts)),
+        bound=float(sum(bounds)) if proved else None,
+        notes=(*plan.notes, "jobs of queues without BACKFILL use no slots that are held"),
+        omissions=(*plan.omissions, *(() if proved else (Omission(JOINTLY),))),
+        cut=plan.cut or any(item.start is None for item in found),
+    )
+
+
+def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
+    starts = warm_starts(problem, plan)
+    times = {job: start.time for job, start in starts.items()}
+    return [(released(d, times), starts[d.job.id]) for d in problem.demands if d.job.id in starts]
+
+
+def _needs_backfill(
+    problem: PlanningProblem,
+    demand: Demand,
+    start: Start,
+    before: Sequence[Place],
+    after: Sequence[Place],
+) -> bool:
+    """Whether the job could not start then without slots that jobs before it hold for later."""
+    if demand.queue.backfill or not any(
+        earlier.earliest <= start.time < place.time for earlier, place in before
+    ):
+        return False
+    profile = _beside(problem, [*before, *after])
+    begun = [place for place in after if place[1].time < start.time]
+    held = _with_held(problem, profile, before, start.time, begun)
+    return start_at(held, demand, start.time) is None
+
+
+def _beside(problem: PlanningProblem, places: Sequence[Place]) -> Profile:
+    profile = problem.base.copy()
+    for demand, place in places:
+        hold_start(profile, demand, place)
+    return profile
+
+
+def _with_held(
+    problem: PlanningProblem,
+    profile: Profile,
+    before: Sequence[Place],
+    time: int,
+    begun: Sequence[Place] = (),
+) -> Profile:
+    """The profile with what the jobs that start later keep at `time`, as limits let them.
+
+    before: places of higher priority. begun: others that run by then.
+    """
+    held, known = profile.copy(), _beside(problem, [*before, *begun])
+    left = np.floor(known.free(SLOTS, time))
+    for demand, place in before:
+        if demand.earliest <= time < place.time:  # before its begin time a job holds nothing
+            alternative = demand.terms[0].alternatives[place.alternative]
+            spare = np.zeros(held.hosts)
+            if not (demand.queue.holds_memory and takes_memory(alternative, held.table)):
+                spare = np.maximum(free_over_run(known, demand, place) - left, 0.0)
+            rows = HeldRows(held.table)
+            slots = free_part(demand, place, held, time)
+            kept = free_part(demand, place, held, time, spare)
+            rows.add(alternative, slots, {}, time, time + 1, limits_only=True)
+            rows.keep(kept, time, time + 1)
+            rows.enter(held)
+            for host, count in kept.items():
+                left[host] -= count
+    return held
+
+
+def _earliest_beside_held(
+    problem: PlanningProblem, profile: Profile, demand: Demand, before: Sequence[Place]
+) -> Start | None:
+    """The earliest start that uses nothing that is held."""
+    start = earliest_start(profile, demand)
+    while start is not None and not demand.queue.backfill:
+        held = _with_held(problem, profile, before, start.time)
+        found = start_at(held, demand, start.time)
+        if found is not None:
+            return found
+        later = profile.with_openings(demand, profile.candidate_times(start.time))[1:]
+        if not later:
+            return None
+        start = earliest_start(profile, demand, not_before=later[0])
+    return start

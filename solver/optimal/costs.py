@@ -1,10 +1,4 @@
-"""An objective in whole units: what starts cost as integers, so that no digit is lost.
-
-Weights are fractions; their least common denominator makes them whole. The searches compare plans
-in these units with Python's integers, which have no limit. The models compute in 64 bits: where
-the units are too fine for that, :func:`coarser` drops trailing bits, which gives a lower bound, and
-says whether all weights keep nine digits.
-"""
+"""What starts cost, in whole units, and how late jobs may start within a total."""
 
 from __future__ import annotations
 
@@ -16,6 +10,13 @@ from fractions import Fraction
 from ...model.objective import Cost, Objective
 from ...model.plan import Plan
 from ..availability.demand import Demand
+
+# --- an objective in whole units: what starts cost as integers, so that no digit is lost ----------
+# Weights are fractions; their least common denominator makes them whole. The searches compare
+# plans in these units with Python's integers, which have no limit. The models compute in 64 bits:
+# where the units are too fine for that, :func:`coarser` drops trailing bits, which gives a lower
+# bound, and says whether all weights keep nine digits.
+
 
 #: Beyond so many bits of a common denominator, units are two to some power: the smallest weight
 #: then still has KEPT bits, far more than a value can show.
@@ -168,3 +169,30 @@ def _common_unit(costs: Iterable[Cost]) -> Fraction:
     if fine.bit_length() > FINEST:
         return Fraction(1 << max(0, KEPT + math.ceil(1 / min(parts)).bit_length()))
     return Fraction(fine, math.gcd(*(int(part * fine) for part in parts)))
+
+
+# --- how late jobs may start while a plan is put together that may cost no more than so much ------
+# Jobs that have no start yet count with the earliest that they could have. So a plan that cannot
+# come to the total any more is given up at the first job that starts too late, not at the last.
+
+
+class Allowance:
+    """What is left of a total. least: no job starts before (seconds); most: the total, in units."""
+
+    def __init__(self, costs: Costs, least: Mapping[str, int], most: int) -> None:
+        self._costs = costs
+        self._least = least
+        self._most = most
+        self._left = most - costs.total(least)
+
+    def latest(self, job: str) -> int | None:
+        """The latest start of a job (seconds) with which the total still holds; None: any."""
+        cost = self._costs.jobs[job]
+        if self._costs.largest:
+            return cost.latest(self._most)
+        return cost.latest(cost.at(self._least[job]) + self._left)
+
+    def spend(self, job: str, start: int) -> None:
+        """A job starts at `start` (seconds)."""
+        cost = self._costs.jobs[job]
+        self._left -= cost.at(start) - cost.at(self._least[job])

@@ -1,22 +1,30 @@
-"""Job by job, each where it first fits: the plan that every exact search starts from.
-
-Pending jobs in priority order, each at the first instant - now, or the finish of a running or a
-planned job - at which all its constraints hold, by first fit over its candidate hosts; its place is
-then taken. What LSF's own time-based reservation says is :mod:`solver.methods.time_based`.
-"""
+"""Plans that need no search: job by job, and what a plan has at its end."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
-from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.objective import Objective
+from ...model.omissions import Omission
+from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
+from ...model.time_text import clock_text
 from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
-from ..budget import Budget
+from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import Start, earliest_start, hold_start, start_at
+from ..placement.holding import NOT_ALL_KNOWN, Standing, exact_fits, filled_now, may_grow
 from ..problem import PlanningProblem, not_looked_at
+from .lexicographic import warm_starts
+
+# --- job by job, each where it first fits: the plan that every exact search starts from -----------
+# Pending jobs in priority order, each at the first instant - now, or the finish of a running or a
+# planned job - at which all its constraints hold, by first fit over its candidate hosts; its
+# place is then taken. What LSF's own time-based reservation says is
+# :mod:`solver.methods.time_based`.
+
 
 #: Said of a plan with whole nodes.
 WHOLE_NODES = "whole nodes: a job that starts later has its hosts to itself, as Slurm plans"
@@ -129,3 +137,177 @@ def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
         rest = float(capacity[host]) - slots
         if rest > 0:
             profile.block(host, rest, start.time, FOREVER if finish is None else finish)
+
+
+# --- a plan without a joint search, for rules that only hold from one start to the next -----------
+
+
+#: What is left out: a start that is later than alone may be one that a joint plan would mend.
+RULE = "loadSched of memory beside other planned jobs"
+
+
+def must_be_one_by_one(problem: PlanningProblem) -> bool:
+    """Whether some job looks at what is free at its start beyond what it takes (loadSched)."""
+    return any(demand.floors for demand in problem.demands)
+
+
+def plan_one_by_one(
+    problem: PlanningProblem, first: Plan, method: Method, objective: Objective, budget: Budget
+) -> Plan:
+    """First fit, with the bound of each job: its start beside running jobs alone.
+
+    first: the first-fit plan. A job that the budget does not reach has no bound.
+    """
+    demands = {demand.job.id: demand for demand in problem.demands}
+    reservations: list[PlannedJob] = []
+    for item in first:
+        if item.start is None or budget.late():
+            reservations.append(replace(item, method=method))
+            continue
+        alone = earliest_start(problem.base, demands[item.job])
+        bound = None if alone is None else alone.time
+        proved = bound is not None and bound == item.start
+        why = item.fallback if proved else f"not proved: {RULE} is not considered"
+        reservations.append(replace(item, method=method, bound=bound, proved=proved, fallback=why))
+    never = all(earliest_start(problem.base, demands[item.job]) is None for item in first.unplaced)
+    proved = never and all(item.proved for item in reservations)
+    open_still = [item.job for item in reservations if not item.proved]
+    open_still += [] if never else [item.job for item in first.unplaced]
+    whole: Status = "infeasible" if first.unplaced else "optimal"
+    value = first.value if objective.in_order else None
+    return replace(
+        first,
+        method=method,
+        objective=objective.name,
+        status=whole if proved and objective.in_order and not first.cut else "feasible",
+        reservations=tuple(reservations),
+        value=value,
+        bound=value if proved and not first.unplaced else None,
+        notes=(*first.notes, *([_note(open_still)] if open_still else [])),
+        omissions=(*first.omissions, *([Omission(RULE)] if open_still else [])),
+    )
+
+
+def _note(jobs: list[str]) -> str:
+    more = f" and {len(jobs) - 3} more" if len(jobs) > 3 else ""
+    return f"not considered: {RULE} (touches {', '.join(jobs[:3])}{more})"
+
+
+# --- which starts of an exact plan hang on a limit that fills its gap to the second ---------------
+
+
+def with_exact_fits(
+    problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
+) -> Plan:
+    """The plan with its exact fits marked: each job beside those before it in dispatch order.
+
+    As far as the budget and its grace go. whole_nodes: as the plan was made.
+    """
+    if problem.margin:
+        return plan
+    starts = warm_starts(problem, plan)
+    standing = [
+        _standing(demand, starts[demand.job.id], whole_nodes=whole_nodes)
+        for demand in problem.demands
+        if demand.job.id in starts
+    ]
+    reserved: dict[int, str] = {}
+    if problem.honours_windows:
+        for item in problem.instance.advance_reservations:
+            reserved.setdefault(item.start, f"advance reservation {item.name}")
+    stopped = False
+
+    def stop() -> bool:
+        nonlocal stopped
+        stopped = stopped or budget.late()
+        return stopped
+
+    found = exact_fits(lambda: problem.base.copy(), standing, reserved, stop=stop)
+    if found:
+        reservations = (replace(item, exact_fit=found.get(item.job, "")) for item in plan)
+        plan = replace(plan, reservations=tuple(reservations))
+    if stopped:
+        plan = replace(plan, notes=(*plan.notes, NOT_ALL_KNOWN))
+    return plan
+
+
+def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Standing:
+    item = Standing.of(demand.job.id, demand, start)
+    if not whole_nodes:
+        return item
+    return replace(item, hold=lambda profile: hold_whole_nodes(profile, demand, start))
+
+
+# --- jobs of a range of slots in a joint plan -----------------------------------------------------
+# Jobs of a range of slots in a joint plan: planned with the minimum, filled up at the end.
+#
+# A job that starts now takes what the plan leaves free beside all other places, the job of
+# highest priority first, so that no start moves; a start in the future keeps the minimum.
+
+
+def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = None) -> Plan:
+    """The plan with its ranges filled, as far as the budget and its grace go."""
+    budget = budget or Budget()
+    now = problem.instance.now
+    growing = [demand for demand in problem.demands if may_grow(demand)]
+    if not any((item := plan.get(d.job.id)) is not None and item.start == now for d in growing):
+        return plan
+    starts = warm_starts(problem, plan)
+    demands = {demand.job.id: demand for demand in problem.demands}
+    filled: dict[str, dict[str, int]] = {}
+    for demand in growing:
+        name = demand.job.id
+        if budget.late():
+            break
+        if name not in starts or starts[name].time > now:
+            continue
+        beside = problem.base.copy()
+        for other, start in starts.items():
+            if other != name:
+                hold_start(beside, demands[other], start)
+        starts[name] = filled_now(beside, demand, starts[name])
+        filled[name] = problem.named(starts[name].allocation)
+    reservations = tuple(
+        replace(item, allocation=filled[item.job]) if item.job in filled else item
+        for item in plan.reservations
+    )
+    return replace(plan, reservations=reservations)
+
+
+# --- what windows and advance reservations change against LSF's own estimate (TBR-19) -------------
+
+
+def moved_by_windows(
+    problem: PlanningProblem, kept: Plan, budget: Budget | None = None
+) -> tuple[str, ...]:
+    """One sentence a job whose time-based start differs from the one that LSF would estimate.
+
+    kept: the time-based plan of the problem, whose windows and advance reservations it keeps.
+    Nothing is said where the budget does not last so long.
+    """
+    instance = problem.instance
+    bound = any(demand.calendar is not None for demand in problem.demands)
+    if not problem.honours_windows or not (bound or instance.advance_reservations):
+        return ()
+    try:
+        without = PlanningProblem.of(instance, as_lsf=True, budget=budget, margin=problem.margin)
+        literal = plan_first_fit(without, budget)
+    except OutOfTime:
+        return ()
+    if literal.cut or kept.cut:
+        return ()
+    notes: list[str] = []
+    for demand in problem.demands:
+        before, after = (_start(plan, demand.job.id) for plan in (literal, kept))
+        if before != after:
+            estimate = "never" if before is None else clock_text(instance, before)
+            notes.append(
+                f"windows or advance reservations move job {demand.job.id}: "
+                f"LSF's estimate, which leaves them out, would be {estimate}"
+            )
+    return tuple(notes)
+
+
+def _start(plan: Plan, job: str) -> int | None:
+    planned = plan.get(job)
+    return None if planned is None else planned.start

@@ -20,15 +20,12 @@ from ..availability.demand import Demand
 from ..availability.resources import SLOTS
 from ..availability.uses import Per, Use
 from ..budget import Budget
-from ..placement.compound_limits import counts_once
-from ..placement.earliest import Start
+from ..placement.earliest import Start, counts_once
 from ..precedence import After, Event, Known, Several
 from ..problem import PlanningProblem
+from .backends import ModelRoom, PairWeight, run
 from .costs import Costs, UnitCost, coarser
-from .cpsat import run
-from .model_room import ModelRoom, PairWeight
-from .shape import TermShape
-from .whole_amounts import amounts_of, down, scale_of, up
+from .joint_placement import TermShape, amounts_of, down, scale_of, up
 
 #: Pairs of job and host, times the jobs, that a second is enough for, and bytes of a pair. As
 #: measured: 5 jobs on 1,000 hosts are solved in seconds, 10 on 100 are not in ten.

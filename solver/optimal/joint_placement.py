@@ -1,26 +1,686 @@
-"""Placing several jobs at once with their starts fixed: pure Booleans and counts, no time variable.
-
-With every start fixed, the question whether all jobs can be placed beside each other and beside
-what runs is one CP-SAT model without intervals (`shared capacity at checkpoints`,
-:mod:`.shared_capacity`).
-"""
+"""The model of several jobs at fixed starts: all their placements beside each other at once."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.demand import Availability, Demand, TermDemand
+from ..availability.arrays import Allocation, BoolArray, FloatArray, IntArray
+from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
 from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start
-from .accepting import keep_apart
-from .cpsat import run
-from .shape import TermShape
-from .shared_capacity import PlacedChoice, SharedCapacity
+from .backends import run
+
+# --- amounts --------------------------------------------------------------------------------------
+# Amounts (MB and such) as whole numbers for CP-SAT: demands rounded up, what is free down.
+
+
+#: The finest that amounts are told apart.
+FINEST = 1_000_000
+#: Digits behind which a product is rounding noise.
+NOISE = 3
+
+
+def scale_of(amounts: Iterable[float]) -> int:
+    """The least power of a thousand up to FINEST by which all amounts become whole numbers."""
+    left = list(amounts)
+    for scale in (1, 1000):
+        if all(abs(amount * scale - round(amount * scale)) < 1e-7 for amount in left):
+            return scale
+    return FINEST
+
+
+def up(amount: float, scale: int) -> int:
+    """What is asked, never too little."""
+    return int(np.ceil(round(amount * scale, NOISE)))
+
+
+def down(amount: float, scale: int) -> int:
+    """What is free, never more than the slack of all comparisons too much."""
+    return int(np.floor((amount + SLACK) * scale))
+
+
+def amounts_of(demands: Iterable[Demand]) -> set[float]:
+    """All amounts that jobs hold at some time under some alternative."""
+    return {
+        use.reservation.planned_at(time)
+        for demand in demands
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+        for time in (0, *use.reservation.drops())
+    }
+
+
+# --- what one term may look like, as constraints over hosts ---------------------------------------
+# What one term may look like, as constraints over hosts: span, same, first host, compute units.
+#
+# Time does not come into it: the same constraints serve the model with fixed starts
+# (:class:`JointPlacement`) and the one with starts as variables (:mod:`.interval_model`).
+
+
+Literal = cp_model.IntVar
+
+
+class Part(NamedTuple):
+    """Slots on a host as a variable times a weight; most: the largest value of the variable."""
+
+    variable: cp_model.IntVar
+    weight: int
+    most: int
+
+
+@dataclass(slots=True)
+class TermShape:
+    """Variables of one term under one alternative, present if `chosen`.
+
+    slots: slots on each candidate host, the sum of its parts; used: whether it is used; unit:
+    whether a unit is used; most: the largest value of `slots`. first: whether it is the first
+    host, only where a job takes something on its first host alone. blocks: blocks on each host,
+    only under span[block].
+    """
+
+    model: cp_model.CpModel
+    term: TermDemand
+    chosen: Literal
+    slots: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
+    parts: dict[int, list[Part]] = field(default_factory=dict)
+    used: dict[int, Literal] = field(default_factory=dict)
+    unit: dict[int, Literal] = field(default_factory=dict)
+    most: dict[int, int] = field(default_factory=dict)
+    first: dict[int, Literal] = field(default_factory=dict)
+    blocks: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        model: cp_model.CpModel,
+        term: TermDemand,
+        caps: IntArray,
+        candidates: Iterable[int],
+        chosen: Literal,
+        first: BoolArray | None = None,
+    ) -> TermShape:
+        """Add the variables and constraints of a term on `candidates`, at most `caps` on each.
+
+        first: hosts with what the job takes on its first host alone, [H]; None if it does not.
+        """
+        shape = cls(model, term, chosen)
+        for host in candidates:
+            shape.used[host] = model.new_bool_var("")
+            model.add_implication(shape.used[host], chosen)
+        if term.one_host:
+            shape._one_host(caps)
+        elif term.ptile is not None:
+            shape._ptile(term.ptile, caps)
+        elif term.block > 1:
+            shape._in_blocks(term.block, caps)
+        else:
+            shape._free_span(caps)
+        shape._same()
+        shape._units()
+        if term.first_hosts is not None:
+            firsts = [used for host, used in shape.used.items() if term.first_hosts[host]]
+            model.add_bool_or(firsts).only_enforce_if(chosen)
+        if first is not None:
+            shape._first(first)
+        return shape
+
+    def _first(self, able: BoolArray) -> None:
+        """One of the used hosts that are able is the first."""
+        marked = self.term.first_hosts
+        for host, used in self.used.items():
+            if able[host] and (marked is None or marked[host]):
+                self.first[host] = self.model.new_bool_var("")
+                self.model.add_implication(self.first[host], used)
+        self.model.add(sum(self.first.values()) == self.chosen)
+
+    @property
+    def takes_units(self) -> bool:
+        """Whether the term takes every host of its units whole: cu[excl] (PLC-11)."""
+        return self.term.unit is not None and self.term.unit.excl
+
+    def unit_hosts(self) -> list[int]:
+        """All hosts of the units that may be used, also those that are no candidates."""
+        unit = self.term.unit
+        assert unit is not None
+        return [host for host, number in enumerate(unit.unit_of.tolist()) if number in self.unit]
+
+    def unit_variable(self, host: int) -> Literal:
+        """Whether the unit of a host is used."""
+        assert self.term.unit is not None
+        return self.unit[int(self.term.unit.unit_of[host])]
+
+    def slot_variable(self, host: int) -> cp_model.IntVar:
+        """The slots of a host as one variable (made on first need)."""
+        expression = self.slots[host]
+        if isinstance(expression, cp_model.IntVar):
+            return expression
+        variable = self.model.new_int_var(0, self.most[host], "")
+        self.model.add(variable == expression)
+        self.slots[host] = variable
+        return variable
+
+    def _one_host(self, caps: IntArray) -> None:
+        slots = self.term.slots
+        for host in [host for host in self.used if caps[host] < slots]:
+            self.model.add(self.used.pop(host) == 0)
+        for host, used in self.used.items():
+            self._fill(host, [Part(used, slots, 1)], slots)
+        self.model.add(sum(self.used.values()) == self.chosen)
+
+    def _ptile(self, ptile: IntArray, caps: IntArray) -> None:
+        """Whole tiles on all hosts but one at the most, which takes the remainder."""
+        slots = self.term.largest
+        tiles = {int(ptile[host]) for host in self.used}
+        known = len(tiles) == 1 and slots == self.term.slots
+        remainder = slots % tiles.pop() if known else None
+        rests: list[Literal] = []
+        for host, used in self.used.items():
+            tile, cap = int(ptile[host]), int(caps[host])
+            present: list[Literal] = []
+            parts: list[Part] = []
+            if cap >= tile:
+                present.append(self.model.new_bool_var(""))
+                parts.append(Part(present[-1], tile, 1))
+            if cap >= (remainder or 1) and tile > 1 and remainder != 0:
+                present.append(self.model.new_bool_var(""))
+                rests.append(present[-1])
+                parts.append(self._rest(present[-1], min(tile - 1, cap, slots), remainder))
+            self.model.add(sum(present) == used)
+            self._fill(host, parts, min(tile, cap, slots))
+        if remainder:
+            self.model.add(sum(rests) == self.chosen)
+        elif rests:
+            self.model.add_at_most_one(rests)
+        self._total()
+
+    def _in_blocks(self, block: int, caps: IntArray) -> None:
+        """Whole blocks, as many as there is room for, and on one host at most a smaller one."""
+        slots = self.term.largest
+        remainder = slots % block if slots == self.term.slots else None
+        rests: list[Literal] = []
+        for host, used in self.used.items():
+            cap = min(int(caps[host]), slots)
+            whole = self.model.new_int_var(0, cap // block, "")
+            parts = [Part(whole, block, cap // block)]
+            self.blocks[host] = whole
+            if remainder != 0 and cap >= (remainder or 1):
+                rests.append(self.model.new_bool_var(""))
+                parts.append(self._rest(rests[-1], min(block - 1, cap), remainder))
+                self.blocks[host] = whole + rests[-1]
+                self.model.add(_sum(parts) <= cap)
+            self.model.add(self.blocks[host] >= used)
+            self.model.add(self.blocks[host] <= (cap // block + 1) * used)
+            self._fill(host, parts, cap)
+        if remainder:
+            self.model.add(sum(rests) == self.chosen)
+        elif rests:
+            self.model.add_at_most_one(rests)
+        self._total()
+
+    def _fill(self, host: int, parts: list[Part], most: int) -> None:
+        """The slots of a host: at most `most`, which may be less than its parts together."""
+        self.parts[host] = parts
+        self.slots[host] = _sum(parts)
+        self.most[host] = most
+
+    def _rest(self, present: Literal, most: int, known: int | None) -> Part:
+        """Slots of the host with the remainder: known where all tiles are equal."""
+        if known is not None:
+            return Part(present, known, 1)
+        amount = self.model.new_int_var(0, most, "")
+        self.model.add(amount >= 1).only_enforce_if(present)
+        self.model.add(amount == 0).only_enforce_if(~present)
+        return Part(amount, 1, most)
+
+    def _total(self) -> None:
+        """The slots asked for, or a number of the range."""
+        least, most = self.term.slots, self.term.largest
+        total = sum(self.slots.values())
+        if least == most:
+            self.model.add(total == least * self.chosen)
+        else:
+            self.model.add(total >= least * self.chosen)
+            self.model.add(total <= most * self.chosen)
+
+    def _free_span(self, caps: IntArray) -> None:
+        slots = self.term.largest
+        for host, used in self.used.items():
+            most = min(int(caps[host]), slots)
+            amount = self.model.new_int_var(0, most, "")
+            self.model.add(amount <= most * used)
+            self.model.add(amount >= used)
+            self._fill(host, [Part(amount, 1, most)], most)
+        self._total()
+
+    def _same(self) -> None:
+        if not self.term.same:
+            return
+        agrees: dict[tuple[int, int], Literal] = {}
+        by_host: dict[int, list[Literal]] = defaultdict(list)
+        for number, labels in enumerate(self.term.same):
+            for host in self.used:
+                label = int(labels[host])
+                if label >= 0:
+                    key = (number, label)
+                    if key not in agrees:
+                        agrees[key] = self.model.new_bool_var("")
+                    by_host[host].append(agrees[key])
+        self.model.add(sum(agrees.values()) == self.chosen)
+        for host, used in self.used.items():
+            self.model.add(used <= sum(by_host[host]))
+
+    # --- compute units ------------------------------------------------------------------------
+
+    def _units(self) -> None:
+        unit = self.term.unit
+        if unit is None:
+            return
+        members: dict[int, list[int]] = defaultdict(list)
+        for host in self.used:
+            members[int(unit.unit_of[host])].append(host)
+        for number, hosts in sorted(members.items()):
+            literal = self.model.new_bool_var("")
+            self.model.add_max_equality(literal, [self.used[host] for host in hosts])
+            self.unit[number] = literal
+        if unit.maxcus is not None:
+            self.model.add(sum(self.unit.values()) <= unit.maxcus)
+        slots = {c: sum(self.slots[h] for h in hosts) for c, hosts in members.items()}
+        if unit.usablecuslots is not None:
+            self._usable(unit, slots)
+        if unit.balance:
+            self._balance(members, slots)
+
+    def _usable(
+        self,
+        unit: UnitDemand,
+        slots: Mapping[int, cp_model.LinearExprT],
+    ) -> None:
+        exempt = {number: self.model.new_bool_var("") for number in self.unit}
+        self.model.add_at_most_one(exempt.values())
+        least = unit.usablecuslots or 0
+        for number, used in self.unit.items():
+            self.model.add(slots[number] >= least * used - least * exempt[number])
+
+    def _balance(
+        self,
+        members: Mapping[int, list[int]],
+        slots: Mapping[int, cp_model.LinearExprT],
+    ) -> None:
+        term = self.term
+        by_hosts = term.ptile is not None and int(term.ptile.max()) > 1
+        counted = self.used if by_hosts else self.blocks
+        low = self.model.new_int_var(0, term.slots, "")
+        for number, used in self.unit.items():
+            amount = sum(counted[host] for host in members[number]) if counted else slots[number]
+            self.model.add(amount >= low).only_enforce_if(used)
+            self.model.add(amount <= low + 1).only_enforce_if(used)
+        self.model.add(low >= self.chosen)
+
+    def allocation(self, solver: cp_model.CpSolver) -> Allocation:
+        """The placement that the solver found, in the order in which hosts are tried.
+
+        Units are kept together; a first execution host comes first.
+        """
+        term = self.term
+        rank = {int(host): position for position, host in enumerate(term.candidates)}
+        hosts = [host for host, used in self.used.items() if solver.boolean_value(used)]
+
+        def key(host: int) -> tuple[int, int]:
+            return int(term.unit.unit_of[host]) if term.unit is not None else 0, rank[host]
+
+        ordered = sorted(hosts, key=key)
+        first = next((h for h, named in self.first.items() if solver.boolean_value(named)), None)
+        if term.first_hosts is not None and first is None:
+            first = next((host for host in ordered if term.first_hosts[host]), first)
+        if first is not None:
+            ordered = [first, *(host for host in ordered if host != first)]
+        return {host: int(solver.value(self.slots[host])) for host in ordered}
+
+
+def _sum(parts: list[Part]) -> cp_model.LinearExprT:
+    """The parts together; a variable alone stays one."""
+    if len(parts) == 1 and parts[0].weight == 1:
+        return parts[0].variable
+    return sum(part.weight * part.variable for part in parts)
+
+
+# --- what jobs at fixed starts share, as rows of a model ------------------------------------------
+# What jobs at fixed starts share, as rows of a model: hosts and pools at each of these starts.
+#
+# Usage peaks only at starts, so each host resource needs one inequality a start. Most hosts could
+# hold all that may come to them; only the others get a row.
+
+
+#: Variable, weight, largest value of the variable.
+Terms = list[tuple[cp_model.IntVar, float, int]]
+#: A host may get a row that it does not need, for rounding, but none that it needs is left out.
+MARGIN = 1e-3
+
+
+@dataclass(slots=True, eq=False)
+class PlacedChoice:
+    """One rusage alternative of one job at a start (seconds), present if `chosen`."""
+
+    demand: Demand
+    time: int
+    number: int
+    chosen: Literal
+    terms: list[TermShape]
+
+    def runs_at(self, point: int) -> bool:
+        """Whether the job, started as chosen, runs at an instant."""
+        duration = self.demand.duration
+        return self.time <= point and (duration is None or point < self.time + duration)
+
+    def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:
+        """What a term holds on hosts at an instant, for each of its uses."""
+        for use in shape.term.alternatives[self.number].host_uses:
+            amount = use.reservation.planned_at(point - self.time)
+            if amount and not (use.once and len(self.terms) > 1):
+                yield use, amount
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCapacity:
+    """Rows for a model. new: only what these choices take part in gets a row; all if empty."""
+
+    model: cp_model.CpModel
+    base: Availability
+    choices: Sequence[PlacedChoice]
+    new: Collection[PlacedChoice] = ()
+
+    def add(self, points: Iterable[int]) -> None:
+        """Add the rows of these instants."""
+        for point in points:
+            active = [choice for choice in self.choices if choice.runs_at(point)]
+            jobs = {choice.demand.job.id for choice in active}
+            # One job by itself keeps to the room it was given.
+            alone = len(jobs) < 2 and not any(len(choice.terms) > 1 for choice in active)
+            if not alone:
+                self._add_host_rows(active, point)
+            self._add_pool_rows(active, point)
+
+    def _is_new(self, choice: PlacedChoice) -> bool:
+        return not self.new or choice in self.new
+
+    # --- hosts --------------------------------------------------------------------------------
+
+    def _add_host_rows(self, active: list[PlacedChoice], point: int) -> None:
+        tight = self._tight(active, point)
+        rows: dict[int, dict[int, Terms]] = {index: defaultdict(list) for index in tight}
+        for choice in active:
+            for shape in choice.terms:
+                for use, amount in choice.held(shape, point):
+                    if use.index in tight:
+                        self._host_terms(shape, use, amount, tight[use.index], rows[use.index])
+        for (index, host), term in self._once_on_hosts(active):
+            rows.setdefault(index, defaultdict(list))[host].append(term)
+        for index, by_host in rows.items():
+            free = self.base.free(index, point)
+            for host, terms in by_host.items():
+                self._at_most(terms, float(free[host]))
+
+    def _tight(self, active: list[PlacedChoice], point: int) -> dict[int, BoolArray]:
+        """For each host resource, the hosts that could be asked for more than they have.
+
+        Where terms of one job count once, all hosts are looked at.
+        """
+        most: dict[int, FloatArray] = defaultdict(lambda: np.zeros(self.base.hosts))
+        touched: dict[int, BoolArray] = defaultdict(lambda: np.zeros(self.base.hosts, dtype=bool))
+        whole = set()
+        for choice in active:
+            for shape in choice.terms:
+                for use, amount in choice.held(shape, point):
+                    hosts, amounts = self._largest(shape, use, amount)
+                    np.add.at(most[use.index], hosts, amounts)
+                    if self._is_new(choice):
+                        touched[use.index][hosts] = True
+                if len(choice.terms) > 1:
+                    for use in shape.term.alternatives[choice.number].host_uses:
+                        whole.add(use.index)
+                        touched[use.index][list(shape.used)] |= self._is_new(choice)
+        found = {
+            index: hosts & ((index in whole) | (most[index] > self._free(index, point)))
+            for index, hosts in touched.items()
+        }
+        return {index: hosts for index, hosts in found.items() if hosts.any()}
+
+    def _free(self, index: int, point: int) -> FloatArray:
+        free = self.base.free(index, point)
+        # Where nothing bounds the resource it is infinite, and stays so.
+        return free - MARGIN * (1 + np.where(np.isfinite(free), abs(free), 0))
+
+    def _largest(
+        self, shape: TermShape, use: Use, amount: float
+    ) -> tuple[np.ndarray, FloatArray | float]:
+        """The hosts that a term may hold something of, and the most that it would be on each."""
+        capacity = self.base.table.host_resources[use.index].capacity
+        if use.index == SLOTS and shape.takes_units:
+            hosts = np.fromiter(shape.unit_hosts(), np.int64)
+            return hosts, capacity[hosts]
+        hosts = np.fromiter(shape.used, np.int64, len(shape.used))
+        if use.per is Per.SLOT:
+            return hosts, amount * np.fromiter((shape.most[h] for h in shape.used), float)
+        return hosts, capacity[hosts] if use.per is Per.WHOLE else np.full(len(hosts), amount)
+
+    def _host_terms(
+        self,
+        shape: TermShape,
+        use: Use,
+        amount: float,
+        tight: BoolArray,
+        rows: dict[int, Terms],
+    ) -> None:
+        capacity = self.base.table.host_resources[use.index].capacity
+        if use.index == SLOTS and shape.takes_units:  # cu[excl] takes its units whole (PLC-11)
+            for host in shape.unit_hosts():
+                if tight[host]:
+                    rows[host].append((shape.unit_variable(host), float(capacity[host]), 1))
+            return
+        for host, used in shape.used.items():
+            if not tight[host]:
+                continue
+            if use.per is Per.SLOT:
+                rows[host] += _weighed(shape.parts[host], amount)
+            elif use.per is Per.WHOLE:
+                rows[host].append((used, float(capacity[host]), 1))
+            elif use.per is not Per.JOB:
+                rows[host].append((used, amount, 1))
+            elif host in shape.first:
+                rows[host].append((shape.first[host], amount, 1))
+
+    def _once_on_hosts(
+        self, active: list[PlacedChoice]
+    ) -> list[tuple[tuple[int, int], tuple[Literal, float, int]]]:
+        """What counts a job once on a host although several of its terms use it."""
+        found = []
+        for choice in active:
+            if len(choice.terms) < 2:
+                continue
+            literals: dict[tuple[int, int], list[Literal]] = defaultdict(list)
+            for shape in choice.terms:
+                for use in shape.term.alternatives[choice.number].host_uses:
+                    if use.once:
+                        for host, used in shape.used.items():
+                            literals[use.index, host].append(used)
+            for (index, host), uses in literals.items():
+                # Job slots are here for an exclusive job, which has its hosts whole.
+                capacity = self.base.table.host_resources[SLOTS].capacity
+                weight = float(capacity[host]) if index == SLOTS else 1.0
+                found.append(((index, host), (self._any(uses), weight, 1)))
+        return found
+
+    # --- pools --------------------------------------------------------------------------------
+
+    def _add_pool_rows(self, active: list[PlacedChoice], point: int) -> None:
+        rows: dict[int, Terms] = defaultdict(list)
+        touched: set[int] = set()
+        for choice in active:
+            for shape in choice.terms:
+                uses = shape.term.alternatives[choice.number].pool_uses
+                if self._is_new(choice):
+                    touched |= {use.index for use in uses}
+                for use in uses:
+                    self._pool_terms(choice, shape, use, point, rows)
+            self._once_in_pools(choice, rows)
+        for index in touched & set(rows):
+            self._at_most(rows[index], self.base.free_in_pool(index, point))
+
+    def _pool_terms(
+        self, choice: PlacedChoice, shape: TermShape, use: Use, point: int, rows: dict[int, Terms]
+    ) -> None:
+        held = use.reservation.planned_at(point - choice.time)
+        mask = self.base.table.pools[use.index].mask
+        inside = [host for host in shape.used if mask[host]]
+        if held == 0 or not inside or (use.once and len(choice.terms) > 1):
+            return
+        if use.per is Per.SLOT:
+            if len(inside) == len(shape.used) and shape.term.largest == shape.term.slots:
+                rows[use.index].append((choice.chosen, held * shape.term.slots, 1))
+            else:
+                for host in inside:
+                    rows[use.index] += _weighed(shape.parts[host], held)
+        elif use.per is Per.HOST:
+            rows[use.index] += [(shape.used[host], held, 1) for host in inside]
+        else:
+            rows[use.index].append((self._any([shape.used[h] for h in inside]), held, 1))
+
+    def _once_in_pools(self, choice: PlacedChoice, rows: dict[int, Terms]) -> None:
+        """What counts a job once in a pool although several of its terms use it."""
+        if len(choice.terms) < 2:
+            return
+        literals: dict[int, list[Literal]] = defaultdict(list)
+        for shape in choice.terms:
+            for use in shape.term.alternatives[choice.number].pool_uses:
+                if use.once:
+                    mask = self.base.table.pools[use.index].mask
+                    literals[use.index] += [used for h, used in shape.used.items() if mask[h]]
+        for index, uses in literals.items():
+            if uses:
+                rows[index].append((self._any(uses), 1.0, 1))
+
+    # --- rows ---------------------------------------------------------------------------------
+
+    def _at_most(self, terms: Terms, free: float) -> None:
+        if not np.isfinite(free):
+            return
+        scale = scale_of({weight for _, weight, _ in terms})
+        limit = down(free, scale)
+        weights = [up(weight, scale) for _, weight, _ in terms]
+        most = sum(w * largest for w, (_, _, largest) in zip(weights, terms, strict=True))
+        if most > limit:
+            variables = [variable for variable, _, _ in terms]
+            self.model.add(cp_model.LinearExpr.weighted_sum(variables, weights) <= limit)
+
+    def _any(self, literals: list[Literal]) -> Literal:
+        found = self.model.new_bool_var("")
+        self.model.add_max_equality(found, literals)
+        return found
+
+
+def _weighed(parts: Iterable[Part], amount: float) -> Terms:
+    return [(part.variable, amount * part.weight, part.most) for part in parts]
+
+
+# --- JOB_ACCEPT_INTERVAL between jobs at fixed starts, as rows of a model (TBR-16) ----------------
+# A host takes no job within the interval of that job's queue after another. Of jobs that start in
+# the same second any may be accepted first: one whose queue has an interval goes before those
+# whose queues have none.
+
+
+def keep_apart(
+    model: cp_model.CpModel, choices: Sequence[PlacedChoice], new: Sequence[PlacedChoice]
+) -> None:
+    """No two jobs share a host that start there too close to each other.
+
+    new: only what these take part in gets a row.
+    """
+    intervals = {choice.demand.interval or 0 for choice in choices}
+    if not any(intervals):
+        return
+    if len(intervals) == 1:
+        _in_windows(model, choices, new, intervals.pop())
+    else:
+        _in_pairs(model, choices, new)
+
+
+def _in_windows(
+    model: cp_model.CpModel,
+    choices: Sequence[PlacedChoice],
+    new: Sequence[PlacedChoice],
+    interval: int,
+) -> None:
+    """One job a host among all that start within an interval, which any two of them are."""
+    times = {choice.time for choice in new}
+    for last in sorted({choice.time for choice in choices}):
+        if not any(last - interval < time <= last for time in times):
+            continue
+        together = [choice for choice in choices if last - interval < choice.time <= last]
+        by_host: dict[int, list[Literal]] = defaultdict(list)
+        for choice in together:
+            for host, used in _hosts(model, choice).items():
+                by_host[host].append(used)
+        for literals in by_host.values():
+            if len(literals) > 1:
+                model.add_at_most_one(literals)
+
+
+def _in_pairs(
+    model: cp_model.CpModel, choices: Sequence[PlacedChoice], new: Sequence[PlacedChoice]
+) -> None:
+    for one in new:
+        for other in choices:
+            if one.demand is other.demand or not too_close(one, other):
+                continue
+            own = _hosts(model, one)
+            for host, used in _hosts(model, other).items():
+                if host in own:
+                    model.add_bool_or([used.negated(), own[host].negated()])
+
+
+def too_close(one: PlacedChoice, other: PlacedChoice) -> bool:
+    """Whether two starts are too close to each other for one host."""
+    first, second = sorted((one, other), key=lambda choice: choice.time)
+    if first.time == second.time:
+        return bool(first.demand.interval) and bool(second.demand.interval)
+    return second.time < first.time + (second.demand.interval or 0)
+
+
+def _hosts(model: cp_model.CpModel, choice: PlacedChoice) -> dict[int, Literal]:
+    """Whether a job, if it is placed by this choice, is on a host; by host."""
+    if len(choice.terms) == 1:
+        return choice.terms[0].used
+    found: dict[int, Literal] = {}
+    by_host: dict[int, list[Literal]] = defaultdict(list)
+    for shape in choice.terms:
+        for host, used in shape.used.items():
+            by_host[host].append(used)
+    for host, literals in by_host.items():
+        if len(literals) == 1:
+            found[host] = literals[0]
+        else:
+            found[host] = model.new_bool_var("")
+            model.add_max_equality(found[host], literals)
+    return found
+
+
+# --- placing several jobs at once with their starts fixed -----------------------------------------
+# Placing several jobs at once with their starts fixed: pure Booleans and counts, no time
+# variable.
+#
+# With every start fixed, the question whether all jobs can be placed beside each other and beside
+# what runs is one CP-SAT model without intervals: capacity is shared at checkpoints.
 
 
 class JointPlacement:

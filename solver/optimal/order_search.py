@@ -1,22 +1,29 @@
-"""Good plans by searching over orders: each order is decoded job by job into earliest starts.
-
-For a regular objective some order decodes into an optimum whenever placement does not matter, and
-into a good plan when it does. The neighbourhood is moving one job to another place in the order.
-"""
+"""The searches over hosts: orders, large neighbourhoods, orders that a relaxation suggests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from ..availability.demand import Demand, in_waiting_order, released
-from ..availability.profile import FOREVER
+from ..availability.demand import Demand, in_waiting_order, keeps_order, released
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..problem import PlanningProblem
-from .allowance import Allowance
-from .costs import Costs
+from .costs import Allowance, Costs
+from .pool_bounds import tiles_of
+
+# --- orders of jobs as plans ----------------------------------------------------------------------
+# Each order is decoded job by job into earliest starts.
+#
+# For a regular objective some order decodes into an optimum whenever placement does not matter,
+# and into a good plan when it does.
+
 
 Starts = dict[str, Start]
 
@@ -69,34 +76,26 @@ def decode_within(
     return placed
 
 
-def search_by_rules(
+# --- large-neighbourhood improvement of a plan ----------------------------------------------------
+# Large-neighbourhood improvement of a plan: a few jobs leave it and come back in another order.
+#
+# The jobs that leave are one that waits and some of those that are in its way; all others keep
+# their places. Each comes back at its earliest start beside the rest, so a step costs a few
+# placements where a new order of all jobs costs one for every job. A step
+# ends at the first job with which the plan would be worse.
+
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: How many jobs leave in one step.
+SIZES = (1, 2, 2, 3, 4, 6, 8)
+
+
+def improve(
     problem: PlanningProblem,
     costs: Costs,
     budget: Budget,
-    alone: dict[str, int],
-    *,
-    first: Starts,
-    enough: int,
-) -> tuple[Starts, int]:
-    """The best of a known plan, the first, and of those in the orders of several priority rules.
-
-    enough: a total that ends the search; totals are in the units of the costs.
-    """
-    movable = [demand for demand in problem.demands if demand.job.id in first]
-    best, value = first, _total(costs, first)
-    for rule in _rules(alone):
-        if value <= enough or budget.cancel.is_set() or budget.left() <= 0:
-            break
-        order = sorted(movable, key=rule)
-        best, value, _ = _try(problem, costs, order, alone, best, value, order)
-    return best, value
-
-
-def search_orders(
-    problem: PlanningProblem,
-    costs: Costs,
-    budget: Budget,
-    alone: dict[str, int],
+    alone: Mapping[str, int],
     *,
     first: Starts,
     enough: int,
@@ -105,60 +104,222 @@ def search_orders(
     seed: int = 0,
     on_better: Callable[[int], None] | None = None,
 ) -> tuple[Starts, int]:
-    """The best plan found by moving jobs in the order of a known one, the first.
+    """A plan at least as good as `first`, and its value.
 
     enough: a total that ends the search; totals are in the units of the costs. seconds and moves
-    bound the moves; with an effort in the budget only `moves` does, so that the result does not
-    depend on the machine.
+    bound it; with an effort in the budget only `moves` does, so that the result does not depend on
+    the machine.
     """
-    movable = [demand for demand in problem.demands if demand.job.id in first]
-    best, value = first, _total(costs, first)
-    order = sorted(movable, key=lambda demand: first[demand.job.id].time)
+    search = _Neighbourhoods(problem, costs, alone, dict(first), seed)
     deadline = budget.elapsed() + seconds
-    random = np.random.default_rng(seed)
-    for _ in range(moves if len(order) > 1 else 0):
-        if value <= enough or budget.cancel.is_set() or budget.left() <= 0:
+    for _ in range(moves):
+        late = budget.effort is None and budget.elapsed() > deadline
+        if late or search.value <= enough or budget.cancel.is_set() or budget.left() <= 0:
             break
-        if budget.effort is None and budget.elapsed() > deadline:
-            break
-        source, target = random.integers(len(order)), random.integers(len(order))
-        changed = list(order)
-        changed.insert(int(target), changed.pop(int(source)))
-        before = value
-        best, value, order = _try(problem, costs, changed, alone, best, value, order)
-        if value < before and on_better is not None:
-            on_better(value)
-    return best, value
+        before = search.value
+        search.step()
+        if search.value < before and on_better is not None:
+            on_better(search.value)
+    return search.best, search.value
 
 
-def _try(
+class _Neighbourhoods:
+    """The best plan so far and the steps away from it."""
+
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        costs: Costs,
+        alone: Mapping[str, int],
+        first: Starts,
+        seed: int,
+    ) -> None:
+        self.problem = problem
+        self.costs = costs
+        self.alone = alone
+        self.best = first
+        self.demands = {d.job.id: d for d in problem.demands if d.job.id in first}
+        self.jobs = list(self.demands)
+        self.random = np.random.default_rng(seed)
+        self.value = self._value(first)
+
+    def _value(self, starts: Starts) -> int:
+        return self.costs.total({job: start.time for job, start in starts.items()})
+
+    def step(self) -> None:
+        """Take some jobs out, put them back, keep the result if it is no worse."""
+        chosen = self._choose()
+        profile = self._without(set(chosen))
+        found = dict(self.best)
+        least = {job: start.time for job, start in found.items()}
+        least.update((job, self.alone[job]) for job in chosen)
+        allowance = Allowance(self.costs, least, self.value)
+        again = in_waiting_order([self.demands[job] for job in self._order(chosen)])
+        others = {job: start for job, start in found.items() if job not in set(chosen)}
+        for demand in again:
+            job = demand.job.id
+            demand = released(demand, times_of(others))
+            latest = allowance.latest(job)
+            start = earliest_start(profile, demand, not_before=self.alone[job], not_after=latest)
+            if start is None:
+                return
+            hold_start(profile, demand, start)
+            allowance.spend(job, start.time)
+            found[job] = others[job] = start
+        if not keeps_order(self.demands.values(), times_of(found)):
+            return
+        value = self._value(found)
+        if value <= self.value:
+            self.best, self.value = found, value
+
+    def _without(self, gone: set[str]) -> Profile:
+        profile = self.problem.base.copy()
+        for job, start in self.best.items():
+            if job not in gone:
+                hold_start(profile, self.demands[job], start)
+        return profile
+
+    # --- which jobs -----------------------------------------------------------------------------
+
+    def _choose(self) -> list[str]:
+        """A job that costs more than it would alone, and jobs that run while it waits."""
+        excess = self._excesses()
+        if excess.sum() <= 0:
+            excess[:] = 1.0
+        target = self.jobs[int(self.random.choice(len(self.jobs), p=excess / excess.sum()))]
+        size = int(self.random.choice(SIZES))
+        near = self._in_the_way(target)
+        count = min(size - 1, len(near))
+        others = self.random.choice(len(near), count, replace=False) if count else ()
+        return [target, *(near[int(index)] for index in others)]
+
+    def _excesses(self) -> Floats:
+        """What the wait of each job costs, as a share; where the largest cost counts, how large."""
+        cost = self.costs.jobs
+        now = [cost[job].at(self.best[job].time) for job in self.jobs]
+        if self.costs.largest:
+            waits = [self.best[job].time > self.alone[job] for job in self.jobs]
+            most = max(*now, 1)
+            return np.array(
+                [(own / most) ** 4 * late for own, late in zip(now, waits, strict=True)]
+            )
+        least = [cost[job].at(self.alone[job]) for job in self.jobs]
+        # Divided as whole numbers: a cost may be larger than any float.
+        most = max(self.value, 1)
+        return np.array([(own - first) / most for own, first in zip(now, least, strict=True)])
+
+    def _in_the_way(self, target: str) -> list[str]:
+        """The other jobs whose windows meet the target's, wherever it may start up to now."""
+        first = self.alone[target]
+        last = self.best[target].time + (self.demands[target].duration or 0)
+        return [
+            job
+            for job in self.jobs
+            if job != target
+            and self.best[job].time < last
+            and first < (self.best[job].finish(self.demands[job]) or FOREVER)
+        ]
+
+    def _order(self, chosen: Sequence[str]) -> list[str]:
+        """The target first, or all by one of several rules."""
+        rule = int(self.random.integers(4))
+        if rule == 0:
+            return [chosen[0], *sorted(chosen[1:], key=lambda job: self.best[job].time)]
+        if rule == 1:
+            return sorted(chosen, key=lambda job: _area(self.demands[job]))
+        if rule == 2:
+            return sorted(chosen, key=lambda job: self.alone[job])
+        return [chosen[int(index)] for index in self.random.permutation(len(chosen))]
+
+
+def _area(demand: Demand) -> float:
+    """Slot seconds for each unit of weight."""
+    duration = FOREVER if demand.duration is None else demand.duration
+    return float(duration) * demand.slots / max(demand.job.weight, 1e-9)
+
+
+# --- plans in the order of starts that only pools of resources allow ------------------------------
+# Such starts say who should go before whom, not where. Jobs that need large blocks of a host are
+# placed first, each with its own wait, so that smaller ones do not take their hosts; and small
+# ones are tried on hosts that are idle late or never, which nobody waits for.
+
+
+def guided_plan(
     problem: PlanningProblem,
     costs: Costs,
-    changed: list[Demand],
-    alone: dict[str, int],
-    best: Starts,
-    value: int,
-    order: list[Demand],
-) -> tuple[Starts, int, list[Demand]]:
-    """Decode an order and keep it if it is at least as good and leaves no job out."""
-    found = decode_within(problem, costs, changed, alone, value)
-    return (best, value, order) if found is None else (found, _total(costs, found), changed)
+    alone: Mapping[str, int],
+    guides: Sequence[Mapping[str, int]],
+    most: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> Starts | None:
+    """The best plan of the jobs of `alone` in orders by the guides (seconds, by job).
+
+    A job that a guide lacks counts with its start alone. Large blocks go before the others by the
+    best of the guides only. None where no plan is better than `most`, in units. stop: asked before
+    each of them is made.
+    """
+    movable = [demand for demand in problem.demands if demand.job.id in alone]
+    variants = (movable, sparing_idle_hosts(problem, movable))
+    best: Starts | None = None
+
+    def better(demands: Sequence[Demand], order: Sequence[Demand]) -> bool:
+        nonlocal best, most
+        before = most
+        while not stop():
+            found = decode_within(problem, costs, order, alone, most - 1)
+            if found is None:
+                break
+            best, most = found, costs.total({job: item.time for job, item in found.items()})
+            # In the order of its own starts a plan often gets better still.
+            order = sorted(demands, key=lambda demand: found[demand.job.id].time)
+        return most < before
+
+    chosen = {**alone, **guides[0]} if guides else {}
+    for guide in guides:
+        known = {**alone, **guide}
+        tries = [better(demands, _by_start(demands, known)) for demands in variants]
+        chosen = known if any(tries) else chosen
+    for size in _block_sizes(movable)[1:] if guides else ():
+        for demands in variants:
+            better(demands, _large_first(_by_start(demands, chosen), size))
+    return best
 
 
-def _total(costs: Costs, starts: Starts) -> int:
-    return costs.total({job: start.time for job, start in starts.items()})
-
-
-def _rules(alone: dict[str, int]) -> list[Callable[[Demand], float]]:
-    """Priority rules: shortest, smallest area, weighted area, earliest alone."""
-
-    def duration(demand: Demand) -> int:
-        return FOREVER if demand.duration is None else demand.duration
-
+def sparing_idle_hosts(problem: PlanningProblem, demands: Sequence[Demand]) -> list[Demand]:
+    """The same jobs, which try hosts first that are idle late beside what runs, or never."""
+    capacity = problem.base.table.host_resources[SLOTS].capacity
+    times = problem.base.changes()
+    idle = np.array([problem.base.free(SLOTS, time) >= capacity for time in times])
+    first = np.where(idle.any(axis=0), idle.argmax(axis=0), len(times))
     return [
-        duration,
-        lambda demand: float(duration(demand)) * demand.slots,
-        lambda demand: float(duration(demand)) * demand.slots / max(demand.job.weight, 1e-9),
-        lambda demand: float(alone[demand.job.id]),
-        lambda demand: float(FOREVER if (end := demand.job.deadline) is None else end),
+        replace(
+            demand,
+            terms=tuple(
+                replace(
+                    term,
+                    candidates=term.candidates[np.argsort(-first[term.candidates], kind="stable")],
+                )
+                for term in demand.terms
+            ),
+        )
+        for demand in demands
     ]
+
+
+def _by_start(demands: Sequence[Demand], guide: Mapping[str, int]) -> list[Demand]:
+    """In the order of the guide; of those that start together the shorter come first."""
+    return sorted(demands, key=lambda job: (guide[job.job.id], job.duration or FOREVER))
+
+
+def _large_first(demands: Sequence[Demand], size: int) -> list[Demand]:
+    """Blocks of so many slots and more before the others."""
+    return sorted(demands, key=lambda demand: _block(demand) < size)
+
+
+def _block_sizes(demands: Sequence[Demand]) -> list[int]:
+    return sorted({_block(demand) for demand in demands})
+
+
+def _block(demand: Demand) -> int:
+    """Slots of a host that a job needs in one piece, at most."""
+    return max((size for term in demand.terms for size, _ in tiles_of(term)), default=1)

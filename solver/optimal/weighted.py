@@ -1,6 +1,6 @@
 """Joint plans for objectives that trade jobs against each other: weighted starts, makespan, …
 
-A plan from the order search comes first; where the problem is small enough one exact model proves
+A search comes first; where the problem is small enough one exact model proves
 or improves it; the bound is the best of that model's and of each job's earliest start alone. Plans
 and bounds are compared in the whole units of the costs, so that equal means equal.
 """
@@ -18,18 +18,14 @@ from ..availability.demand import Demand, keeps_order, released
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
 from ..placement.earliest import earliest_start, hold_start
-from ..placement.fewest import with_fewest_units
+from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
-from .guided import guided_plan
 from .lexicographic import warm_starts
-from .likely_starts import likely_starts
-from .neighbourhood import improve
-from .order_search import Starts, search_by_rules, search_orders, times_of
-from .parts import bound_of_parts
-from .pooled import solve_as_pool
-from .start_model import bound_of_starts
+from .order_search import Starts, guided_plan, improve, times_of
+from .pool_bounds import bound_of_pools, solve_as_pool
+from .start_model import bound_of_starts, likely_starts
 
 #: Share of the time left for plans in the order of the pools' starts, and how often these are asked
 #: anew, beside a better plan.
@@ -118,7 +114,7 @@ def _search_and_prove(
     found: _Found,
     tell: Tell,
 ) -> _Found:
-    """The pool of all slots, then rules and pools of parts, searches, the exact model, searches."""
+    """The pool of all slots, bounds with plans by them, a search, the exact model, a search."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
     least = {job: alone[job] for job in found.starts}
     within = costs.within(least, found.total)
@@ -130,14 +126,10 @@ def _search_and_prove(
         found = replace(found, settled=pooled.settled, coarse=pooled.finished)
         if found.proved or not pooled.finished:
             return found
-    best, total = search_by_rules(
-        problem, costs, budget, alone, first=found.starts, enough=found.low
-    )
-    found = found.better(best, total)
     if not pooled.starts or any(demand.after is not None for demand in placed):
         begun = [found.starts[demand.job.id].time for demand in placed]
         ended = [time + (job.duration or 0) for time, job in zip(begun, placed, strict=True)]
-        found = found.above(bound_of_parts(problem, placed, costs, alone, [*begun, *ended], budget))
+        found = found.above(bound_of_pools(problem, placed, costs, alone, [*begun, *ended], budget))
         found = _by_whole_jobs(problem, costs, budget, least, found)
         found = _by_likely_starts(problem, costs, budget, least, found)
     exact = _exact_model_fits(placed, budget)
@@ -212,7 +204,7 @@ def _search(
     exact: bool,
     tell: Tell,
 ) -> _Found:
-    """The best of the order search and of large neighbourhoods, in turn.
+    """The best of large neighbourhoods.
 
     exact: an exact model has most of the time.
     """
@@ -220,28 +212,18 @@ def _search(
     moves = 10**9 if budget.effort is None else int(MOVES_PER_EFFORT * budget.effort)
     moves = min(moves, MOVES_BEFORE_EXACT) if exact else moves
     low = found.low
-    # Orders find little once they have been searched; neighbourhoods go on for long.
-    turns: Sequence[tuple[Callable[..., tuple[Starts, int]], int]] = (
-        (search_orders, 1),
-        (improve, 5),
-        (search_orders, 1),
-        (improve, 5),
+    best, total = improve(
+        problem,
+        costs,
+        budget,
+        alone,
+        first=found.starts,
+        enough=low,
+        seconds=seconds,
+        moves=moves,
+        on_better=lambda better: tell(better, low),
     )
-    for number, (search, parts) in enumerate(turns):
-        best, total = search(
-            problem,
-            costs,
-            budget,
-            alone,
-            first=found.starts,
-            enough=low,
-            seconds=parts * seconds / 12,
-            moves=parts * moves // 12,
-            seed=number,
-            on_better=lambda better: tell(better, low),
-        )
-        found = found.better(best, total)
-    return found
+    return found.better(best, total)
 
 
 def earliest_alone(problem: PlanningProblem) -> dict[str, int]:

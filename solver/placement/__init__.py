@@ -30,7 +30,6 @@ early hosts are preferred only as far as a small effort goes.
 
 from __future__ import annotations
 
-from .ranges import fits_at_all, place_least, place_most
-from .single import fits, place
+from .single import fits, fits_at_all, place, place_least, place_most
 
 __all__ = ["fits", "fits_at_all", "place", "place_least", "place_most"]

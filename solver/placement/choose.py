@@ -1,20 +1,238 @@
-"""Which compute units a term uses (PLC-06 to PLC-10).
+"""The combinatorial placement of one term: units first, then hosts inside them (PLC-06 to PLC-10).
 
-Exact by an exchange argument: of the units still free to choose, those with the most whole blocks
-serve every rule best, except that one unit with a spare host for the last block may replace the
-smallest of them. So two sets of units decide whether a partial choice can be completed.
+Plain terms take the first hosts with free slots. Otherwise units are chosen, the blocks of the term
+are split over them, and each unit's share goes to its hosts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.arrays import BoolArray, IntArray
-from ..availability.demand import UnitDemand
-from .share import Need, Share, Stock, at_least, balanced, first_fit
+from ..availability.arrays import Allocation, BoolArray, IntArray
+from ..availability.demand import Room, TermDemand, UnitDemand
+from .supply import Supply
+
+# --- fewest units where blocks differ from host to host (ptile='!' on mixed hosts) ----------------
+# Units count in slots here: what their whole hosts hold, and the most that one more host, too
+# small for its own block, could add as the last. A set of units holds n slots exactly if the
+# wholes and one such addition reach n, because the last host may hold any part of its block.
+
+
+def fewest_uneven(
+    whole: IntArray, extra: IntArray, slots: int, most: int | None, forced: bool
+) -> IntArray | None:
+    """The first combination of the fewest units that holds `slots`, as positions, or None.
+
+    whole, extra: slots a unit, in the order units are tried. most: maxcus. forced: the first unit
+    must be used, and holds a whole host.
+    """
+    limit = whole.size if most is None else min(most, whole.size)
+    start = np.arange(1 if forced else 0)
+    largest = np.cumsum(np.sort(whole + extra)[::-1])
+    for count in range(int(np.searchsorted(largest, slots)) + 1, limit + 1):
+        if _completes_uneven(whole, extra, slots, start, np.arange(start.size, whole.size), count):
+            return _first(whole, extra, slots, start, count)
+    return None
+
+
+def _first(whole: IntArray, extra: IntArray, slots: int, chosen: IntArray, count: int) -> IntArray:
+    for position in range(chosen.size, whole.size):
+        more = np.append(chosen, position)
+        later = np.arange(position + 1, whole.size)
+        if more.size <= count and _completes_uneven(whole, extra, slots, more, later, count):
+            chosen = more
+    return chosen
+
+
+def _completes_uneven(
+    whole: IntArray, extra: IntArray, slots: int, chosen: IntArray, pool: IntArray, count: int
+) -> bool:
+    """Whether `chosen` with the largest of `pool`, or all but one of them, holds `slots`."""
+    more = count - chosen.size
+    if more < 0 or more > pool.size:
+        return False
+    ranked = pool[np.argsort(-whole[pool], kind="stable")]
+    best = np.append(chosen, ranked[:more])
+    total = int(whole[best].sum())
+    if total + int(extra[best].max()) >= slots:
+        return True
+    others = ranked[more:]
+    if not more or not others.size:
+        return False
+    replaced = total - int(whole[best[-1]])
+    return replaced + int((whole[others] + extra[others]).max()) >= slots
+
+
+# --- how the blocks of a term are split over a set of units ---------------------------------------
+# A *block* is what one host holds: ptile slots (one slot where there is no span). A term of n
+# slots asks for q = n // p whole blocks and, if n is no multiple of p, a last block of r = n mod
+# p slots. Each function takes the units in the order they are tried and answers with the number
+# of whole blocks in each and the unit of the last block, or None if the rule cannot be kept with
+# these units.
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What each unit can give.
+
+    whole: hosts that hold a whole block. spare: whether a further host holds the last block only.
+    """
+
+    whole: IntArray
+    spare: BoolArray
+
+    def take(self, positions: IntArray) -> Stock:
+        return Stock(self.whole[positions], self.spare[positions])
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Blocks a term asks for.
+
+    size: slots in a whole block. blocks: whole blocks. rest: slots of the last block, 0 for none.
+    pinned: the last block must be in the first unit, on a host that takes no whole one.
+    """
+
+    size: int
+    blocks: int
+    rest: int
+    pinned: bool = False
+
+    @property
+    def total(self) -> int:
+        """All blocks, that is hosts under ptile and slots without span."""
+        return self.blocks + (self.rest > 0)
+
+
+class Share(NamedTuple):
+    """Whole blocks in each unit and the position of the unit with the last block (-1: none)."""
+
+    whole: IntArray
+    last: int
+
+
+def first_fit(stock: Stock, need: Need) -> Share | None:
+    """Units filled one after another; the last block where there is room, used units first."""
+    if int(stock.whole.sum()) < need.blocks:
+        return None
+    whole = filled(stock.whole, need.blocks)
+    if not need.rest:
+        return Share(whole, -1)
+    if need.pinned:
+        return Share(whole, 0)
+    room = (stock.whole > whole) | stock.spare
+    for units in (np.flatnonzero(room & (whole > 0)), np.flatnonzero(room)):
+        if units.size:
+            return Share(whole, int(units[0]))
+    return None
+
+
+def at_least(stock: Stock, need: Need, least: int) -> Share | None:
+    """Every unit used, each with `least` slots or more, one of them maybe fewer (PLC-08).
+
+    The unit with fewer is the last in order if no unit is too small for `least` anyway.
+    """
+    ample = -(-least // need.size)
+    for last in _last_units(stock, need):
+        most = stock.whole.copy()
+        if last >= 0:
+            most[last] -= not (stock.spare[last] or need.pinned)
+        for least_blocks in _lower_bounds(stock, need, least, ample, last):
+            left = need.blocks - int(least_blocks.sum())
+            if (least_blocks <= most).all() and 0 <= left <= int((most - least_blocks).sum()):
+                return Share(least_blocks + filled(most - least_blocks, left), last)
+    return None
+
+
+def _lower_bounds(
+    stock: Stock, need: Need, least: int, ample: int, last: int
+) -> Iterator[IntArray]:
+    """Least whole blocks in each unit, one array for each choice of the unit with fewer."""
+    everywhere = np.full(stock.whole.size, ample, dtype=np.int64)
+    others = np.flatnonzero(np.arange(stock.whole.size) != last)
+    small = others[stock.whole[others] < ample]
+    if last >= 0 and not small.size:
+        everywhere[last] = 0
+        yield everywhere.copy()
+    if small.size > 1:
+        return
+    if last >= 0:
+        everywhere[last] = max(0, -((need.rest - least) // need.size))
+    if others.size:
+        everywhere[small[0] if small.size else others[-1]] = 1
+    yield everywhere
+
+
+def balanced(stock: Stock, need: Need, least: int = 0) -> Share | None:
+    """Every unit used, block counts differ by at most 1 (PLC-09); larger parts first in order.
+
+    least: at least so many slots in all units but one (the lenient reading of PLC-10).
+    """
+    low, larger = divmod(need.total, stock.whole.size)
+    if low == 0:
+        return None
+    for last in _last_units(stock, need):
+        most = stock.whole.copy()
+        if last >= 0:
+            most[last] += stock.spare[last]
+        if (most < low).any():
+            continue
+        for high in (False, True) if last >= 0 else (False,):
+            parts = _parts(most, low, larger, last, high)
+            if parts is None:
+                continue
+            slots = parts * need.size
+            if last >= 0:
+                slots[last] -= need.size - need.rest
+                parts[last] -= 1
+            if np.count_nonzero(slots < least) <= 1:
+                return Share(parts, last)
+    return None
+
+
+def _parts(most: IntArray, low: int, larger: int, last: int, high: bool) -> IntArray | None:
+    """`larger` units with low + 1 blocks, the rest with low; `high`: the last block's unit too."""
+    able = most > low
+    if last >= 0:
+        if high and not (able[last] and larger):
+            return None
+        able[last] = False
+    chosen = np.flatnonzero(able)[: larger - high]
+    if chosen.size < larger - high:
+        return None
+    parts = np.full(most.size, low, dtype=np.int64)
+    parts[chosen] += 1
+    if high:
+        parts[last] += 1
+    return parts
+
+
+def _last_units(stock: Stock, need: Need) -> list[int]:
+    """Positions worth trying for the last block, last ones first: one of each kind of unit."""
+    if not need.rest:
+        return [-1]
+    if need.pinned:
+        return [0]
+    kinds = (stock.whole * 2 + stock.spare)[::-1]
+    _, at = np.unique(kinds, return_index=True)
+    return [kinds.size - 1 - int(position) for position in np.sort(at)]
+
+
+def filled(most: IntArray, amount: int) -> IntArray:
+    """`amount` handed out in order, each entry up to its most."""
+    filled: IntArray = np.clip(amount - (np.cumsum(most) - most), 0, most)
+    return filled
+
+
+# --- which compute units a term uses (PLC-06 to PLC-10) -------------------------------------------
+# Exact by an exchange argument: of the units still free to choose, those with the most whole
+# blocks serve every rule best, except that one unit with a spare host for the last block may
+# replace the smallest of them. So two sets of units decide whether a partial choice can be
+# completed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +393,273 @@ def _counts(stock: Stock, need: Need, rules: Rules) -> list[int]:
         possible &= (counts - 2) * -(-rules.least // need.size) <= need.blocks
     found: list[int] = counts[possible].tolist()
     return found
+
+
+# --- from blocks a unit to slots a host -----------------------------------------------------------
+
+
+def fill_any(supply: Supply, slots: int) -> Allocation | None:
+    """First fit in the order of the rows, any number of slots on each host."""
+    sums = supply.caps.cumsum()
+    last = int(sums.searchsorted(slots))
+    if last == sums.size:
+        return None
+    amounts = supply.caps[: last + 1].copy()
+    amounts[last] -= sums[last] - slots
+    return gathered(supply.hosts[: last + 1], amounts)
+
+
+def fill_blocks(supply: Supply, slots: int, last_on_first: bool = False) -> Allocation | None:
+    """Whole blocks on the first hosts that take one; what is left on one more host.
+
+    Exact also where blocks differ from host to host: the last host holds 1 … its block, so
+    taking whole hosts until their sum would reach `slots` leaves a rest that either the next
+    whole host or the first other host with room takes. last_on_first: the rest goes to row 0.
+    """
+    blocks = supply.blocks
+    assert blocks is not None
+    if not blocks.size:
+        return None
+    whole = supply.caps >= blocks
+    if last_on_first:
+        whole[0] = False
+    amounts = np.where(whole, blocks, 0)
+    sums = amounts.cumsum()
+    taken = int(sums.searchsorted(slots))
+    rest = slots - (int(sums[taken - 1]) if taken else 0)
+    fitting = np.minimum(supply.caps, blocks) >= rest
+    fitting[:taken] &= ~whole[:taken]
+    last = int(fitting.argmax())
+    if not fitting[last] or (last_on_first and last):
+        return None
+    amounts[taken:] = 0
+    amounts[last] = rest
+    used = amounts.nonzero()[0]
+    return gathered(supply.hosts[used], amounts[used])
+
+
+def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
+    """Slots by host of rows in order; a host may have several."""
+    found: Allocation = {}
+    for host, slots in zip(hosts.tolist(), amounts.tolist(), strict=True):
+        found[host] = found.get(host, 0) + slots
+    return found
+
+
+# --- plain terms without ceremony: first fit, blocks or one host, on caps that are known ----------
+# Most jobs ask for nothing but slots, perhaps so many on a host. For these the general method
+# comes to the same answer (a test compares them); this is the short way there.
+
+
+def is_plain(term: TermDemand, room: Room) -> bool:
+    """Whether the functions of this module are exact for a term in a room."""
+    any_first = term.first_hosts is None and room.first is None
+    return term.block == 1 and any_first and term.unit is None and not term.same and not room.groups
+
+
+def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:
+    """The placement of a plain term, or None."""
+    caps = room.caps[term.candidates]
+    rows = caps.nonzero()[0]
+    if not rows.size:
+        return None
+    hosts, caps = term.candidates[rows], caps[rows]
+    if term.one_host or (term.ptile is None and caps[0] >= slots):
+        large = caps >= slots
+        at = int(large.argmax())
+        return {int(hosts[at]): slots} if large[at] else None
+    blocks = None if term.ptile is None else term.ptile[hosts]
+    supply = Supply(hosts, caps, blocks, np.zeros_like(hosts), None)
+    return fill_any(supply, slots) if blocks is None else fill_blocks(supply, slots)
+
+
+def fits_plain(term: TermDemand, room: Room, slots: int) -> bool:
+    """Whether :func:`place_plain` finds a placement."""
+    caps = room.caps[term.candidates]
+    if term.one_host or term.ptile is None:
+        most = caps.max(initial=0) if term.one_host else caps.sum()
+        return bool(most >= slots)
+    blocks = term.ptile[term.candidates]
+    if int(np.minimum(caps, blocks).sum()) < slots:
+        return False
+    return place_plain(term, room, slots) is not None
+
+
+# --- the combinatorial method: units first, then hosts inside them --------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Units in the order tried, what each can give, and the first execution host if asked.
+
+    units: unit ids. first: row of the supply that must come first, -1 for any.
+    """
+
+    units: IntArray
+    stock: Stock
+    need: Need
+    first: int = -1
+
+
+def exact_for(supply: Supply, unit: UnitDemand | None) -> bool:
+    """Whether the method decides every case of this supply.
+
+    Blocks that differ from host to host are a subset-sum matter as soon as a unit must hold some
+    number of them (usablecuslots, balance) or a certain host must be the last.
+    """
+    if supply.uniform:
+        return True
+    rules = Rules.of(unit)
+    if rules.least or rules.balance:
+        return False
+    if supply.first is None:
+        return True
+    whole = _takes_whole(supply)[supply.first]
+    return bool(whole.all() and whole.size if rules.fewest else whole.any())
+
+
+def feasible(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> bool:
+    """Whether :func:`combine` finds a placement; does not build it."""
+    if not supply.uniform:
+        return combine(supply, unit, room, slots) is not None
+    rules = Rules.of(unit)
+    for layout in _layouts(supply, unit, room, slots):
+        forced = layout.first >= 0
+        if (
+            not rules.fewest
+            and first_fit_choice(layout.stock, layout.need, rules, forced) is not None
+        ):
+            return True
+        if not rules.plain and fewest_units(layout.stock, layout.need, rules, forced) is not None:
+            return True
+    return False
+
+
+def combine(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Allocation | None:
+    """The placement by the tie rules of the package, or None; see :func:`exact_for`."""
+    if not supply.uniform:
+        return _walk(supply, unit, room, slots)
+    rules = Rules.of(unit)
+    best: tuple[int, Layout] | None = None
+    for layout in _layouts(supply, unit, room, slots):
+        forced = layout.first >= 0
+        if not rules.fewest:
+            share = first_fit_choice(layout.stock, layout.need, rules, forced)
+            if share is not None:
+                return _arranged(supply, layout, np.arange(layout.units.size), share)
+        if not rules.plain:
+            count = fewest_units(layout.stock, layout.need, rules, forced)
+            if count is not None and (best is None or count < best[0]):
+                best = count, layout
+    if best is None:
+        return None
+    count, layout = best
+    chosen, share = first_combination(layout.stock, layout.need, rules, layout.first >= 0, count)
+    return _arranged(supply, layout, chosen, share)
+
+
+def _layouts(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Iterator[Layout]:
+    """One layout, or one for each kind of first execution host, in candidate order (PLC-12)."""
+    if not supply.hosts.size:
+        return
+    size = supply.block
+    need = Need(size, *divmod(slots, size))
+    whole_rows = _takes_whole(supply)
+    rest_rows = ~whole_rows & (supply.caps >= need.rest) & (need.rest > 0)
+    amounts = supply.caps if supply.blocks is None else whole_rows
+    kinds = int(supply.units.max()) + 1
+    whole = np.bincount(supply.units, weights=amounts, minlength=kinds).astype(np.int64)
+    spare = np.bincount(supply.units[rest_rows], minlength=kinds) > 0
+    present = np.flatnonzero((whole > 0) | spare)
+    free = room.caps if room.free_now is None else room.free_now
+
+    def layout(row: int, pinned: bool) -> Layout:
+        forced = int(supply.units[row]) if row >= 0 else None
+        units = present if unit is None else unit_order(unit, free, present, forced)
+        stock = Stock(whole[units], spare[units])
+        return Layout(units, stock, Need(need.size, need.blocks, need.rest, pinned), row)
+
+    if supply.first is None:
+        yield layout(-1, False)
+        return
+    rows = np.flatnonzero(supply.first & (whole_rows | rest_rows))
+    owners = supply.units[rows]
+    # Units that give the same serve alike, so the first of a kind stands for all.
+    keys = (whole[owners] * 2 + spare[owners]) * 2 + whole_rows[rows]
+    for at in np.sort(np.unique(keys, return_index=True)[1]):
+        yield layout(int(rows[at]), not whole_rows[rows[at]])
+
+
+def _arranged(supply: Supply, layout: Layout, chosen: IntArray, share: Share) -> Allocation:
+    """Hosts for a share, unit after unit."""
+    need = layout.need
+    allocation: Allocation = {}
+    for index, position in enumerate(chosen):
+        slots = int(share.whole[index]) * need.size + (need.rest if index == share.last else 0)
+        if not slots:
+            continue
+        rows = np.flatnonzero(supply.units == layout.units[position])
+        if index == 0 and layout.first >= 0:
+            rows = np.r_[layout.first, rows[rows != layout.first]]
+        here = supply.take(rows)
+        if supply.blocks is None:
+            part = fill_any(here, slots)
+        else:
+            part = fill_blocks(here, slots, last_on_first=need.pinned and index == 0)
+        assert part is not None
+        allocation |= part
+    return allocation
+
+
+def _walk(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Allocation | None:
+    """First fit over the hosts, units in order, where blocks differ from host to host."""
+    if supply.first is None:
+        starts = [-1]
+    else:
+        whole = np.flatnonzero(supply.first & _takes_whole(supply))
+        # The first such host of each unit stands for the others.
+        starts = whole[np.sort(np.unique(supply.units[whole], return_index=True)[1])].tolist()
+    best: tuple[int, Allocation] | None = None
+    for row in starts:
+        order = _uneven_units(supply, unit, room, slots, row)
+        if order is not None and (best is None or order.size < best[0]):
+            found = fill_blocks(supply.take(_rows_by_unit(supply, order, row)), slots)
+            best = best if found is None else (order.size, found)
+    return None if best is None else best[1]
+
+
+def _uneven_units(
+    supply: Supply, unit: UnitDemand | None, room: Room, slots: int, row: int
+) -> IntArray | None:
+    """The units to fill in order: all of them, or the first combination of the fewest."""
+    if unit is None:
+        return np.zeros(1, dtype=np.int64)
+    free = room.caps if room.free_now is None else room.free_now
+    forced = int(supply.units[row]) if row >= 0 else None
+    order = unit_order(unit, free, np.unique(supply.units), forced)
+    if not Rules.of(unit).fewest:
+        return order
+    assert supply.blocks is not None
+    takes = _takes_whole(supply)
+    held = np.minimum(supply.caps, supply.blocks)
+    whole = np.zeros(int(supply.units.max()) + 1, dtype=np.int64)
+    extra = np.zeros_like(whole)
+    np.add.at(whole, supply.units, np.where(takes, held, 0))
+    np.maximum.at(extra, supply.units, np.where(takes, 0, held))
+    chosen = fewest_uneven(whole[order], extra[order], slots, unit.maxcus, row >= 0)
+    return None if chosen is None else order[chosen]
+
+
+def _rows_by_unit(supply: Supply, order: IntArray, row: int) -> IntArray:
+    """Rows of the units in their order, candidate order inside, row `row` (if any) first."""
+    rank = np.full(int(supply.units.max()) + 1, order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    ranks = rank[supply.units]
+    rows = np.argsort(ranks, kind="stable")
+    rows = rows[ranks[rows] < order.size]
+    return rows if row < 0 else np.append([row], rows[rows != row])
+
+
+def _takes_whole(supply: Supply) -> BoolArray:
+    whole: BoolArray = supply.caps >= (1 if supply.blocks is None else supply.blocks)
+    return whole

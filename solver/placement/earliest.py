@@ -1,15 +1,13 @@
 """The earliest start of one job in a profile: exact, without a solver.
 
-Availability under running jobs alone never falls, so the earliest start is a binary search over
-the instants at which something is freed, with one exact placement check each. With planned jobs in
-the profile the same holds between two planned starts, as long as the window reaches over the same
-later ones: these stretches are searched one after another (`docs/dev/semantics.md`, TBR-02).
+Instants at which hosts are known to be too crowded are left out, and what a job of several terms
+counts once, such as limits on jobs, is checked for all terms together.
 """
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +15,153 @@ import numpy as np
 from ..availability.arrays import Allocation
 from ..availability.demand import Availability, Demand, Room, TermDemand
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS, flat
-from ..availability.uses import Alternative, Use
+from ..availability.resources import SLOTS, Pool, flat
+from ..availability.room import SLACK, held_for_life
+from ..availability.uses import Alternative, Per, Use
 from . import fits_at_all, place_least
-from .compound_limits import counted_once, room_beside
-from .crowding import not_crowded, note_crowded
 from .supply import busy_units
+
+# --- what a job of several terms counts once, not once a term -------------------------------------
+# What a job of several terms counts once, not once a term: limits on jobs, hosts it has whole.
+
+
+#: What one term takes and where.
+Part = tuple[Alternative, Allocation]
+
+
+def held_by_terms(terms: Iterable[Part], pools: Sequence[Pool]) -> Iterator[Part]:
+    """What a job holds, term after term. pools: of the resource table."""
+    before: set[int] = set()
+    for alternative, allocation in terms:
+        yield from counted_once(alternative, allocation, before, pools)
+        before |= set(allocation)
+
+
+def counted_once(
+    alternative: Alternative,
+    allocation: Allocation,
+    before: Collection[int],
+    pools: Sequence[Pool],
+) -> Iterator[Part]:
+    """What one term holds: what counts a job once only where no earlier term is.
+
+    before: the hosts of the earlier terms. pools: of the resource table.
+    """
+    if not before:
+        yield alternative, allocation
+        return
+    once, rest = _split(alternative, before, pools)
+    yield rest, allocation
+    new = {host: slots for host, slots in allocation.items() if host not in before}
+    if once and new:
+        yield replace(alternative, host_uses=once, pool_uses=()), new
+
+
+def room_beside(
+    availability: Availability,
+    demand: Demand,
+    term: TermDemand,
+    alternative: Alternative,
+    time: int,
+    before: Mapping[int, int],
+) -> Room:
+    """The room of a term of a job whose earlier terms hold the slots `before` by host.
+
+    `availability` has these terms already.
+    """
+    if not before:
+        return availability.room(demand, term, alternative, time)
+    once, rest = _split(alternative, before, availability.table.pools)
+    room = availability.room(demand, term, rest, time)
+    if not once:
+        return room
+    own = np.zeros(availability.hosts, dtype=np.int64)
+    own[list(before)] = list(before.values())
+    here = room.caps
+    for use in once:
+        if use.per is Per.WHOLE:  # the job has the host to itself, so what it left is its own
+            capacity = availability.table.host_resources[use.index].capacity
+            here = np.minimum(here, (capacity - own).astype(np.int64))
+    alone = replace(alternative, host_uses=once, pool_uses=())
+    elsewhere = availability.room(demand, term, alone, time).caps
+    return replace(room, caps=np.where(own > 0, here, np.minimum(room.caps, elsewhere)))
+
+
+def counts_once(demand: Demand) -> bool:
+    """Whether several terms of the job meet in a limit that counts the job once."""
+    return len(demand.terms) > 1 and any(
+        use.once
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+    )
+
+
+def _split(
+    alternative: Alternative, before: Collection[int], pools: Sequence[Pool]
+) -> tuple[tuple[Use, ...], Alternative]:
+    """Host uses that count the job once, and the alternative without what is counted already."""
+    once = tuple(use for use in alternative.host_uses if use.once)
+    rest = replace(
+        alternative,
+        host_uses=tuple(use for use in alternative.host_uses if not use.once),
+        pool_uses=tuple(
+            use
+            for use in alternative.pool_uses
+            if not (use.once and pools[use.index].mask[list(before)].any())
+        ),
+    )
+    return once, rest
+
+
+# --- which instants a search for a start may leave out, since hosts are known to be too crowded ---
+
+
+def not_crowded(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
+    """The instants, ascending, without those whose windows are known to be too crowded."""
+    if profile.crowded is None or not _by_slots(demand):
+        return times
+    at = np.array(times, dtype=np.int64)
+    slots = max(term.slots for term in demand.terms)
+    refused = profile.crowded.refuses(at, demand.duration, slots)
+    return at[~refused].tolist() if refused.any() else times
+
+
+def note_crowded(profile: Profile, demand: Demand, time: int) -> None:
+    """A job does not fit: if slots alone are short, remember it."""
+    if profile.crowded is None or not _by_slots(demand):
+        return
+    points = profile.checkpoints(time, demand.duration)
+    free = np.floor(profile.least_free(SLOTS, points) + SLACK)
+    slots = int(np.maximum(free, 0.0).sum())
+    if slots < max(term.slots for term in demand.terms):
+        profile.crowded.note(time, points[-1], slots)
+
+
+def least_slots(demand: Demand) -> int:
+    """Slots of hosts that have to be free wherever the job starts; 0 where none need be."""
+    return max(term.slots for term in demand.terms) if _by_slots(demand) else 0
+
+
+def _by_slots(demand: Demand) -> bool:
+    """Whether the job takes a slot of a host for each of its own, as long as it runs."""
+    return all(_takes_slots(other) for term in demand.terms for other in term.alternatives)
+
+
+def _takes_slots(alternative: Alternative) -> bool:
+    for use in alternative.host_uses:
+        if use.index == SLOTS and use.per in (Per.SLOT, Per.WHOLE):
+            held = held_for_life(use)
+            return held is not None and held >= 1
+    return False
+
+
+# --- the earliest start of one job in a profile: exact, without a solver --------------------------
+# Availability under running jobs alone never falls, so the earliest start is a binary search over
+# the instants at which something is freed, with one exact placement check each. With planned jobs
+# in the profile the same holds between two planned starts, as long as the window reaches over the
+# same later ones: these stretches are searched one after another (`docs/dev/semantics.md`, TBR-02).
+
 
 #: Instants that are looked at together at first; most starts are among these.
 FEW_TIMES = 64

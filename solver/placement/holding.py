@@ -1,18 +1,169 @@
-"""What a reservation keeps from other jobs until its start, as entries of a profile."""
+"""Places that are found: what they keep from others, and how they are filled or made smaller."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
+from ...model.plan import PlannedJob, Unplaced
 from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS, ResourceTable
 from ..availability.rows import RowList
 from ..availability.uses import Alternative, Per, Use
-from .earliest import Start
+from .choose import Rules
+from .earliest import Start, hold_start, place_again, still_free
+from .single import place_most, units_of
+
+# --- starts that hang on a limit which fills its gap to the second --------------------------------
+# A job that ends in the very second in which something before it begins on what it holds is where
+# it is because the two numbers are equal. Were its limit one second longer, or did a clock differ
+# by one, it would not fit there: schedulers decide such a tie either way.
+
+
+#: Nothing is reserved in advance.
+NOTHING: Mapping[int, str] = MappingProxyType({})
+#: Names that are shown.
+MOST_NAMED = 3
+#: Said where the limit came before it was known of all starts.
+NOT_ALL_KNOWN = "the limit came before it was looked at which starts fill their gaps to the second"
+#: Enters something into a profile.
+Hold = Callable[[Profile], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands before the jobs behind it: a planned job, or slots that are promised.
+
+    name: of the job. begins: from when on it holds what it holds (seconds). hosts: where. hold:
+    enters it into a profile. promise: enters what it keeps until then from jobs that are not gone
+    by then. place: the planned job itself; None where its limit has no say in it.
+    """
+
+    name: str
+    begins: int
+    hosts: Allocation
+    hold: Hold
+    promise: Hold | None = None
+    place: tuple[Demand, Start] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        demand: Demand,
+        start: Start,
+        *,
+        promise: Hold | None = None,
+        hangs: bool = True,
+    ) -> Standing:
+        """A job with a place; hangs: whether its limit had a say in that."""
+        return cls(
+            name,
+            start.time,
+            start.allocation,
+            lambda profile: hold_start(profile, demand, start),
+            promise,
+            (demand, start) if hangs else None,
+        )
+
+
+def exact_fits(
+    base: Callable[[], Profile],
+    standing: Sequence[Standing],
+    reserved: Mapping[int, str] = NOTHING,
+    *,
+    only: Standing | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[str, str]:
+    """For each job that fills its gap to the second, a sentence that says so.
+
+    base: what runs; taken only where somebody may fit exactly. standing: in the order of planning:
+    each job beside those before it. reserved: what else begins when, in words. only: the one that
+    is asked about; None for all. stop: asked as it goes; once it says yes, the others are left out.
+    """
+    begins = {item.begins for item in standing} | set(reserved)
+    asked = {
+        number
+        for number, item in enumerate(standing)
+        if (only is None or item is only) and _may_fit(item, begins)
+    }
+    if not asked:
+        return {}
+    profile = base()
+    found: dict[str, str] = {}
+    there: dict[int, list[Standing]] = {}
+    for number, item in enumerate(standing[: max(asked) + 1]):
+        if stop():
+            break
+        if number in asked and item.place is not None:
+            demand, start = item.place
+            what = _fit_of(profile, demand, start, there, reserved)
+            if what:
+                found[item.name] = what
+        item.hold(profile)
+        there.setdefault(item.begins, []).append(item)
+    return found
+
+
+def with_fit(item: PlannedJob | Unplaced, fits: Mapping[str, str]) -> PlannedJob | Unplaced:
+    """The same with the sentence of its exact fit, by job, where it has one."""
+    fit = fits.get(item.job, "")
+    return replace(item, exact_fit=fit) if fit and isinstance(item, PlannedJob) else item
+
+
+def _fit_of(
+    profile: Profile,
+    demand: Demand,
+    start: Start,
+    before: Mapping[int, Sequence[Standing]],
+    reserved: Mapping[int, str],
+) -> str:
+    """The sentence for one job with its place; "" where a second more would fit there too.
+
+    profile: what runs and what stands before it. before: the latter by when it begins.
+    """
+    assert demand.duration is not None
+    end = start.time + demand.duration
+    longer = replace(demand, duration=demand.duration + 1)
+    there = before.get(end, ())
+    open_then = profile.open_for(longer, start.time)
+    if open_then:
+        promises = [item.promise for item in there if item.promise is not None]
+        beside = profile.copy() if promises else profile
+        for promise in promises:
+            promise(beside)
+        if still_free(beside, longer, start):
+            return ""
+    met = [item.name for item in there if start.allocation.keys() & item.hosts.keys()]
+    names = met or [item.name for item in there]
+    if names:
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        follower = ", ".join(names[:MOST_NAMED]) + more
+    elif open_then:
+        follower = reserved.get(end, "")
+    else:
+        follower = "its run window closes"
+    return f"fills its gap to the second: 1 s more would not fit before {follower}"
+
+
+def _may_fit(item: Standing, begins: set[int]) -> bool:
+    """Whether something begins, or a window closes, in the second in which a job ends."""
+    if item.place is None:
+        return False
+    demand, start = item.place
+    if demand.duration is None or demand.margin:
+        return False
+    calendar = demand.calendar
+    closes = calendar is not None and not calendar.allows(start.time, demand.duration + 1)
+    return closes or start.time + demand.duration in begins
+
+
+# --- what a reservation keeps from other jobs until its start, as entries of a profile ------------
 
 
 def counts_slots(use: Use) -> bool:
@@ -204,3 +355,97 @@ def slot_room(
         if counts_slots(use):
             most = min(most, int(beside.free_in_pool(use.index, time)))
     return np.floor(np.maximum(free, 0)), most
+
+
+# --- a range of slots -----------------------------------------------------------------------------
+# A range of slots (-n min,max) in a plan: what starts now takes all that the plan leaves free.
+
+
+def may_grow(demand: Demand) -> bool:
+    """Whether a job asks for a range of slots, which dispatch fills as far as it can."""
+    return len(demand.terms) == 1 and demand.terms[0].most > demand.terms[0].slots
+
+
+def filled_now(profile: Profile, demand: Demand, start: Start) -> Start:
+    """A start now with as many slots of the job's range as there are beside everything else.
+
+    profile: what the job finds, all others in their places. A start in the future keeps the
+    minimum, and so does a job without a range.
+    """
+    if start.time > profile.now or not may_grow(demand):
+        return start
+    term = demand.terms[0]
+    room = profile.room(demand, term, term.alternatives[start.alternative], start.time)
+    if term.unit is not None and term.unit.pref != "config":
+        free = np.maximum(profile.free(SLOTS, start.time), 0).astype(np.int64)
+        room = replace(room, free_now=free)
+    allocation = place_most(term, room)
+    return start if allocation is None else Start(start.time, (allocation,), start.alternative)
+
+
+# --- no job in more compute units than it needs ---------------------------------------------------
+# No job in more compute units than it needs (PLC-07, PLC-09), however its place was found.
+#
+# A model that places many jobs at once, or a search that takes some out again, may leave a job in
+# more units than it needs beside the others, or in later ones of the configuration.
+
+
+def with_fewest_units(
+    base: Profile, demands: Sequence[Demand], starts: Mapping[str, Start]
+) -> dict[str, Start]:
+    """The same starts with jobs moved to fewer units, or as many earlier ones, one at a time.
+
+    base: what runs. Ends because each move takes its job to fewer or earlier units and leaves the
+    others where they are.
+    """
+    found = dict(starts)
+    profile = base.copy()
+    movable = []
+    for demand in demands:
+        if demand.job.id in found:
+            if _bound_to_fewest(demand) and _units(demand, found) not in ((), (0,)):
+                movable.append(demand)
+            else:
+                hold_start(profile, demand, found[demand.job.id])
+    while movable and _moved(profile, movable, found):
+        pass
+    return found
+
+
+def _moved(profile: Profile, demands: Sequence[Demand], found: dict[str, Start]) -> bool:
+    """Whether any of the jobs could be moved, one after the other; `found` has their new places.
+
+    profile: with all jobs but these. Each job is tried beside all others: half of them are held
+    while the other half is tried, and so on with each half.
+    """
+    if len(demands) == 1:
+        return _moves(profile, demands[0], found)
+    half = len(demands) // 2
+    moved = False
+    for tried, held in ((demands[:half], demands[half:]), (demands[half:], demands[:half])):
+        beside = profile.copy()
+        for demand in held:
+            hold_start(beside, demand, found[demand.job.id])
+        moved = _moved(beside, tried, found) or moved
+    return moved
+
+
+def _moves(beside: Profile, demand: Demand, found: dict[str, Start]) -> bool:
+    """Whether one job has a better place beside the others, which it then takes."""
+    job, used = demand.job.id, _units(demand, found)
+    again = place_again(beside, demand, found[job])
+    if again is None:
+        return False
+    units = units_of(demand.terms[0], again.allocation)
+    if (len(units), units) >= (len(used), used):
+        return False
+    found[job] = again
+    return True
+
+
+def _units(demand: Demand, starts: Mapping[str, Start]) -> tuple[int, ...]:
+    return units_of(demand.terms[0], starts[demand.job.id].allocation)
+
+
+def _bound_to_fewest(demand: Demand) -> bool:
+    return len(demand.terms) == 1 and Rules.of(demand.terms[0].unit).fewest

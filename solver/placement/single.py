@@ -1,14 +1,21 @@
-"""Exactly n slots: the combinatorial method where it is exact, CP-SAT elsewhere."""
+"""One term over one window: exactly n slots, or a range of slots (PLC-02, -07, -14).
+
+The combinatorial method decides where it is exact, CP-SAT elsewhere.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from ..availability.arrays import Allocation
 from ..availability.demand import Room, TermDemand
-from .choose import Rules
-from .combine import combine, exact_for, feasible
-from .groups import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
-from .plain import fits_plain, is_plain, place_plain
+from .choose import Rules, combine, exact_for, feasible, fits_plain, is_plain, place_plain
+from .cpsat import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .supply import Supply, supplies
+
+# --- exactly n slots: the combinatorial method where it is exact, CP-SAT elsewhere ----------------
 
 
 def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation | None:
@@ -84,3 +91,109 @@ def _place_bounded(
     from .cpsat import solve
 
     return solve(supply, term.unit, room, slots, bounds, refine=refine)
+
+
+# --- a range of slots -----------------------------------------------------------------------------
+# A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14).
+
+
+def place_least(term: TermDemand, room: Room) -> Allocation | None:
+    """The fewest slots of the range that fit: the minimum, or more where only more fit; or None."""
+    return next((found for n in _sizes(term, room) if (found := place(term, room, n))), None)
+
+
+def fits_at_all(term: TermDemand, room: Room) -> bool:
+    """Whether :func:`place_least` finds a placement."""
+    return any(fits(term, room, slots) for slots in _sizes(term, room))
+
+
+def _sizes(term: TermDemand, room: Room) -> range:
+    """Numbers of slots to try, ascending."""
+    largest = term.largest
+    if largest > term.slots:
+        largest = max(term.slots, min(largest, int(np.sum(room.caps[term.candidates]))))
+    return range(term.slots, largest + 1)
+
+
+def place_most(term: TermDemand, room: Room) -> Allocation | None:
+    """As near term.most as the rules allow, at least term.slots, or None.
+
+    * balance disregards the maximum.
+    * maxcus: the first combination of the fewest units that holds the
+      minimum, then filled up.
+    * ptile: the maximum with a smaller block on the last host, else whole blocks only, else
+      (no number of whole blocks lies in the range) the most that fits.
+    """
+    unit = term.unit
+    if room.first is not None:
+        both = room.first if term.first_hosts is None else room.first & term.first_hosts
+        term = replace(term, first_hosts=both)
+    if term.most <= term.slots or (unit is not None and unit.balance):
+        return place(term, room)
+    if unit is not None and unit.maxcus is not None:
+        base = place_least(term, room)
+        if base is None:
+            return None
+        used = unit.unit_of[list(base)]
+        room = replace(room, caps=np.where(np.isin(unit.unit_of, used), room.caps, 0))
+    slots = _most(term, room)
+    return None if slots is None else place(term, room, slots)
+
+
+def _most(term: TermDemand, room: Room) -> int | None:
+    """The number of slots a range gets."""
+    if fits(term, room, term.most):
+        return term.most
+    most = min(term.most - 1, int(room.caps[term.candidates].sum()))
+    block = _block(term, room)
+    if block > 1:
+        blocks = _largest(term, room, -(-term.slots // block), most // block, block)
+        if blocks is not None:
+            return blocks
+        if _simple(term):
+            most = min(most, -(-term.slots // block) * block - 1)
+    return _largest(term, room, term.slots, most, 1)
+
+
+def _block(term: TermDemand, room: Room) -> int:
+    """The block, or the ptile where it is the same on all hosts; else 1."""
+    if term.block > 1:
+        return term.block
+    if term.ptile is None or term.one_host:
+        return 1
+    sizes = term.ptile[term.candidates[room.caps[term.candidates] > 0]]
+    return int(sizes[0]) if sizes.size and (sizes == sizes[0]).all() else 1
+
+
+def _largest(term: TermDemand, room: Room, low: int, high: int, step: int) -> int | None:
+    """The largest fitting multiple of `step` from low*step to high*step, or None."""
+    if not _closed_downwards(term, step):
+        numbers = range(high, low - 1, -1)
+        return next((n * step for n in numbers if fits(term, room, n * step)), None)
+    if high < low or not fits(term, room, low * step):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(term, room, middle * step):
+            low = middle
+        else:
+            high = middle - 1
+    return low * step
+
+
+def _simple(term: TermDemand) -> bool:
+    """No rule asks for a certain host or for so many slots in a unit."""
+    least = term.unit is not None and term.unit.usablecuslots
+    return term.first_hosts is None and not least
+
+
+def _closed_downwards(term: TermDemand, step: int) -> bool:
+    """Whether fewer slots (by one step) fit wherever more do: bisection is then exact.
+
+    A first execution host or usablecuslots may break it: the part that would be given up first
+    may be the one that has to stay, or the one that makes a unit large enough.
+    """
+    if _simple(term):
+        return True
+    both = term.first_hosts is not None and term.unit is not None and term.unit.usablecuslots
+    return not both and (not term.tiled or step > 1)

@@ -1,14 +1,18 @@
-"""What the candidate hosts can give to one term, one way of agreeing (same[]) at a time."""
+"""What hosts can give to one term: slots by label class, GPUs that suit, slots of running terms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.arrays import BoolArray, IntArray
+from ...model.cluster import Gpus, Host
+from ...model.gpu_request import GpuRequest
+from ..availability.arrays import Allocation, BoolArray, IntArray
 from ..availability.demand import Room, TermDemand, UnitDemand
+
+# --- what the candidate hosts can give to one term, one way of agreeing (same[]) at a time --------
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +118,114 @@ def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
     """Units with work on any of their hosts, candidates or not (PLC-11)."""
     owned = unit.unit_of[~idle & (unit.unit_of >= 0)]
     return np.bincount(owned, minlength=len(unit.names)) > 0
+
+
+# --- hosts whose GPUs suit a request, and in words those whose do not (GPU-02) --------------------
+
+
+#: Hosts that a sentence names.
+_SHOWN = 3
+
+
+def suits(request: GpuRequest, host: Host) -> bool | None:
+    """Whether the GPUs of a host suit a request, None where the host does not say enough."""
+    if host.gpu_count is None:
+        return False
+    return request.suited(host.gpus or Gpus(int(host.gpu_count)))
+
+
+def unsuitable(request: GpuRequest, hosts: Sequence[Host]) -> str:
+    """Which GPUs are wanted, and what hosts have instead."""
+    wrong = [host for host in hosts if host.gpus and suits(request, host) is False]
+    kinds = dict.fromkeys(_kind(host.gpus) for host in wrong if host.gpus)
+    if not kinds:
+        bare = [host.name for host in hosts if host.gpu_count is None]
+        some = ", ".join(bare[:_SHOWN]) + (f" and {len(bare) - _SHOWN} more" * (len(bare) > _SHOWN))
+        none = "no host has GPUs" if len(bare) == len(hosts) else f"{some} have no GPUs"
+        return f"wants {request.wanted()}: {none}"
+    more = f" and {len(kinds) - _SHOWN} other kinds" if len(kinds) > _SHOWN else ""
+    return f"wants {request.wanted()}: hosts have {', '.join(list(kinds)[:_SHOWN])}{more}"
+
+
+def _kind(gpus: Gpus) -> str:
+    mem = "" if gpus.mem is None else f" ({gpus.mem / 1024:g}G)"
+    return f"{gpus.model or 'GPUs'}{mem}"
+
+
+# --- which term of a compound requirement has which slots of a job that runs (REQ-14) -------------
+# Nothing records it. Terms take their slots in the order of the allocation, each on hosts that it
+# may have; where that fails, the first way to hand them out that keeps to those hosts.
+
+
+#: Hosts of an allocation beyond which only the order of the allocation counts.
+MOST_HOSTS = 200
+
+
+def split_over_terms(
+    allocation: Allocation, counts: Sequence[int], allowed: Sequence[BoolArray]
+) -> list[Allocation]:
+    """One part a term. counts: slots of each; allowed: hosts that each may have, [H]."""
+    parts = _in_order(allocation, counts)
+    if len(allocation) > MOST_HOSTS or _within(parts, allowed):
+        return parts
+    return _searched(list(allocation.items()), tuple(counts), allowed) or parts
+
+
+def _in_order(allocation: Allocation, counts: Sequence[int]) -> list[Allocation]:
+    parts: list[Allocation] = []
+    left = dict(allocation)
+    for count in counts:
+        part: Allocation = {}
+        for host in list(left):
+            taken = min(count, left[host])
+            if taken:
+                part[host] = taken
+                count -= taken
+                left[host] -= taken
+                if not left[host]:
+                    del left[host]
+        parts.append(part)
+    return parts
+
+
+def _within(parts: Sequence[Allocation], allowed: Sequence[BoolArray]) -> bool:
+    return all(mask[host] for part, mask in zip(parts, allowed, strict=True) for host in part)
+
+
+def _searched(
+    hosts: list[tuple[int, int]], counts: tuple[int, ...], allowed: Sequence[BoolArray]
+) -> list[Allocation] | None:
+    """Host by host, the earlier terms' largest shares first; states that lead nowhere are kept."""
+    dead: set[tuple[int, tuple[int, ...]]] = set()
+
+    def step(at: int, left: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+        if at == len(hosts):
+            return None if any(left) else []
+        if (at, left) in dead:
+            return None
+        host, slots = hosts[at]
+        open_to = tuple(n if mask[host] else 0 for n, mask in zip(left, allowed, strict=True))
+        for shares in _shares(slots, open_to):
+            rest = step(at + 1, tuple(n - share for n, share in zip(left, shares, strict=True)))
+            if rest is not None:
+                return [shares, *rest]
+        dead.add((at, left))
+        return None
+
+    rows = step(0, counts)
+    if rows is None:
+        return None
+    return [
+        {host: row[term] for (host, _), row in zip(hosts, rows, strict=True) if row[term]}
+        for term in range(len(counts))
+    ]
+
+
+def _shares(slots: int, most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    if not most:
+        if slots == 0:
+            yield ()
+        return
+    for share in range(min(slots, most[0]), -1, -1):
+        for rest in _shares(slots - share, most[1:]):
+            yield (share, *rest)

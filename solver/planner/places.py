@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..placement.earliest import Start, earliest_start, hold_start, start_at, still_free
-from ..placement.exact_fit import Hold
+from ..placement.holding import Hold
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
 from ...model.job import Job
 from ..availability.demand import Demand
-from ..placement.gpu_hosts import suits
+from ..placement.supply import suits
 from ..resolve import Resolver
 
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"

@@ -27,7 +27,7 @@ from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, shortage
 from ..placement.earliest import Start, can_start, hold_start, start_at
 from ..placement.holding import whole_place
-from ..placement.ranges import place_most
+from ..placement.single import place_most
 from ..precedence import NOT_YET, After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility

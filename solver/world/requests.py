@@ -17,8 +17,7 @@ from ..availability.profile import Profile
 from ..availability.resources import ResourceTable
 from ..availability.uses import Use
 from ..fairshare.hopeless import UNLIMITED, JobKind
-from ..placement.crowding import least_slots
-from ..placement.earliest import can_start
+from ..placement.earliest import can_start, least_slots
 from ..resolve import Resolver
 
 

@@ -24,7 +24,7 @@ from ..availability.resources import SLOTS, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..entering import Entering, Running
 from ..fairshare.dispatch_policy import DispatchPolicy
-from ..placement.compound_limits import held_by_terms
+from ..placement.earliest import held_by_terms
 from ..precedence import NEVER as NEVER_HOLDS
 from ..rules.situation import add_reserved_load
 from .dependents import Dependents, Holds

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sampling import pairwise, some
-from slotwise.solver.optimal.pool.helper import Helper
 from slotwise.solver.optimal.pool.problem import PoolProblem
+from slotwise.solver.optimal.pool.search import Helper
 
 #: Modules that our processes load sooner or later; each tells on itself when it is run.
 NAMES = (

@@ -25,7 +25,7 @@ from slotwise.model.params import Params
 from slotwise.model.queue import Queue
 from slotwise.solver.availability.demand import Room, TermDemand
 from slotwise.solver.placement import fits, place
-from slotwise.solver.placement.plain import fits_plain, is_plain, place_plain
+from slotwise.solver.placement.choose import fits_plain, is_plain, place_plain
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()

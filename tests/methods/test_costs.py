@@ -14,10 +14,10 @@ from slotwise.model.job import Job
 from slotwise.model.objective import Cost, objective_named, objectives, weight_of
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel
-from slotwise.solver.optimal.aggregate import pool_of
 from slotwise.solver.optimal.costs import DIGITS, Costs, UnitCost, coarser
 from slotwise.solver.optimal.interval_model import MOST_TOTAL, IntervalModel
 from slotwise.solver.optimal.pool.problem import MOST_COST
+from slotwise.solver.optimal.pool_bounds import pool_of
 from slotwise.solver.problem import PlanningProblem
 
 #: What a joint plan may minimise.

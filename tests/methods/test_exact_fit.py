@@ -13,9 +13,8 @@ from sampling import pairwise, some
 from slotwise.solver.advice.ask import Choices
 from slotwise.solver.budget import Budget
 from slotwise.solver.loop.next_cycle import NextCycle, plan_of
-from slotwise.solver.optimal.exact_fits import with_exact_fits
-from slotwise.solver.optimal.first_fit import plan_first_fit
-from slotwise.solver.placement.exact_fit import NOT_ALL_KNOWN
+from slotwise.solver.optimal.first_fit import plan_first_fit, with_exact_fits
+from slotwise.solver.placement.holding import NOT_ALL_KNOWN
 from slotwise.solver.problem import PlanningProblem
 
 METHODS: tuple[sw.Method, ...] = ("time-based", "optimal", "milp")

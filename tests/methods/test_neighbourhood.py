@@ -10,7 +10,7 @@ from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.neighbourhood import improve
+from slotwise.solver.optimal.order_search import improve
 from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
 from slotwise.solver.problem import PlanningProblem
 

@@ -9,12 +9,10 @@ import pytest
 from slotwise.model.generate import generate
 from slotwise.model.objective import objective_named
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.allowance import Allowance
-from slotwise.solver.optimal.costs import Costs, UnitCost
+from slotwise.solver.optimal.costs import Allowance, Costs, UnitCost
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.neighbourhood import improve
-from slotwise.solver.optimal.order_search import decode, decode_within
+from slotwise.solver.optimal.order_search import decode, decode_within, improve
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.problem import PlanningProblem

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ortools.sat.python import cp_model
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import cpsat
+from slotwise.solver.optimal import backends
 
 
 class DeafAtFirst(cp_model.CpSolver):
@@ -43,7 +43,7 @@ def test_the_wish_to_stop_is_repeated_until_it_is_heard(monkeypatch: pytest.Monk
     cancel = threading.Event()
     cancel.set()
     budget = Budget(None, cancel=cancel)
-    status, solver = cpsat.run(cp_model.CpModel(), budget, seconds=300.0, effort=1.0)
+    status, solver = backends.run(cp_model.CpModel(), budget, seconds=300.0, effort=1.0)
     assert status == "UNKNOWN"
     assert isinstance(solver, DeafAtFirst)
     assert solver.stopped

@@ -15,10 +15,9 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import joint_probe
-from slotwise.solver.optimal.class_counts import ClassCounts, classes_of
-from slotwise.solver.optimal.counting import blocks_of
+from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.joint_placement import JointPlacement
+from slotwise.solver.optimal.refutation import ClassCounts, blocks_of, classes_of
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
@@ -111,9 +110,9 @@ def test_racks_of_whole_hosts_are_proved_without_a_model_over_hosts(
     """And the starts are those that the model over hosts proves."""
     instance = racks(seed, racks=4, each=4)
     with monkeypatch.context() as patch:
-        patch.setattr(joint_probe, "FEWER", 10**9)
+        patch.setattr(lexicographic, "FEWER", 10**9)
         slow = plan(instance, "optimal", effort=60)
-    monkeypatch.setattr(joint_probe, "FEWER", 1)
+    monkeypatch.setattr(lexicographic, "FEWER", 1)
     monkeypatch.setattr(JointPlacement, "__init__", None)
     found = plan(instance, "optimal", effort=60)
     assert validate(instance, found) == []

@@ -1,4 +1,4 @@
-"""Refutation by counts: right wherever it refutes, and it refutes what it should."""
+"""The blocks that jobs take for certain."""
 
 from __future__ import annotations
 
@@ -6,38 +6,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis_profiles import examples
-from random_instances import instances
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.counting import Blocks, blocks_of, too_many
-from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.joint_probe import JointProbe
+from slotwise.solver.optimal.lexicographic import JointProbe
+from slotwise.solver.optimal.refutation import Blocks, blocks_of
 from slotwise.solver.placement.earliest import start_at
 from slotwise.solver.problem import PlanningProblem
-
-few = examples(150)
-
-
-@few
-@given(instances(most_hosts=4, most_jobs=4), st.data())
-def test_what_counts_refute_the_model_refutes(instance: Instance, data: st.DataObject) -> None:
-    problem = PlanningProblem.of(instance)
-    changes = problem.base.changes()
-    asked = [
-        (demand, max(demand.earliest, data.draw(st.sampled_from(changes))))
-        for demand in problem.demands
-    ]
-    blocks = [found for demand, time in asked for found in blocks_of(problem.base, demand, time)]
-    points = sorted({time for _, time in asked} | set(problem.base.later_starts))
-    if too_many(problem.base, blocks, points):
-        status, _ = JointPlacement(problem.base, asked).solve(Budget(), seconds=20, effort=20)
-        assert status == "INFEASIBLE"
 
 
 def problem_of(slots: list[int], busy: dict[str, int], *jobs: Job) -> PlanningProblem:
@@ -51,42 +28,8 @@ def problem_of(slots: list[int], busy: dict[str, int], *jobs: Job) -> PlanningPr
     )
 
 
-def refuted(problem: PlanningProblem, *times: int) -> bool:
-    asked = list(zip(problem.demands, times, strict=True))
-    blocks = [found for demand, time in asked for found in blocks_of(problem.base, demand, time)]
-    return too_many(problem.base, blocks, sorted(set(times)))
-
-
 def job(name: str, slots: int, span: str = "", limit: int = 50) -> Job:
     return Job(name, slots=slots, res_req=(span,) if span else (), run_limit=limit)
-
-
-def test_whole_blocks_are_counted_by_hosts() -> None:
-    """Three hosts with four slots free: three blocks of three, not four; but twelve slots."""
-    three = [job("a", 6, "span[ptile=3]"), job("b", 3, "span[ptile=3]")]
-    assert not refuted(problem_of([4] * 3, {}, *three), 0, 0)
-    four = [*three, job("c", 3, "span[ptile=3]")]
-    assert refuted(problem_of([4] * 3, {}, *four), 0, 0, 0)
-    assert not refuted(problem_of([4] * 3, {}, *three, job("c", 3)), 0, 0, 0)
-    assert refuted(problem_of([4] * 3, {}, *three, job("c", 4)), 0, 0, 0)
-    assert not refuted(problem_of([4] * 3, {}, *four), 0, 0, 50), "the others have ended"
-
-
-def test_a_block_of_six_counts_as_two_of_three() -> None:
-    """Two hosts of six: one whole, of the other a half; no third block of three is left."""
-    jobs = [job("a", 6, "span[hosts=1]"), job("b", 3, "span[ptile=3]")]
-    assert not refuted(problem_of([6, 6], {}, *jobs, job("c", 3, "span[ptile=3]")), 0, 0, 0)
-    assert refuted(problem_of([6, 6], {}, *jobs, job("c", 4, "span[ptile=4]")), 0, 0, 0)
-    assert refuted(problem_of([6, 6], {}, *jobs, job("c", 6, "span[ptile=3]")), 0, 0, 0)
-
-
-def test_only_hosts_on_which_a_block_fits_count() -> None:
-    """Five are free on h0 alone: two blocks of five have one host, though there are 13 slots."""
-    jobs = [job("a", 5, "span[ptile=5]"), job("b", 5, "span[ptile=5]")]
-    problem = problem_of([5, 5, 5], {"h1": 1, "h2": 1}, *jobs)
-    assert refuted(problem, 0, 0)
-    assert not refuted(problem, 0, 50)
-    assert not refuted(problem, 0, 100)
 
 
 def test_the_remainder_of_a_job_is_a_block_of_its_own() -> None:
@@ -131,14 +74,3 @@ def test_a_job_that_is_settled_anew_is_counted_where_it_is_now() -> None:
         "INFEASIBLE",
         "INFEASIBLE",
     ]
-
-
-def test_a_host_with_less_than_nothing_free_takes_nothing_from_others() -> None:
-    # The second job fills its host while the other host, where only the first fits, is overdrawn.
-    free = {0: np.array([1.0, 2.0]), 20: np.array([-1.0, 2.0])}
-    base = SimpleNamespace(free=lambda _, point: free[point])
-    first = Blocks(1, 1, np.array([True, True]), 0, 10)
-    second = Blocks(1, 2, np.array([False, True]), 20, 30)
-    assert not too_many(base, [first, second], [0, 20])  # type: ignore[arg-type]
-    third = Blocks(1, 3, np.array([False, True]), 20, 30)
-    assert too_many(base, [first, third], [0, 20])  # type: ignore[arg-type]

@@ -12,11 +12,10 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import start_table
+from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.first_fit import plan_first_fit
-from slotwise.solver.optimal.guided import guided_plan
-from slotwise.solver.optimal.likely_starts import SHARES, likely_starts
-from slotwise.solver.optimal.start_table import possible_starts, some_starts
+from slotwise.solver.optimal.order_search import guided_plan
+from slotwise.solver.optimal.start_model import SHARES, likely_starts, possible_starts, some_starts
 from slotwise.solver.planning import plan
 
 from .test_start_model import LENGTH, Case, crowd, one_host
@@ -67,7 +66,7 @@ def test_nothing_is_said_where_nothing_is_in_the_way_or_nothing_is_better() -> N
     assert guides(Case(crowd(3, 1, [Job("a", slots=2), Job("b", slots=2)])), LENGTH) == []
 
 
-def table_of(case: Case, room: int, *, some: bool = True) -> start_table.StartTable:
+def table_of(case: Case, room: int, *, some: bool = True) -> start_model.StartTable:
     make = some_starts if some else possible_starts
     found = make(case.problem, case.jobs, case.costs, case.alone, room)
     assert found is not None
@@ -78,8 +77,8 @@ def test_some_starts_are_few_and_begin_with_the_first(monkeypatch: pytest.Monkey
     instance: Instance = generate(hosts=20, running=60, pending=25, seed=4, load=1.0)
     case = Case(instance)
     for most, fewest in ((2000, 3), (300, 3), (30, 5)):
-        monkeypatch.setattr(start_table, "SOME_STARTS", most)
-        monkeypatch.setattr(start_table, "FEWEST_INSTANTS", fewest)
+        monkeypatch.setattr(start_model, "SOME_STARTS", most)
+        monkeypatch.setattr(start_model, "FEWEST_INSTANTS", fewest)
         found = table_of(case, 200_000)
         count = len(case.jobs)
         assert len(found.jobs) <= max(most, fewest * count) + count

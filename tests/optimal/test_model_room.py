@@ -7,9 +7,9 @@ import slotwise as sw
 from slotwise.solver import memory
 from slotwise.solver.budget import MEMORY_OF_EFFORT, MEMORY_SHARE, Budget
 from slotwise.solver.optimal import lexicographic
+from slotwise.solver.optimal.backends import PLACEMENT, TRUST, ModelRoom
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import plan_lexicographic
-from slotwise.solver.optimal.model_room import PLACEMENT, TRUST, ModelRoom
 from slotwise.solver.problem import PlanningProblem
 
 PLENTY = 1e9
@@ -57,18 +57,9 @@ def test_under_an_effort_neither_the_clock_nor_the_machine_decides() -> None:
     assert found.most_pairs() == pytest.approx(10 * SHARE * PAIRS_A_SECOND)
 
 
-def only_models_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither moving the few jobs in the way nor other orders find a place."""
-    monkeypatch.setattr("slotwise.solver.optimal.joint_probe.make_room", lambda *_: None)
-    monkeypatch.setattr("slotwise.solver.optimal.joint_probe._orders", lambda *_: ())
-
-
 @pytest.mark.parametrize(("megabytes", "proved"), [(1e5, True), (0.0, False)])
-def test_a_search_without_memory_refutes_nothing_by_models(
-    monkeypatch: pytest.MonkeyPatch, megabytes: float, proved: bool
-) -> None:
+def test_a_search_without_memory_refutes_nothing_by_models(megabytes: float, proved: bool) -> None:
     """joint-wins takes one model; without memory for it the large job's start stays open."""
-    only_models_place(monkeypatch)
     problem = PlanningProblem.of(sw.load(sw.example("joint-wins")))
     budget = Budget(time_limit=30, memory=lambda: megabytes)
     found = plan_lexicographic(problem, plan_first_fit(problem), budget)
@@ -114,7 +105,6 @@ def test_what_was_not_decided_is_asked_again(
         return real(self, budget, seconds=seconds, effort=effort, hint=hint)
 
     monkeypatch.setattr(JointPlacement, "solve", solve)
-    only_models_place(monkeypatch)
     problem = PlanningProblem.of(sw.load(sw.example("joint-wins")))
     found = plan_lexicographic(problem, plan_first_fit(problem), Budget(time_limit=1000))
     assert (found["large"].start, found["large"].proved, found.status) == (0, True, "optimal")

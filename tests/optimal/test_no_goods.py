@@ -15,7 +15,7 @@ from slotwise.model.queue import Queue
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.no_goods import NoGoods
+from slotwise.solver.optimal.refutation import NoGoods
 from slotwise.solver.problem import PlanningProblem
 
 few = examples(150)

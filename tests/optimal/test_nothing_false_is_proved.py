@@ -21,9 +21,9 @@ from slotwise.model.plan import Plan
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import interval_model, joint_probe
+from slotwise.solver.optimal import interval_model, lexicographic
+from slotwise.solver.optimal.backends import ModelRoom
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.model_room import ModelRoom
 from slotwise.solver.placement.earliest import Start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
@@ -102,8 +102,6 @@ def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.Mo
     """The large job could start at 0 if the small one moved; it may not move, so: not proved."""
     monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
     # The small job where the time-based plan puts it, in the middle of the idle enclosure.
-    monkeypatch.setattr(joint_probe, "_orders", lambda *_: ())
-    monkeypatch.setattr(joint_probe, "make_room", lambda *_: None)
     instance = sw.load(sw.example("joint-wins"))
     found = plan(instance, "optimal", effort=10)
     large = found["large"]
@@ -115,8 +113,6 @@ def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.Mo
 
 def test_an_undecided_probe_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JointPlacement, "solve", lambda *_, **__: ("UNKNOWN", {}))
-    monkeypatch.setattr(joint_probe, "_orders", lambda *_: ())
-    monkeypatch.setattr(joint_probe, "make_room", lambda *_: None)
     instance = sw.load(sw.example("joint-wins"))
     large = plan(instance, "optimal", effort=10)["large"]
     assert (large.start, large.bound, large.proved) == (7200, 0, False)
@@ -147,7 +143,7 @@ def test_a_search_that_ends_between_two_instants_keeps_what_it_has(
         asked.append(time)
         return start_at(base, demand, time) if feasible else None
 
-    monkeypatch.setattr(joint_probe, "start_at", tried)
+    monkeypatch.setattr(lexicographic, "start_at", tried)
     monkeypatch.setattr(Budget, "exhausted", lambda _: bool(asked))
     ends = {"e1": 3600, "e2": 5000}
     busy = tuple(

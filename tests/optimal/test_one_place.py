@@ -13,8 +13,7 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
-from slotwise.solver.optimal.joint_probe import JointProbe
-from slotwise.solver.optimal.lexicographic import has_one_place
+from slotwise.solver.optimal.lexicographic import JointProbe, has_one_place
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
 import numpy as np
@@ -11,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, literal_starts, pool_problems
-from slotwise.solver.optimal.pool import PoolProblem, branch_lp, relax
-from slotwise.solver.optimal.pool.branch_lp import Branch, BranchLP, Solution
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.duals import Duals, Market, fill
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.makespan import makespan_bound
-from slotwise.solver.optimal.pool.packing import Patterns
-from slotwise.solver.optimal.pool.pricing import Fineness, refine
-from slotwise.solver.optimal.pool.prover import latest_starts, prove
-from slotwise.solver.optimal.pool.relax import PoolBound, Relaxation, certify
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import StartTree
+from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool.bounds import (
+    Duals,
+    Incumbent,
+    Market,
+    Patterns,
+    Relaxation,
+    certify,
+    fill,
+)
+from slotwise.solver.optimal.pool.pricing import Fineness, achievable_starts, refine
+from slotwise.solver.optimal.pool.problem import Decoder
+from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound, prove
 
 positive = pool_problems(most_jobs=5, weighted=False)
 
@@ -65,20 +64,6 @@ def test_every_step_of_the_proof_is_valid_and_it_ends_at_the_optimum(problem):
     for _ in prove(incumbent):
         assert incumbent.bound <= best <= incumbent.value
     assert incumbent.bound == incumbent.value == best
-
-
-@examples(40)
-@given(positive, st.integers(0, 4))
-def test_cut_starts_keep_the_bound_valid(problem, above):
-    best = brute_force(problem)
-    plan = Decoder(problem).plan(range(len(problem)))
-    incumbent = Incumbent(problem, plan, 0)
-    incumbent.value = min(incumbent.value, best + above)
-    horizon = int((plan + problem.durations).max())
-    every = achievable_starts(problem, horizon, horizon + 1)
-    spans = Spans.of(problem, [horizon] * len(problem.groups))
-    for _ in StartTree(incumbent, every).search(spans):
-        assert incumbent.bound <= best
 
 
 @examples(60)
@@ -153,54 +138,3 @@ def test_starts_that_are_added_as_they_are_missed_are_as_good_as_all(
     step_by_step = reached()
     monkeypatch.setattr(Relaxation, "_first_starts", lambda self, index: self.candidates[index])
     assert step_by_step == pytest.approx(reached(), rel=1e-3)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_prices_of_a_coarser_grid_give_starts_and_rows_to_begin_with(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """On a grid that has all points of the coarser one, the rows with a price alone give at least
-    its bound; few cheap starts and those that are missed give what all starts give."""
-    monkeypatch.setattr(relax, "FIRST_COLUMNS", 0)
-    monkeypatch.setattr(relax, "LEAST_COLUMNS", 2)
-    rng = Random(seed)
-    column = [[rng.randint(1, most) for _ in range(8)] for most in (4, 15, 5)]
-    problem = PoolProblem.build([0, 7], [2, 5], column[0], column[1], weights=column[2])
-    horizon = int((Decoder(problem).plan(range(8)) + problem.durations).max())
-    spans = Spans.of(problem, [horizon] * len(problem.groups))
-
-    def tightened(grid: list[int], guide: Duals | None = None) -> tuple[BranchLP, list[PoolBound]]:
-        lp = BranchLP(problem, spans, np.array(grid), 10**5, guide=guide)
-        return lp, [bound for bound in lp.tighten() if bound is not None]
-
-    coarse, bounds = tightened([0, 7, horizon // 2, 2 * horizon])
-    best = max(bounds, key=lambda bound: bound.floor)
-    assert coarse.functions
-    finer = [0, 3, 7, (7 + horizon // 2) // 2, horizon // 2, horizon, 2 * horizon]
-    monkeypatch.setattr(branch_lp, "ROUNDS", 1)
-    _, plain = tightened(finer)
-    _, guided = tightened(finer, best.prices)
-    reached = max(bound.floor for bound in guided)
-    assert reached >= best.floor * (1 - 1e-6)
-    assert reached >= max(bound.floor for bound in plain) * (1 - 1e-6)
-    monkeypatch.setattr(relax, "LEAST_COLUMNS", 10**6)
-    _, every = tightened(finer, best.prices)
-    assert reached == pytest.approx(max(bound.floor for bound in every), rel=1e-3)
-
-
-def test_a_part_is_sharpened_by_rows_that_its_solution_violates() -> None:
-    """Jobs of five processors out of nine run one at a time, whatever fractions of them fit."""
-    problem = PoolProblem.build([0], [9], [5, 5, 5, 2, 2], [10, 11, 12, 20, 5])
-    spans = Spans.of(problem, [80] * len(problem.groups))
-    lp = BranchLP(problem, spans, np.arange(0, 100, 4), 10**4)
-    before = lp.best(Branch(spans))
-    ended: list[tuple[Solution, PoolBound] | None] = []
-
-    def sharpened() -> Iterator[None]:
-        ended.append((yield from lp.sharpened(Branch(spans))))
-
-    for _ in sharpened():
-        pass
-    assert before is not None
-    assert ended[0] is not None
-    assert before[1].value < ended[0][1].value <= brute_force(problem)

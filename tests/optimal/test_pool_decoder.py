@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_problems import literal_starts, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.step_profile import StepProfile
+from slotwise.solver.optimal.pool.problem import Decoder, StepProfile
 
 
 @given(pool_problems(), st.randoms(use_true_random=False))

@@ -14,9 +14,9 @@ from pool_problems import brute_force, pool_problems
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.solver.optimal.pool import PoolProblem, domains, optimise, price_table
-from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.price_table import InstantGrid
+from slotwise.solver.optimal.pool import PoolProblem, layers, optimise, pricing
+from slotwise.solver.optimal.pool.layers import InstantGrid
+from slotwise.solver.optimal.pool.pricing import achievable_starts
 from slotwise.solver.optimal.pool.problem import MOST_COST
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
@@ -74,7 +74,7 @@ def test_many_jobs_of_many_weeks() -> None:
 def test_listed_starts_are_the_marked_ones(problem: PoolProblem, horizon: int, limit: int) -> None:
     marked = achievable_starts(problem, horizon, limit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(domains, "MARKED", -1)
+        patch.setattr(pricing, "MARKED", -1)
         listed = achievable_starts(problem, horizon, limit)
     assert (marked is None) == (listed is None)
     if marked is not None and listed is not None:
@@ -100,7 +100,7 @@ def test_searched_instants_are_the_tabulated_ones(
 ) -> None:
     grid = InstantGrid.of([np.unique(starts)], end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(price_table, "TABULATED", 0)
+        patch.setattr(layers, "TABULATED", 0)
         searched = InstantGrid.of([np.unique(starts)], end)
     asked = np.array(seconds, dtype=np.int32)
     for name in ("before", "after", "exact"):
@@ -118,8 +118,8 @@ def test_searched_instants_are_the_tabulated_ones(
 @given(pool_problems(most_jobs=5, falling=False))
 def test_without_any_table_the_optimum_is_the_same(problem: PoolProblem) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(domains, "MARKED", -1)
-        patch.setattr(price_table, "TABULATED", 0)
+        patch.setattr(pricing, "MARKED", -1)
+        patch.setattr(layers, "TABULATED", 0)
         result = optimise(problem, effort=300)
     assert result.bound == result.value == brute_force(problem)
 

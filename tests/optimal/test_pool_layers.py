@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from pool_problems import brute_force, pool_problems, violations
 from slotwise.solver.optimal.pool import PoolProblem, layers
-from slotwise.solver.optimal.pool.duals import Duals, Market
+from slotwise.solver.optimal.pool.bounds import Duals, Market, certify
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.problem import SCALE
-from slotwise.solver.optimal.pool.relax import certify
 
 
 def finish(task):

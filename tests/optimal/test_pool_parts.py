@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 from pool_problems import brute_force, literal_starts
 from slotwise.solver.optimal.pool import PoolProblem, optimise
+from slotwise.solver.optimal.pool.bounds import Duals, Market, Patterns, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, plan_of
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.duals import Duals, Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
+from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.makespan import makespan_bound
-from slotwise.solver.optimal.pool.order_search import OrderSearch
-from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
-from slotwise.solver.optimal.pool.packing import Patterns
 from slotwise.solver.optimal.pool.pricing import Fineness, instants, make_grid, refine
-from slotwise.solver.optimal.pool.problem import MOST_COST, SCALE
-from slotwise.solver.optimal.pool.prover import latest_starts
-from slotwise.solver.optimal.pool.relax import certify
-from slotwise.solver.optimal.pool.spans import Spans
-from slotwise.solver.optimal.pool.start_tree import StartTree
-from slotwise.solver.optimal.pool.step_profile import StepProfile
+from slotwise.solver.optimal.pool.problem import (
+    MOST_COST,
+    RULES,
+    SCALE,
+    Decoder,
+    StepProfile,
+    best_rule,
+    rule_order,
+)
+from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound
 
 
 def build(*jobs: tuple[int, int], free: int = 3, **more: object) -> PoolProblem:
@@ -287,21 +286,6 @@ def test_the_relaxation_alone_is_near_the_optimum() -> None:
     domains = [np.arange(21)] * 4
     bounds = [b for b in refine(problem, domains, best + 20, Fineness(40, 6, 1e-6)) if b]
     assert max(b.value for b in bounds) == best
-
-
-def test_cut_starts_prove_what_prices_alone_do_not() -> None:
-    for seed in range(2):
-        problem = queue(5, seed)
-        best = brute_force(problem)
-        incumbent = Incumbent(problem, Decoder(problem).plan(range(5)), 0)
-        incumbent.value = best
-        domains = [np.arange(start, 90) for start in problem.alone.tolist()]
-        first = [b for b in refine(problem, domains, best, Fineness(3, 0, 1e-3)) if b][-1]
-        spans = Spans.of(problem, [89] * len(problem.groups))
-        for _ in StartTree(incumbent).search(spans):
-            pass
-        assert first.value <= incumbent.bound <= best
-        assert incumbent.bound > first.value or first.value == best
 
 
 # --- searches to the end --------------------------------------------------------------------------

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem
+from slotwise.solver.optimal.pool.bounds import Duals, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State
-from slotwise.solver.optimal.pool.duals import Duals, Market
-from slotwise.solver.optimal.pool.price_table import InstantGrid, PaidAhead, PriceTable, rooms_of
-from slotwise.solver.optimal.pool.relax import certify
-from slotwise.solver.optimal.pool.states import States, undominated
+from slotwise.solver.optimal.pool.layers import (
+    InstantGrid,
+    PaidAhead,
+    PriceTable,
+    States,
+    rooms_of,
+    undominated,
+)
 
 SEEDS = range(6)
 

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from pool_problems import brute_force, violations
 from slotwise.solver.optimal.pool import PoolProblem, chronology, prover
+from slotwise.solver.optimal.pool.bounds import Duals, Incumbent, Market, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, State, plan_of
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.domains import achievable_starts
-from slotwise.solver.optimal.pool.duals import Duals, Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.prover import Root, in_turn
-from slotwise.solver.optimal.pool.relax import certify
+from slotwise.solver.optimal.pool.pricing import achievable_starts
+from slotwise.solver.optimal.pool.problem import Decoder
+from slotwise.solver.optimal.pool.prover import Root
 
 
 def some_problem(seed: int, *, falling: bool) -> PoolProblem:
@@ -41,8 +39,6 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
         {"NODES": 1, "FIRST_WIDTH": 1, "MOST_STATES": 1},
         {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MOST_STATES": 64},
         {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
-        {"MANY_JOBS": 1, "FIRST_WIDTH": 1, "NODES": 1},
-        {"MANY_JOBS": 1, "FEW_STARTS": 0, "NODES": 3},
         {"MOST_INSTANTS": 0},
     ],
     ids=lambda limits: "-".join(limits),
@@ -161,18 +157,6 @@ def test_the_tree_starts_only_what_may_still_beat_the_best() -> None:
         assert tree.explore(tree.root(), guide, 10_000)
         assert tree.best == brute_force(problem)
     assert started > 50
-
-
-def test_two_ways_take_turns_until_both_are_at_their_end() -> None:
-    done: list[str] = []
-
-    def way(name: str, pieces: int) -> Iterator[None]:
-        for _ in range(pieces):
-            done.append(name)
-            yield
-
-    pauses = sum(1 for _ in in_turn(way("long", 3), way("short", 1)))
-    assert (done, pauses) == (["long", "short", "long", "long"], 4)
 
 
 def unpriced(problem: PoolProblem, tree: Chronology, last: int) -> Guide:

@@ -16,12 +16,10 @@ from hypothesis_profiles import examples
 from pool_problems import brute_force, from_running, pool_problems, violations
 from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise, search
+from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.chronology import uses_less
-from slotwise.solver.optimal.pool.decoder import Decoder
-from slotwise.solver.optimal.pool.incumbent import Incumbent
-from slotwise.solver.optimal.pool.order_search import OrderSearch
-from slotwise.solver.optimal.pool.orders import RULES, best_rule, rule_order
-from slotwise.solver.optimal.pool.window import WindowSearch
+from slotwise.solver.optimal.pool.improver import OrderSearch
+from slotwise.solver.optimal.pool.problem import RULES, Decoder, best_rule, rule_order
 
 
 def finish(task):
@@ -162,19 +160,6 @@ def test_what_is_not_decoded_again_is_as_it_was(problem, seed):
         search.run(20)
         search.kick()
         assert problem.value(Decoder(problem).plan(search.best_order)) == search.best
-
-
-def test_windows_only_improve():
-    problem = queue(10, 25)
-    plan = Decoder(problem).plan(best_rule(problem)[1])
-    windows = WindowSearch(problem, seed=1)
-    before = problem.value(plan)
-    for _ in range(5):
-        better = finish(windows.step(plan))
-        assert problem.value(better) <= problem.value(plan)
-        plan = better
-    assert problem.value(plan) < before
-    assert violations(problem, plan) == []
 
 
 def test_the_board_takes_only_what_is_better():

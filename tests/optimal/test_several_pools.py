@@ -14,7 +14,7 @@ from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
-from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.pool_bounds import bound_of_pools
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
 

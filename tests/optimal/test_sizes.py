@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,15 +14,12 @@ from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.interval_model import MEMORY, WORTH, IntervalModel
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing, prover, window
+from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing
+from slotwise.solver.optimal.pool.bounds import Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.chronology import uses_less
-from slotwise.solver.optimal.pool.duals import Market
-from slotwise.solver.optimal.pool.incumbent import Incumbent
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
 from slotwise.solver.optimal.pool.prover import Root
-from slotwise.solver.optimal.pool.relax import Relaxation
-from slotwise.solver.optimal.pool.window import WindowSearch
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
 
@@ -107,42 +103,7 @@ def test_layers_need_capacity_that_never_falls() -> None:
     assert LayeredSearch.suits(level, domains)
 
 
-@pytest.mark.parametrize(("objective", "windows"), [("starts", 4), ("makespan", 0)])
-def test_windows_are_planned_anew_where_starts_count(
-    monkeypatch: pytest.MonkeyPatch, objective: str, windows: int
-) -> None:
-    """In each round, after the order search."""
-    steps = 0
-
-    class Counting:
-        def __init__(self, *_: object) -> None: ...
-
-        def step(self, starts: Any) -> Generator[None, None, Any]:
-            nonlocal steps
-            steps += 1
-            yield
-            return starts
-
-    class Stuck:
-        stuck = True
-        kicks = 0
-        best = 0
-
-        def __init__(self, *_: object) -> None: ...
-
-        def kick(self) -> None:
-            Stuck.kicks += 1
-            if Stuck.kicks > 2 * improver.KICKS:
-                raise StopIteration
-
-    monkeypatch.setattr(improver, "WindowSearch", Counting)
-    monkeypatch.setattr(improver, "OrderSearch", Stuck)
-    problem = pool(objective)
-    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), 0)
-    with pytest.raises(RuntimeError):
-        for _ in improver.improve(incumbent, 1):
-            pass
-    assert steps == 2 * windows
+def test_one_job_has_no_better_order() -> None:
     assert list(improver.improve(Incumbent(pool(jobs=1), np.array([0]), 0), 1)) == []
 
 
@@ -200,60 +161,6 @@ def test_who_holds_less_from_now_on(
     one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...], expected: bool
 ) -> None:
     assert uses_less(one, other) == expected
-
-
-@pytest.mark.parametrize(("above", "searched"), [(None, False), (0, False), (-1, True)])
-def test_a_window_is_searched_only_where_a_better_plan_may_be(
-    monkeypatch: pytest.MonkeyPatch, above: int | None, searched: bool
-) -> None:
-    """Not where prices failed, nor where their bound is the value of the plan already."""
-    problem = pool()
-    starts = np.array([20, 0, 30, 40])
-    trees: list[int] = []
-
-    def refined(*_: object) -> list[Any]:
-        value = problem.value(starts)
-        return [None if above is None else SimpleNamespace(value=value + above, floor=1)]
-
-    class Tree:
-        found = None
-
-        def __init__(self, _: object, value: int) -> None:
-            trees.append(value)
-
-        def root(self) -> None: ...
-
-        def explore(self, *_: object) -> bool:
-            return True
-
-    monkeypatch.setattr(window, "refine", refined)
-    monkeypatch.setattr(window, "Chronology", Tree)
-    monkeypatch.setattr(window, "Guide", lambda *_: None)
-    for _ in WindowSearch(problem, 1).step(starts):
-        pass
-    assert trees == ([problem.value(starts)] if searched else [])
-
-
-@pytest.mark.parametrize(("bound", "proved", "asked"), [(None, 0, 0), (1, 0, 1), (1, 10**9, 0)])
-def test_starts_are_cut_where_there_are_prices_and_a_gap(
-    monkeypatch: pytest.MonkeyPatch, bound: int | None, proved: int, asked: int
-) -> None:
-    problem = pool()
-    incumbent = Incumbent(problem, np.array([20, 0, 30, 40]), proved)
-
-    domains = [np.arange(50)] * len(problem.groups)
-    root = Root(incumbent, domains)
-    if bound is not None:
-        every = [np.zeros(50)] * len(domains)
-        root.bound = SimpleNamespace(  # type: ignore[assignment]
-            floor=bound, starts=domains, excess=every, prices=SimpleNamespace(scale=1)
-        )
-    cut: list[object] = []
-    tree = SimpleNamespace(search=lambda *given: iter([cut.append(given)]))
-    monkeypatch.setattr(prover, "StartTree", lambda *_: tree)
-    for _ in root.cut(np.arange(50)):
-        pass
-    assert len(cut) == asked
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,10 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.objective import objective_named
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal import start_table
+from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.costs import Costs
-from slotwise.solver.optimal.guided import guided_plan, sparing_idle_hosts
-from slotwise.solver.optimal.order_search import decode
-from slotwise.solver.optimal.pooled import solve_as_pool
-from slotwise.solver.optimal.several_pools import bound_of_pools
+from slotwise.solver.optimal.order_search import decode, guided_plan, sparing_idle_hosts
+from slotwise.solver.optimal.pool_bounds import bound_of_pools, solve_as_pool
 from slotwise.solver.optimal.start_model import BoundedStarts, bound_of_starts
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
@@ -165,10 +163,10 @@ def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
 def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(4)]))
     assert case.bound(100 * LENGTH) is not None
-    monkeypatch.setattr(start_table, "MOST_STARTS", 3)
+    monkeypatch.setattr(start_model, "MOST_STARTS", 3)
     assert case.bound(100 * LENGTH) is None
-    monkeypatch.setattr(start_table, "MOST_STARTS", 3000)
-    monkeypatch.setattr(start_table, "MOST_INSTANTS", 1)
+    monkeypatch.setattr(start_model, "MOST_STARTS", 3000)
+    monkeypatch.setattr(start_model, "MOST_INSTANTS", 1)
     assert case.bound(100 * LENGTH) is None
 
 

@@ -15,22 +15,20 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
-from slotwise.solver.optimal.counting import blocks_of, too_many
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.two_instants import crowded_out, most_pieces
+from slotwise.solver.optimal.refutation import blocks_of, crowded_out, most_pieces
 from slotwise.solver.problem import PlanningProblem
 
 few = examples(150)
 Starts = tuple[int, ...]
 
 
-def counts(problem: PlanningProblem, times: Starts) -> tuple[bool, bool]:
-    """Whether the counts at each instant refute, and those at two."""
+def counts(problem: PlanningProblem, times: Starts) -> bool:
+    """Whether the counts at two instants refute."""
     base = problem.base
     asked = [(d, at, blocks_of(base, d, at)) for d, at in zip(problem.demands, times, strict=True)]
-    blocks = [block for _, _, several in asked for block in several]
     points = sorted({*times, *base.later_starts})
-    return too_many(base, blocks, points), crowded_out(base, asked, points)
+    return crowded_out(base, asked, points)
 
 
 def status(problem: PlanningProblem, times: Starts) -> str:
@@ -46,7 +44,7 @@ def test_what_counts_refute_the_model_refutes(instance: Instance, data: st.DataO
     times = tuple(
         max(demand.earliest, data.draw(st.sampled_from(changes))) for demand in problem.demands
     )
-    if counts(problem, times)[1]:
+    if counts(problem, times):
         assert status(problem, times) == "INFEASIBLE"
 
 
@@ -105,7 +103,7 @@ def crowded(draw: st.DrawFn) -> tuple[PlanningProblem, Starts]:
 @given(crowded())
 def test_what_counts_refute_where_it_is_crowded(case: tuple[PlanningProblem, Starts]) -> None:
     problem, times = case
-    if counts(problem, times)[1]:
+    if counts(problem, times):
         assert status(problem, times) == "INFEASIBLE"
 
 
@@ -142,7 +140,7 @@ def test_who_fills_up_now_is_in_the_way_of_whole_hosts_later(
     now: int, whole: int, refuted: bool
 ) -> None:
     problem = problem_of([1, 1, 2, 2], job("a", now), job("b", 4 * whole, "span[ptile=4]"))
-    assert counts(problem, (0, 10)) == (False, refuted)
+    assert counts(problem, (0, 10)) is refuted
     assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 
@@ -164,7 +162,7 @@ def test_who_fills_up_now_is_in_the_way_within_units(
 ) -> None:
     jobs = job("a", now), job("b", slots, f"cu[maxcus={most}]")
     problem = problem_of([1, 0, 2, 1], *jobs)
-    assert counts(problem, (0, 10))[1] is refuted
+    assert counts(problem, (0, 10)) is refuted
     assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 
@@ -187,19 +185,19 @@ def test_units_count_with_what_their_hosts_have_room_for() -> None:
                 pending=(job("a", now), within),
             )
         )
-        assert counts(problem, (0, 10)) == (False, refuted)
+        assert counts(problem, (0, 10)) is refuted
         assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 
 def test_who_has_ended_by_then_is_in_nobodys_way() -> None:
     jobs = job("a", 6, limit=10), job("b", 4, "span[ptile=4]")
-    assert counts(problem_of([1, 1, 2, 2], *jobs), (0, 10)) == (False, False)
+    assert not counts(problem_of([1, 1, 2, 2], *jobs), (0, 10))
 
 
 def test_blocks_that_are_there_at_the_first_instant_are_not_behind_it() -> None:
     """The block starts now as well: it may be one of those that fill up."""
     jobs = job("a", 2), job("b", 4, "span[ptile=4]")
-    assert counts(problem_of([4, 2], *jobs), (0, 0)) == (False, False)
+    assert not counts(problem_of([4, 2], *jobs), (0, 0))
 
 
 def test_only_hosts_with_room_for_the_blocks_count() -> None:
@@ -221,7 +219,7 @@ def test_only_hosts_with_room_for_the_blocks_count() -> None:
                 pending=(job("a", now), block),
             )
         )
-        assert counts(problem, (0, 10)) == (False, refuted)
+        assert counts(problem, (0, 10)) is refuted
         assert status(problem, (0, 10)) == ("INFEASIBLE" if refuted else "FEASIBLE")
 
 

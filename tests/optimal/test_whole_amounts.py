@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from judging import host, job, problem
-from slotwise.solver.optimal.whole_amounts import down, scale_of, up
+from slotwise.solver.optimal.joint_placement import down, scale_of, up
 from slotwise.solver.planning import plan
 
 

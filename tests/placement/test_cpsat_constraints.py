@@ -10,7 +10,7 @@ from placement_cases import bools, ints, unit_demand
 from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import Room
 from slotwise.solver.placement import cpsat
-from slotwise.solver.placement.groups import BindingGroup
+from slotwise.solver.placement.cpsat import BindingGroup
 from slotwise.solver.placement.supply import Supply
 
 

@@ -10,7 +10,7 @@ from slotwise.model.job import Job
 from slotwise.model.queue import Queue
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.placement.earliest import Start, hold_start, place_again
-from slotwise.solver.placement.fewest import with_fewest_units
+from slotwise.solver.placement.holding import with_fewest_units
 from slotwise.solver.placement.single import units_of
 from slotwise.solver.problem import PlanningProblem
 

@@ -13,9 +13,8 @@ from placement_cases import Case, tiny_cases
 from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import Room, TermDemand, UnitDemand
 from slotwise.solver.placement import fits, place, place_most
-from slotwise.solver.placement.combine import exact_for
-from slotwise.solver.placement.cpsat import solve
-from slotwise.solver.placement.groups import binding
+from slotwise.solver.placement.choose import exact_for
+from slotwise.solver.placement.cpsat import binding, solve
 from slotwise.solver.placement.reference import placements, units_used, valid
 from slotwise.solver.placement.supply import supplies
 

@@ -10,19 +10,24 @@ from placement_cases import bools, case, ints, unit_demand
 from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.placement import fits, place
-from slotwise.solver.placement.combine import exact_for
-from slotwise.solver.placement.fill import fill_any, fill_blocks, gathered
-from slotwise.solver.placement.groups import (
+from slotwise.solver.placement.choose import (
+    exact_for,
+    fill_any,
+    fill_blocks,
+    fits_plain,
+    gathered,
+    is_plain,
+    place_plain,
+)
+from slotwise.solver.placement.cpsat import (
     BindingGroup,
     absorbed,
     binding,
     fewest_hosts_first,
     obeys,
 )
-from slotwise.solver.placement.plain import fits_plain, is_plain, place_plain
 from slotwise.solver.placement.reference import placements, valid
-from slotwise.solver.placement.supply import Supply, busy_units, supplies
-from slotwise.solver.placement.term_split import split_over_terms
+from slotwise.solver.placement.supply import Supply, busy_units, split_over_terms, supplies
 
 
 def supply(

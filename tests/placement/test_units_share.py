@@ -9,23 +9,21 @@ from itertools import combinations, product
 import pytest
 from placement_cases import bools, ints, unit_demand
 from slotwise.solver.placement.choose import (
-    Rules,
-    fewest_units,
-    first_combination,
-    first_fit_choice,
-    share_among,
-    unit_order,
-)
-from slotwise.solver.placement.share import (
     Need,
+    Rules,
     Share,
     Stock,
     at_least,
     balanced,
+    fewest_uneven,
+    fewest_units,
     filled,
+    first_combination,
     first_fit,
+    first_fit_choice,
+    share_among,
+    unit_order,
 )
-from slotwise.solver.placement.uneven import fewest_uneven
 
 Parts = tuple[list[int], int]
 

@@ -4,7 +4,7 @@ At each event (a job ends, capacity changes, a job becomes startable) some jobs 
 time moves to the next event. Only plans that cannot be shifted left by a second are built: a job
 starts at t only if there was no room for it just before, or if it was not allowed to start before.
 
-With prices (prices.py) the cost of a plan is exactly
+With prices (:mod:`.bounds`) the cost of a plan is exactly
 
     bound + sum of the jobs' reduced costs + price of the supply left unused
 
@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .bounds import PoolBound
 from .problem import Ints, PoolProblem
-from .relax import PoolBound
 
 NEVER = 1 << 62
 KEPT = 24

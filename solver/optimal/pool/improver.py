@@ -1,43 +1,225 @@
-"""From the plan's side: order search and windows planned anew, in turn, for as long as one likes.
-
-A generator like the prover: a step is a small piece of work.
-"""
+"""From the plan's side: a search over orders, for as long as one likes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
 
-from .decoder import Decoder
-from .incumbent import Incumbent
-from .order_search import OrderSearch
-from .window import WindowSearch, by_start
+import numpy as np
 
+from .bounds import Incumbent
+from .problem import Decoder, Ints, PoolProblem, StepProfile
+
+# --- better orders by local search ----------------------------------------------------------------
+# Better orders by local search: move or swap jobs in the order, decode, accept a little worse for
+# a while.
+#
+# The acceptance rule is late acceptance (Burke & Bykov 2017): a candidate is taken if it is no
+# worse than the current order was a few steps ago. It has one parameter and no temperature. Only
+# what comes after the first changed position is decoded again, and only while the cost can still
+# be accepted.
+
+
+MEMORY = 5
+PATIENCE = 300
+WANDER = 0.75
+
+
+class OrderSearch:
+    """A resumable search from one order; ``best`` and ``best_order`` hold the best so far.
+
+    ``weights`` of the objective are used as they are; for makespan the last end is minimised, ties
+    by the sum of starts.
+    """
+
+    def __init__(self, problem: PoolProblem, order: Sequence[int], seed: int) -> None:
+        self.problem = problem
+        self._random = Random(seed)
+        self._sizes = problem.sizes.tolist()
+        self._durations = problem.durations.tolist()
+        self._earliest = problem.earliest.tolist()
+        self._weights = problem.weights.tolist()
+        self._due = problem.due.tolist()
+        self._sum = problem.objective == "starts"
+        late = np.maximum(0, problem.alone - problem.due)
+        self._least: list[int] = (problem.weights * late).tolist()
+        self._kind = {job: kind for kind, g in enumerate(problem.groups) for job in g.members}
+        self.decoded = 0
+        self._restart(list(order))
+        self.best = self._cost
+        self.best_order = self._order.copy()
+
+    # --- the current order and its decoding ------------------------------------------------------
+
+    def _restart(self, order: list[int]) -> None:
+        self._order = order
+        self._profiles = [self.problem.profile()]
+        self._partial = [0]
+        self._starts: list[int] = []
+        cost = self._decode(order, 0, len(order), None)
+        assert cost is not None
+        self._commit(order, 0)
+        self._memory = [self._cost] * MEMORY
+        self._step = 0
+        self._last_gain = 0
+
+    def _decode(self, order: list[int], keep: int, same: int, limit: int | None) -> int | None:
+        """Cost of an order that has the current one's jobs before ``keep`` and from ``same`` on;
+        None above ``limit``.
+
+        Stops where nothing differs any more: at or after ``same``, with the same processors free.
+        Leaves starts, profiles and partial costs up to there in the ``_new`` lists for _commit.
+        """
+        profile = self._profiles[keep].copy()
+        cost = self._partial[keep]
+        rest = sum(self._least[job] for job in order[keep:]) if self._sum else 0
+        self._new_starts: list[int] = []
+        self._new_partial: list[int] = []
+        self._new_profiles: list[StepProfile] = []
+        sizes, durations, earliest = self._sizes, self._durations, self._earliest
+        for position in range(keep, len(order)):
+            if self._sum and position >= same and profile.equals(self._profiles[position]):
+                self.decoded += position - keep
+                cost += self._partial[-1] - self._partial[position]
+                return None if limit is not None and cost > limit else cost
+            job = order[position]
+            start = profile.place(sizes[job], durations[job], earliest[job])
+            self._new_starts.append(start)
+            if self._sum:
+                cost += self._weights[job] * max(0, start - self._due[job])
+                rest -= self._least[job]
+            else:
+                cost = max(cost, start + durations[job])
+            if limit is not None and cost + rest > limit:
+                return None
+            self._new_partial.append(cost)
+            self._new_profiles.append(profile)
+            profile = profile.copy()
+        self.decoded += len(order) - keep
+        return cost
+
+    def _commit(self, order: list[int], keep: int) -> None:
+        """Make the order that was decoded last the current one."""
+        self._order = order
+        stop = keep + len(self._new_starts)
+        saved = self._partial[stop] - self._new_partial[-1] if stop < len(order) else 0
+        self._starts[keep:stop] = self._new_starts
+        self._profiles[keep + 1 : stop + 1] = self._new_profiles
+        self._partial[keep + 1 : stop + 1] = self._new_partial
+        if saved:
+            self._partial[stop + 1 :] = [cost - saved for cost in self._partial[stop + 1 :]]
+        self._cost = self._partial[-1]
+
+    # --- moves -----------------------------------------------------------------------------------
+
+    def run(self, steps: int) -> bool:
+        """Try that many moves; True if the best improved."""
+        before = self.best
+        if len(self._order) > 1:
+            for _ in range(steps):
+                self._try_move()
+        return self.best < before
+
+    @property
+    def stuck(self) -> bool:
+        """No improvement for long."""
+        return self._step - self._last_gain > PATIENCE
+
+    def kick(self) -> None:
+        """Leave the valley: shuffle a stretch of the order, now and then of the best, and go on."""
+        order = (self._order if self._random.random() < WANDER else self.best_order).copy()
+        length = min(len(order), self._random.randint(4, 12))
+        first = self._random.randrange(len(order) - length + 1)
+        stretch = order[first : first + length]
+        self._random.shuffle(stretch)
+        order[first : first + length] = stretch
+        self._restart(order)
+
+    def adopt(self, starts: Ints | Iterable[int]) -> None:
+        """Go on from a plan found elsewhere."""
+        begin = list(map(int, starts))
+        self._restart(sorted(range(len(begin)), key=lambda job: (begin[job], job)))
+        self._keep_best()
+
+    def _try_move(self) -> None:
+        self._step += 1
+        order, keep, same = self._candidate()
+        limit = max(self._cost, self._memory[self._step % MEMORY])
+        cost = None if keep < 0 else self._decode(order, keep, same, limit)
+        if cost is not None and cost <= limit:
+            self._commit(order, keep)
+            self._keep_best()
+        self._memory[self._step % MEMORY] = self._cost
+
+    def _keep_best(self) -> None:
+        if self._cost < self.best:
+            self.best = self._cost
+            self._last_gain = self._step
+            # By start: decoding that order can only start jobs earlier, and moves mean more in it.
+            starts = dict(zip(self._order, self._starts, strict=True))
+            order = sorted(self._order, key=lambda job: starts[job])
+            self._decode(order, 0, len(order), None)
+            self._commit(order, 0)
+            self.best = self._cost
+            self.best_order = order.copy()
+
+    def _candidate(self) -> tuple[list[int], int, int]:
+        """A changed order, how many jobs at its front are unchanged (-1: nothing changed), and from
+        where on the others are."""
+        count = len(self._order)
+        order = self._order.copy()
+        source = self._random.randrange(count)
+        if self._random.random() < 0.7:
+            target = self._near(source, count)
+        else:
+            target = self._random.randrange(count)
+        if self._kind[order[source]] == self._kind[order[target]]:
+            return order, -1, -1
+        low, high = min(source, target), max(source, target)
+        roll = self._random.random()
+        if roll < 0.6:
+            order.insert(target, order.pop(source))
+        elif roll < 0.85:
+            order[source], order[target] = order[target], order[source]
+        else:
+            length = min(self._random.randint(2, 4), high - low, count - high)
+            if length < 1:
+                return order, -1, -1
+            block = order[high : high + length]
+            del order[high : high + length]
+            order[low:low] = block
+            return order, low, high + length
+        return order, low, high + 1
+
+    def _near(self, source: int, count: int) -> int:
+        reach = max(3, count // 6)
+        return min(count - 1, max(0, source + self._random.randint(-reach, reach)))
+
+
+def by_start(starts: Sequence[int] | Ints) -> list[int]:
+    """Jobs in order of their start, ties by index."""
+    return [int(job) for job in np.argsort(np.asarray(starts), kind="stable")]
+
+
+#: Orders tried in one step.
 STEPS = 40
-KICKS = 10
-WINDOWS = 4
 
 
 def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
-    """Offer better plans to the incumbent; take up those that others offer."""
+    """Offer better plans to the incumbent; take up those that others offer.
+
+    A generator like the prover: a step is a small piece of work.
+    """
     problem = incumbent.problem
     if len(problem) < 2:
         return
     decoder = Decoder(problem)
     orders = OrderSearch(problem, by_start(incumbent.starts), seed)
-    windows = WindowSearch(problem, seed)
     while True:
-        for _ in range(KICKS):
-            while not orders.stuck:
-                if orders.run(STEPS):
-                    incumbent.offer(decoder.plan(orders.best_order))
-                yield
-                if incumbent.value < orders.best:
-                    orders.adopt(incumbent.starts)
-            orders.kick()
-        if problem.objective == "starts":
-            for _ in range(WINDOWS):
-                starts = yield from windows.step(incumbent.starts)
-                incumbent.offer(starts)
-                yield
-        if incumbent.value < orders.best:
-            orders.adopt(incumbent.starts)
+        while not orders.stuck:
+            if orders.run(STEPS):
+                incumbent.offer(decoder.plan(orders.best_order))
+            yield
+            if incumbent.value < orders.best:
+                orders.adopt(incumbent.starts)
+        orders.kick()

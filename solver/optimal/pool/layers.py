@@ -1,33 +1,295 @@
-"""Plans built job by job in order of start, layer by layer, all states of a layer side by side.
-
-A state is a set of started jobs with what they leave. Where capacity never falls, nothing more is
-needed to go on than ``ready`` (states.py): a job of size p starts at S = ready[p], or when it is
-released if that is later, and leaves
-
-    ready'[u] = max(S, min(ready[u + p], max(ready[u], S + duration))).
-
-Every plan that cannot be shifted left is built in this way, its jobs in order of their starts. Two
-arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and those
-not below the best plan go; and of states with the same jobs started some make others superfluous.
-Duals made for the whole problem get worse from layer to layer, so large layers have some made for
-one of their own states, which then do for many.
-
-If a layer still has too many states, those of the highest bounds are left out and their least bound
-is all that is proved in the end: a beam search that knows how good it is.
-"""
+"""The search in layers: plans built job by job, all states of a layer side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
-from .duals import Duals
-from .price_table import InstantGrid, PaidAhead, PriceTable, rooms_of
+from .bounds import Duals, cost
 from .pricing import Fineness, best_of, refine
-from .problem import Ints, PoolProblem, SmallInts
-from .states import States, undominated
+from .problem import Group, Ints, PoolProblem, SmallInts
+
+# --- states of the layered search side by side, and which of them others make superfluous ---------
+
+
+WINDOW = 120
+PAIRS = 20_000_000
+PIECE = 400_000
+PROBES = 17
+PROBE_ORDER = (8, 4, 12, 2, 14, 6, 10, 0, 16, 1, 15, 3, 13, 5, 11, 7, 9)
+
+
+@dataclass(frozen=True)
+class States:
+    """n states with equally many jobs started.
+
+    ``code`` (n,): which jobs are started; ``time``, ``value`` (n,): last start, cost of the started
+    jobs; ``left`` (n, G): jobs of each group to start; ``ends`` (n, N): ends of the started jobs by
+    group, 0 for others; ``ready`` (n, K): for each number of processors that jobs can occupy, the
+    earliest second, not before the last start, from which on that many are free; ``first`` (n, G):
+    earliest starts of a group's next job; ``bounds`` (n, T): lower bounds of all plans that begin
+    like this, one by each price table, in its scale; ``floor`` (n,): the best known.
+    """
+
+    code: Ints
+    time: Ints
+    value: Ints
+    left: Ints
+    ends: SmallInts
+    ready: SmallInts
+    first: SmallInts
+    bounds: Ints
+    floor: Ints
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def bytes_each(self) -> float:
+        """What a state takes in memory."""
+        return float(sum(getattr(self, field.name).nbytes for field in fields(self)) / len(self))
+
+    def take(self, rows: Ints) -> Self:
+        """The states of these rows."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(np.take(column, rows, axis=0) for column in columns))
+
+    def part(self, begin: int, length: int) -> Self:
+        """Some successive states."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(column[begin : begin + length] for column in columns))
+
+    @classmethod
+    def joined(cls, parts: list[States]) -> States:
+        """All states of the parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def undominated(
+    states: States, rows: Ints, bounds: Ints, weights: Ints
+) -> Generator[None, None, Ints]:
+    """The rows, less those that another with the same jobs started makes superfluous.
+
+    A makes B superfluous if A, delayed by the seconds that A's ``ready`` is behind B's, is still
+    not worse: value(A) + delay * weights left <= value(B). For what B can do from here on, A can do
+    with that delay, and a job's cost grows by at most its weight a second. Each row is compared
+    with up to ``WINDOW`` others of lower ``bounds`` (n,); ``weights`` (G,) of a job by group.
+    """
+    rows = rows[np.lexsort((bounds[rows], states.code[rows]))]
+    code, value = states.code[rows], states.value[rows]
+    weight = states.left[rows] @ weights
+    place = np.arange(len(rows))
+    place -= np.maximum.accumulate(np.where(np.diff(code, prepend=-1) != 0, place, 0))
+    # Most pairs fail at one of a few widely spread columns of ``ready``.
+    spread = np.linspace(0, states.ready.shape[1] - 1, PROBES).astype(int)
+    columns = [states.ready[rows, column].astype(np.int64) for column in spread[list(PROBE_ORDER)]]
+    kept = np.ones(len(rows), dtype=bool)
+    alive = np.arange(len(rows))
+    pairs = paused = 0
+    for back in range(1, WINDOW):
+        alive = alive[kept[alive] & (place[alive] >= back)]
+        pairs += len(alive)
+        if not len(alive) or pairs > PAIRS:
+            break
+        mine = alive[value[alive] >= value[alive - back]]
+        spare = value[mine] - value[mine - back]
+        for column in columns:
+            possible = (column[mine - back] - column[mine]) * weight[mine] <= spare
+            mine, spare = mine[possible], spare[possible]
+        ahead, behind = (np.take(states.ready, rows[r], axis=0) for r in (mine, mine - back))
+        delay = (behind - ahead).max(axis=1, initial=0)
+        kept[mine[delay * weight[mine] <= spare]] = False
+        if pairs - paused > PIECE:
+            paused = pairs
+            yield
+    return rows[kept]
+
+
+# --- price systems tabulated by instant, for searches that look them up millions of times ---------
+
+
+TAIL = 400
+#: Up to so many seconds, where to find each in the tables is a table itself.
+TABULATED = 1 << 21
+
+
+@dataclass(frozen=True)
+class InstantGrid:
+    """The instants that tables distinguish, and where to find a second in them.
+
+    ``instants`` (M,) ascending from 0. Seconds after the last are looked up as the last. Where that
+    is late, seconds are searched for among the instants: no table is as long as the horizon then.
+    """
+
+    instants: Ints
+    _before: SmallInts | None
+    _after: SmallInts | None
+
+    @classmethod
+    def of(cls, domains: list[Ints], end: int) -> InstantGrid:
+        """All starts of the domains, and a few instants from the last one to ``end`` or later."""
+        starts = np.unique(np.concatenate(domains))
+        last = int(starts[-1])
+        tail = np.linspace(last + 1, max(end, last + 2), TAIL).astype(np.int64)
+        instants = np.unique(np.concatenate((np.zeros(1, np.int64), starts, tail)))
+        if instants[-1] >= TABULATED:
+            return cls(instants, None, None)
+        seconds = np.arange(int(instants[-1]) + 1)
+        before = np.searchsorted(instants, seconds, side="right") - 1
+        after = np.searchsorted(instants, seconds)
+        return cls(instants, before.astype(np.int32), after.astype(np.int32))
+
+    def before(self, seconds: Ints | SmallInts) -> SmallInts:
+        """The last instant up to each second."""
+        clipped = np.minimum(seconds, int(self.instants[-1]))
+        if self._before is not None:
+            found: SmallInts = self._before[clipped]
+            return found
+        where = np.searchsorted(self.instants, clipped.astype(np.int64), side="right") - 1
+        return where.astype(np.int32)
+
+    def after(self, seconds: Ints | SmallInts) -> SmallInts:
+        """The first instant from each second on."""
+        clipped = np.minimum(seconds, int(self.instants[-1]))
+        if self._after is not None:
+            found: SmallInts = self._after[clipped]
+            return found
+        return np.searchsorted(self.instants, clipped.astype(np.int64)).astype(np.int32)
+
+    def exact(self, seconds: Ints | SmallInts) -> SmallInts:
+        """The instant that is each second, M if there is none."""
+        before, after = self.before(seconds), self.after(seconds)
+        return np.where(before == after, before, np.int32(len(self.instants)))
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """A price system, valid for all states with no more jobs left than its market's crowd has.
+
+    All in the prices' ``scale``. ``buy`` (G, M+1): own cost and window of a job of the group that
+    starts at an instant, ``forbidden`` where no good plan has it; ``rest`` (G, M+1): the least of
+    ``buy`` from that instant on; ``stock`` (K, M): what having the k-th number of processors free,
+    and not only the one before it, is worth from that instant on.
+    """
+
+    buy: Ints
+    rest: Ints
+    stock: Ints
+
+    @classmethod
+    def of(
+        cls,
+        prices: Duals,
+        calendar: InstantGrid,
+        groups: tuple[Group, ...],
+        domains: list[Ints],
+        rooms: Ints,
+    ) -> PriceTable:
+        """The prices applied to the starts of ``domains``, one for each group, and to ``rooms``."""
+        market, instants = prices.market, calendar.instants
+        # More than any good plan pays, and the sum over all jobs still fits into 64 bits.
+        forbidden = (1 << 61) // (1 + sum(group.count for group in groups))
+        buy = np.full((len(groups), len(instants) + 1), forbidden, dtype=np.int64)
+        for row, group, starts in zip(buy, groups, domains, strict=True):
+            if group.size in market.sizes:
+                window = prices.window(group.size, group.duration, starts)
+                paid = prices.scale * cost(group, starts) + window
+                row[calendar.exact(starts)] = np.minimum(paid, forbidden)
+        rest = np.minimum.accumulate(buy[:, ::-1], axis=1)[:, ::-1]
+        stock = np.zeros((len(rooms), len(instants)), dtype=np.int64)
+        ever = max(int(market.grid[-1]), int(instants[-1]))
+        for function, paid in prices.by_function(np.append(instants, ever)):
+            worth = np.diff(market.filled(function, rooms), prepend=0)
+            stock += worth[:, np.newaxis] * (paid[-1] - paid[:-1])
+        return cls(buy, np.ascontiguousarray(rest), stock)
+
+    def least(self, left: Ints, first: SmallInts) -> Ints:
+        """(n,) the least that jobs not started pay: ``left`` (n, G) by group, which start from the
+        instants ``first`` (n, G) on."""
+        groups = np.arange(len(self.rest))
+        least = np.take(self.rest, first + groups * self.rest.shape[1])
+        total: Ints = (least * left).sum(axis=1)
+        return total
+
+    def free(self, when: SmallInts) -> Ints:
+        """(n,) the most that is to be paid for what is free: each number of processors from the
+        instants ``when`` (n, K) on."""
+        rooms = np.arange(len(self.stock))
+        worth: Ints = np.take(self.stock, when + rooms * self.stock.shape[1]).sum(axis=1)
+        return worth
+
+
+@dataclass(frozen=True)
+class PaidAhead:
+    """The worth of what is free, reckoned from the other side: what there was at first less what
+    running jobs pay. Neither this nor ``PriceTable.free`` is always the lower.
+
+    ``ahead`` (M,): the worth of all that was there at first, from an instant on; ``paid`` (S, M):
+    the price of running from 0 to an instant, by distinct size; ``rows`` (N,): the row of each slot
+    of ``States.ends`` in it.
+    """
+
+    ahead: Ints
+    paid: Ints
+    rows: Ints
+
+    @classmethod
+    def of(
+        cls, prices: Duals, table: PriceTable, calendar: InstantGrid, problem: PoolProblem
+    ) -> PaidAhead:
+        """For the prices of a price table whose crowd is everybody in the problem."""
+        instants = calendar.instants
+        paid = np.stack([prices.upto(row, instants) for row in range(len(prices.market.sizes))])
+        begin = problem.times[np.argmax(problem.free >= rooms_of(problem)[:, np.newaxis], axis=1)]
+        when = np.maximum.outer(calendar.before(begin), np.arange(len(instants)))
+        ahead = np.take_along_axis(table.stock, when, axis=1).sum(axis=0)
+        sizes = np.repeat([g.size for g in problem.groups], [g.count for g in problem.groups])
+        return cls(ahead, paid, np.searchsorted(prices.market.sizes, sizes))
+
+    def free(self, ends: SmallInts, time: Ints, calendar: InstantGrid) -> Ints:
+        """(n,) the most that is to be paid for what is free from ``time`` (n,) on, jobs running
+        until ``ends`` (n, N)."""
+        worth: Ints = self.ahead[calendar.before(time)]
+        now = calendar.after(time)
+        until = calendar.before(ends)
+        for slot, row in enumerate(self.rows.tolist()):
+            running = np.flatnonzero(ends[:, slot] > time)
+            if len(running):
+                paid = self.paid[row]
+                worth[running] -= paid[until[running, slot]] - paid[now[running]]
+        return worth
+
+
+def rooms_of(problem: PoolProblem) -> Ints:
+    """The numbers of processors that a set of jobs can occupy, ascending."""
+    most = int(min(problem.free[-1], problem.sizes.sum()))
+    reached = np.zeros(most + 1, dtype=bool)
+    reached[0] = True
+    for size in problem.sizes.tolist():
+        reached[size:] |= reached[: most + 1 - size].copy()
+    return np.flatnonzero(reached)[1:]
+
+
+# --- plans built job by job in order of start, layer by layer, all states of a layer side by side
+# A state is a set of started jobs with what they leave. Where capacity never falls, nothing more
+# is needed to go on than ``ready`` (above): a job of size p starts at S = ready[p], or when
+# it is released if that is later, and leaves
+#
+#     ready'[u] = max(S, min(ready[u + p], max(ready[u], S + duration))).
+#
+# Every plan that cannot be shifted left is built in this way, its jobs in order of their starts.
+# Two arguments thin a layer out: prices give a lower bound of all plans a state can lead to, and
+# those not below the best plan go; and of states with the same jobs started some make others
+# superfluous. Duals made for the whole problem get worse from layer to layer, so large layers
+# have some made for one of their own states, which then do for many.
+#
+# If a layer still has too many states, those of the highest bounds are left out and their least
+# bound is all that is proved in the end: a beam search that knows how good it is.
+
 
 CHUNK_BYTES = 1e7
 SURPLUS = 2

@@ -1,12 +1,9 @@
-"""The pure time problem: pending jobs on one pool of identical processors.
-
-No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
-processors that are free is a step function of time. Exact for clusters handed out by the processor,
-and the *aggregated relaxation* (a valid bound) of every cluster on which placement matters.
-"""
+"""The pure time problem: pending jobs on one pool of processors, its profile, orders and plans."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -14,7 +11,99 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .step_profile import StepProfile
+# --- free processors over time, in steps, and where a job finds room in them ----------------------
+
+
+class StepProfile:
+    """Free processors over time as two parallel lists; the last value holds for ever."""
+
+    __slots__ = ("free", "times")
+
+    def __init__(self, times: list[int], free: list[int]) -> None:
+        self.times = times
+        self.free = free
+
+    def equals(self, other: StepProfile) -> bool:
+        """Are the same processors free in the same steps?"""
+        return self.times == other.times and self.free == other.free
+
+    def copy(self) -> StepProfile:
+        return StepProfile(self.times.copy(), self.free.copy())
+
+    def earliest(self, size: int, duration: int, first: int = 0) -> int:
+        """The earliest start >= first at which ``size`` processors stay free for ``duration``
+        seconds."""
+        return self._find(size, duration, first)[0]
+
+    def _find(self, size: int, duration: int, first: int) -> tuple[int, int, int]:
+        """(start, index of its step, index of the first step at or after its end)."""
+        times, free = self.times, self.free
+        count = len(times)
+        begin = bisect_right(times, first) - 1 if first else 0
+        while True:
+            while free[begin] < size:
+                begin += 1
+            start = times[begin]
+            if start < first:
+                start = first
+            end = start + duration
+            after = begin + 1
+            while after < count and times[after] < end:
+                if free[after] < size:
+                    break
+                after += 1
+            else:
+                return start, begin, after
+            begin = after + 1
+
+    def place(self, size: int, duration: int, first: int = 0) -> int:
+        """Reserve at the earliest start, which is returned."""
+        start, begin, after = self._find(size, duration, first)
+        times, free = self.times, self.free
+        end = start + duration
+        if after == len(times) or times[after] != end:
+            times.insert(after, end)
+            free.insert(after, free[after - 1])
+        if times[begin] != start:
+            begin += 1
+            after += 1
+            times.insert(begin, start)
+            free.insert(begin, free[begin - 1])
+        for step in range(begin, after):
+            free[step] -= size
+        return start
+
+    def take(self, start: int, size: int, duration: int) -> None:
+        """Reserve at a given start, without asking whether there is room."""
+        begin = self._split(start)
+        for step in range(begin, self._split(start + duration)):
+            self.free[step] -= size
+
+    def steps(self) -> tuple[list[int], list[int]]:
+        """Times and free processors, equal neighbours merged."""
+        kept = [
+            step
+            for step in range(len(self.times))
+            if step == 0 or self.free[step] != self.free[step - 1]
+        ]
+        return [self.times[step] for step in kept], [self.free[step] for step in kept]
+
+    def _split(self, instant: int) -> int:
+        """The index of the step that begins at ``instant``, made if need be."""
+        step = bisect_right(self.times, instant) - 1
+        if self.times[step] == instant:
+            return step
+        self.times.insert(step + 1, instant)
+        self.free.insert(step + 1, self.free[step])
+        return step + 1
+
+
+# --- the pure time problem: pending jobs on one pool of identical processors ----------------------
+# No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
+# processors that are free is a step function of time. Exact for clusters handed out by the
+# processor, and the *aggregated relaxation* (a valid bound) of every cluster on which placement
+# matters.
+
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 SmallInts: TypeAlias = npt.NDArray[np.int32]
@@ -233,3 +322,76 @@ class PoolResult:
     def gap(self) -> float:
         """(value - bound) / value; 0 if proved."""
         return 0.0 if self.value == self.bound else (self.value - self.bound) / max(1, self.value)
+
+
+# --- order of jobs -> plan: the serial schedule-generation scheme ---------------------------------
+# Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an
+# objective that never improves by starting later, some order gives an optimal plan (Kolisch
+# 1996).
+
+
+class Decoder:
+    """Decodes many orders of one problem."""
+
+    def __init__(self, problem: PoolProblem) -> None:
+        self._profile = problem.profile()
+        self._jobs: list[tuple[int, int, int]] = list(
+            zip(
+                problem.sizes.tolist(),
+                problem.durations.tolist(),
+                problem.earliest.tolist(),
+                strict=True,
+            )
+        )
+
+    def starts(self, order: Iterable[int], fixed: StepProfile | None = None) -> list[int]:
+        """The start of each job in the order's own sequence, on top of ``fixed`` if given."""
+        profile = (fixed or self._profile).copy()
+        place, jobs = profile.place, self._jobs
+        return [place(*jobs[job]) for job in order]
+
+    def plan(self, order: Sequence[int]) -> Ints:
+        """(N,) starts by job."""
+        import numpy as np
+
+        starts = np.zeros(len(order), dtype=np.int64)
+        starts[np.asarray(order, dtype=np.int64)] = self.starts(order)
+        return starts
+
+
+# --- first orders: the usual rules, and what a relaxation suggests --------------------------------
+
+
+Rule = Callable[[PoolProblem], Floats]
+
+
+def _weights(problem: PoolProblem) -> Floats:
+    return np.maximum(problem.weights, 1e-9).astype(float)
+
+
+RULES: dict[str, Rule] = {
+    "first-come": lambda p: np.arange(len(p), dtype=float),
+    "shortest": lambda p: p.durations / _weights(p),
+    "smallest-area": lambda p: p.durations * p.sizes / _weights(p),
+    "narrowest": lambda p: p.sizes / _weights(p),
+    "widest": lambda p: -p.sizes.astype(float),
+    "longest": lambda p: -p.durations.astype(float),
+    "largest-area": lambda p: -(p.durations * p.sizes).astype(float),
+    "earliest-due": lambda p: p.due.astype(float),
+    "short-then-narrow": lambda p: p.durations * np.sqrt(p.sizes) / _weights(p),
+    "narrow-then-short": lambda p: np.sqrt(p.durations) * p.sizes / _weights(p),
+}
+
+
+def rule_order(problem: PoolProblem, rule: str) -> list[int]:
+    """Jobs by a rule of ``RULES``, ties in order of submission."""
+    return [int(job) for job in np.argsort(RULES[rule](problem), kind="stable")]
+
+
+def best_rule(problem: PoolProblem) -> tuple[int, list[int]]:
+    """Value and order of the best rule."""
+    decoder = Decoder(problem)
+    orders = [rule_order(problem, rule) for rule in RULES]
+    values = [problem.value(decoder.plan(order)) for order in orders]
+    best = int(np.argmin(values))
+    return values[best], orders[best]

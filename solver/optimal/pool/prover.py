@@ -1,29 +1,110 @@
-"""From the bound's side: prices, ever finer, then a search until nothing better can be left.
-
-The search is by layers where capacity never falls and jobs are few, by a tree over intervals of
-starts where they are many, and a tree of forward plans otherwise and in the end.
-
-A generator: each step is a small piece of work (mostly under a second), after which others may run.
-Plans that others find meanwhile make the following steps sharper.
-"""
+"""From the bound's side: prices, then searches until nothing better can be left."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 
+from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
-from .domains import achievable_starts
-from .duals import Duals
-from .incumbent import Incumbent, posted
 from .layers import LayeredSearch
-from .pricing import Fineness, best_of, functions_in_use, refine
+from .pricing import Fineness, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
-from .relax import PoolBound
-from .spans import Spans
-from .start_tree import MANY_JOBS, StartTree
+
+# --- the last end: an energy bound, then CP-SAT ---------------------------------------------------
+
+
+FIRST_SLICE = 0.1
+LAST_SLICE = 4.0
+
+
+def makespan_bound(problem: PoolProblem) -> int:
+    """The longest of: any job alone; the time in which the capacity holds all the work, by any
+    function."""
+    best = int((problem.alone + problem.durations).max())
+    market = Market(problem, np.array([0, best], dtype=np.int64))
+    market.add(market.sizes.copy())
+    market.add_steps(6)
+    rows = np.searchsorted(market.sizes, problem.sizes)
+    for function in market.functions:
+        work = int((function[rows] * problem.durations).sum())
+        best = max(best, _time_for(problem, market.most(function), work))
+    return best
+
+
+def _time_for(problem: PoolProblem, level: Ints, work: int) -> int:
+    """The first instant by which a step function has given that much."""
+    given = np.concatenate((np.zeros(1, np.int64), np.cumsum(level[:-1] * np.diff(problem.times))))
+    step = int(np.searchsorted(given, work, side="left")) - 1
+    if step < 0:
+        return 0
+    rate = int(level[step])
+    return int(problem.times[step]) + -(-(work - int(given[step])) // rate) if rate else 0
+
+
+def prove_makespan(incumbent: Incumbent) -> Iterator[None]:
+    """CP-SAT on one cumulative, restarted from the best plan in slices of deterministic time."""
+    problem = incumbent.problem
+    incumbent.raise_bound(makespan_bound(problem))
+    budget = FIRST_SLICE
+    while not incumbent.proved:
+        yield
+        starts, bound = _solve(problem, incumbent.starts, incumbent.value, incumbent.bound, budget)
+        if starts is not None:
+            incumbent.offer(starts)
+        incumbent.raise_bound(bound)
+        budget = min(LAST_SLICE, 1.25 * budget)
+
+
+def _solve(
+    problem: PoolProblem, hint: Ints, value: int, bound: int, budget: float
+) -> tuple[Ints | None, int]:
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    capacity = int(problem.free.max())
+    last = model.new_int_var(bound, value, "last")
+    intervals: list[Any] = []
+    demands: list[int] = []
+    starts: list[Any] = []
+    for job in range(len(problem)):
+        duration = int(problem.durations[job])
+        start = model.new_int_var(int(problem.alone[job]), value - duration, "")
+        model.add(start + duration <= last)
+        model.add_hint(start, int(hint[job]))
+        starts.append(start)
+        intervals.append(model.new_fixed_size_interval_var(start, duration, ""))
+        demands.append(int(problem.sizes[job]))
+    times = [*problem.times.tolist(), max(value, int(problem.times[-1])) + 1]
+    for begin, end, free in zip(times, times[1:], problem.free.tolist(), strict=False):
+        if free < capacity:
+            intervals.append(model.new_fixed_size_interval_var(begin, end - begin, ""))
+            demands.append(capacity - free)
+    model.add_cumulative(intervals, demands, capacity)
+    model.minimize(last)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = budget
+    solver.parameters.random_seed = 1
+    status = solver.solve(model)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, bound
+    plan = np.array([solver.value(start) for start in starts], dtype=np.int64)
+    return plan, max(bound, int(np.ceil(solver.best_objective_bound - 1e-6)))
+
+
+# --- from the bound's side ------------------------------------------------------------------------
+# From the bound's side: prices, ever finer, then a search until nothing better can be left.
+#
+# The search is by layers where capacity never falls and jobs are few, and a tree of forward plans
+# otherwise and in the end.
+#
+# A generator: each step is a small piece of work (mostly under a second), after which others may
+# run. Plans that others find meanwhile make the following steps sharper.
+
 
 COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
@@ -34,8 +115,6 @@ NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
-#: Of many jobs, so few starts left are searched at once.
-FEW_STARTS = 3000
 MOST_STATES = 1_000_000
 
 
@@ -60,8 +139,9 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         return
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
-    if every is None or len(problem) >= MANY_JOBS:
-        yield from _many(incumbent, every, Spans.of(problem, latest), coarse.prices)
+    if every is None:
+        fine = refine(problem, None, incumbent.value, FINE, horizon=horizon, busy=incumbent.last)
+        yield from best_of(posted(incumbent, fine))
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -70,45 +150,9 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     yield from root.tighten(FINE)
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
-    if layered and len(problem) <= SEARCHABLE:
-        # Which of the two ends first, nothing tells beforehand.
-        yield from in_turn(root.widen(FIRST_WIDTH * GROWTH, MOST_STATES), root.cut(every))
-    elif layered or len(problem) > SEARCHABLE:
-        yield from root.cut(every)
+        if len(problem) <= SEARCHABLE:
+            yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
     yield from root.branch()
-
-
-def _many(incumbent: Incumbent, every: Ints | None, spans: Spans, guide: Duals) -> Iterator[None]:
-    """Fine prices over intervals of starts and a tree from there; a search in between where these
-    prices leave few starts."""
-    tree = StartTree(incumbent, every)
-    priced = yield from tree.priced(spans, guide)
-    if priced is None:
-        return
-    if every is None:
-        yield from tree.cut(*priced)
-        return
-    left = priced[1].part.spans
-    pairs = zip(left.first.tolist(), left.last.tolist(), strict=True)
-    root = Root(incumbent, [every[(every >= low) & (every <= high)] for low, high in pairs])
-    if sum(map(len, root.domains)) <= FEW_STARTS:
-        yield from root.tighten(QUICK)
-        yield from root.try_at_once()
-    yield from tree.cut(*priced)
-    if root.bound is None:
-        yield from root.tighten(QUICK)
-    yield from root.branch()
-
-
-def in_turn(*tasks: Iterator[None]) -> Iterator[None]:
-    """A piece of each in turn, until all are at their end."""
-    waiting = list(tasks)
-    while waiting:
-        for task in waiting.copy():
-            if next(task, task) is task:
-                waiting.remove(task)
-            else:
-                yield
 
 
 def latest_starts(bound: PoolBound, value: int) -> list[int]:
@@ -206,13 +250,6 @@ class Root:
             if width >= most:
                 return
             width *= GROWTH
-
-    def cut(self, instants: Ints) -> Iterator[None]:
-        """The tree over intervals of starts, which are among the instants."""
-        if self.bound is not None and not self.incumbent.proved and self._strike(self.bound):
-            ends = [(int(starts[0]), int(starts[-1])) for starts in self.domains]
-            first, last = np.array(ends, dtype=np.int64).T
-            yield from StartTree(self.incumbent, instants).search(Spans(first, last))
 
     def _strike(self, bound: PoolBound) -> bool:
         """Keep the starts whose reduced cost a better plan can afford; False if a group has

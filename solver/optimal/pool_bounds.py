@@ -1,14 +1,9 @@
-"""A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
-
-Each host resource is counted in pieces of t, for several t: a host with f free has f // t pieces,
-and a job that takes blocks of b on each of its hosts takes b // t of them a block. However jobs are
-placed, the pieces of those that run are no more than there are. Prices for pieces, from a linear
-program over starts, make a bound that is evaluated in whole numbers (as in :mod:`.pool.duals`).
-"""
+"""Bounds over hosts from pools: all slots as one, and several pools at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +15,184 @@ from ..availability.resources import SLOTS
 from ..availability.room import SLACK
 from ..availability.uses import Per
 from ..budget import Budget, OutOfTime
+from ..placement.earliest import Start
 from ..problem import PlanningProblem
-from .costs import Costs, UnitCost
-from .linear_program import new_program, solve
+from .backends import new_program, solve
+from .costs import Coarser, Costs, UnitCost, coarser
+from .pool.problem import MOST_COST, PoolProblem
+
+# --- a planning problem as one pool of identical slots: placement left out ------------------------
+# Exact where placement cannot matter (one host, jobs that use nothing but slots); everywhere else
+# every plan of the cluster is also a plan of the pool, so a bound of the pool's optimum is a
+# bound.
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedProblem:
+    """A pool problem and what its values mean: total = value * two to the `bits` + `constant`.
+
+    Totals are in the units of the costs. faithful: no weight lost any of its first nine digits.
+    """
+
+    pool: PoolProblem
+    bits: int
+    constant: int
+    faithful: bool
+
+    def total(self, value: int) -> int:
+        """The total that a value of the pool stands for; of a bound, a bound."""
+        return (value << self.bits) + self.constant
+
+
+def pool_of(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+) -> AggregatedProblem | None:
+    """The pool problem of `demands`; alone: earliest start of each job by itself (seconds).
+
+    None where there is none: no jobs, a job whose end is unknown, or an objective that a pool does
+    not have (the largest cost of a job where that is not its end).
+    """
+    if any(demand.duration is None or demand.duration < 1 for demand in demands) or not demands:
+        return None
+    now, times = problem.instance.now, problem.base.changes()
+    free = [int(problem.base.free(SLOTS, time).clip(0).sum()) for time in times]
+    sizes = [demand.slots for demand in demands]
+    if free[-1] < max(sizes):
+        return None
+    if costs.largest and not _are_ends(demands, costs, now):
+        return None
+    own = [costs.jobs[demand.job.id] for demand in demands]
+    durations = [demand.duration or 0 for demand in demands]
+    earliest = [max(0, alone[demand.job.id] - now) for demand in demands]
+    due = [cost.due - now for cost in own]
+    horizon = max(times[-1] - now, *earliest) + sum(durations)
+    weights = Coarser((1,) * len(own), 0, True)
+    if not costs.largest:
+        most = max(
+            cost.weight * max(1, horizon - late) for cost, late in zip(own, due, strict=True)
+        )
+        weights = coarser([cost.weight for cost in own], most, MOST_COST)
+    pool = PoolProblem.build(
+        [time - now for time in times],
+        free,
+        sizes,
+        durations,
+        earliest=earliest,
+        weights=weights.numbers,
+        due=due,
+        objective="makespan" if costs.largest else "starts",
+    )
+    # The pool knows no margin: its last end lies so much behind the jobs' own.
+    constant = -problem.margin if costs.largest else sum(cost.base for cost in own)
+    return AggregatedProblem(pool, weights.bits, constant, weights.faithful)
+
+
+def _are_ends(demands: Sequence[Demand], costs: Costs, now: int) -> bool:
+    """Whether every job costs the seconds from now to its end."""
+    return costs.unit == 1 and all(
+        costs.jobs[demand.job.id] == UnitCost(1, now, demand.runs or 0) for demand in demands
+    )
+
+
+def is_whole_pool(problem: PlanningProblem, demands: Sequence[Demand]) -> bool:
+    """Whether the pool is the cluster itself: one host, and jobs that use its slots alone."""
+    return len(problem.instance.cluster.hosts) == 1 and all(
+        _uses_slots_alone(demand) for demand in demands
+    )
+
+
+def _uses_slots_alone(demand: Demand) -> bool:
+    if len(demand.terms) != 1 or demand.calendar is not None or demand.exclusive:
+        return False
+    term = demand.terms[0]
+    uses = [use for alternative in term.alternatives for use in alternative.host_uses]
+    pools = [use for alternative in term.alternatives for use in alternative.pool_uses]
+    plain = all(use.index == SLOTS and use.per is Per.SLOT for use in uses)
+    fits_ptile = term.ptile is None or int(term.ptile[0]) >= term.slots
+    free_unit = term.unit is None or not (term.unit.excl or term.unit.usablecuslots)
+    return plain and not pools and fits_ptile and free_unit and len(term.alternatives) == 1
+
+
+# --- bounds, and on a cluster that is one pool of slots plans too, from the time-only optimiser ---
+
+
+#: Share of the time left that a bound may cost where placement matters, and at most these seconds.
+BOUND_SHARE = 0.1
+BOUND_SECONDS = 20.0
+#: Rounds of work of the pool optimiser for each unit of deterministic effort.
+ROUNDS_PER_EFFORT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PooledPlan:
+    """What the pool says. starts: none unless the cluster is a pool. bound: no plan's total is
+    below it, None if nothing is known. settled: the starts are optimal with all weights kept to
+    nine digits. finished: no more time would tell more.
+    """
+
+    starts: Mapping[str, Start]
+    bound: int | None = None
+    settled: bool = False
+    finished: bool = False
+
+
+def solve_as_pool(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    costs: Costs,
+    alone: Mapping[str, int],
+    budget: Budget,
+    tell: Callable[[int, int], None],
+) -> PooledPlan:
+    """A plan and a bound from the pool of all slots.
+
+    tell: called with totals of plan and bound, in the units of the costs, as they improve.
+    """
+    aggregated = pool_of(problem, demands, costs, alone)
+    if aggregated is None:
+        return PooledPlan({})
+    from .pool import PoolProgress, optimise
+
+    whole = is_whole_pool(problem, demands)
+
+    def progress(report: PoolProgress) -> None:
+        if whole:
+            tell(aggregated.total(report.value), aggregated.total(report.bound))
+
+    limit = budget.left() if whole else min(BOUND_SECONDS, BOUND_SHARE * budget.left())
+    rounds = None if budget.effort is None else 1 + int(ROUNDS_PER_EFFORT * budget.effort)
+    result = optimise(
+        aggregated.pool,
+        time_limit=limit if math.isfinite(limit) else None,
+        effort=rounds,
+        workers=budget.processes if whole else 1,
+        progress=progress,
+        cancelled=budget.cancel.is_set,
+    )
+    bound = aggregated.total(result.bound)
+    if not whole:
+        return PooledPlan({}, bound)
+    now = problem.instance.now
+    starts = {
+        demand.job.id: Start(now + int(time), ({0: demand.slots},))
+        for demand, time in zip(demands, result.starts.tolist(), strict=True)
+    }
+    proved = result.status == "proved"
+    return PooledPlan(starts, bound, proved and aggregated.faithful, proved)
+
+
+# --- a bound from several pools at once -----------------------------------------------------------
+# A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
+#
+# Each host resource is counted in pieces of t, for several t: a host with f free has f // t
+# pieces, and a job that takes blocks of b on each of its hosts takes b // t of them a block.
+# However jobs are placed, the pieces of those that run are no more than there are. Prices for
+# pieces, from a linear program over starts, make a bound that is evaluated in whole numbers (as
+# in :mod:`.pool.bounds`).
+
 
 #: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
 BUCKETS = 96
@@ -31,7 +201,7 @@ SCALE = 1 << 30
 #: Deterministic time of the program, about seconds.
 WORK = 20.0
 #: Costs beyond it are no numbers for a linear program.
-MOST_COST = 1 << 900
+MOST_IN_PROGRAM = 1 << 900
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
 #: Tables of what is free of one resource, by instant and host, that are there at once.
@@ -371,7 +541,7 @@ class _Program:
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
         program = new_program()
-        if self._dearest() > MOST_COST:
+        if self._dearest() > MOST_IN_PROGRAM:
             return None
         model, unit = self._model()
         program.LoadModelFromProto(model)

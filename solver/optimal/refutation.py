@@ -1,0 +1,603 @@
+"""What refutes a question of the lexicographic search without a model: counts, and no-goods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from ..availability.arrays import BoolArray, FloatArray, IntArray
+from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import SLOTS
+from ..availability.room import SLACK
+from ..availability.uses import Alternative, Per, Use
+from ..budget import Budget
+from ..placement.earliest import Start, hold_start, start_at
+from .backends import run
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+# --- blocks of slots that jobs take for certain ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """`count` blocks of `size` slots of a job over [start, end); hosts: where one fits, [H]."""
+
+    size: int
+    count: int
+    hosts: BoolArray
+    start: int
+    end: float
+
+    def covers(self, point: int) -> bool:
+        """Whether the job runs at an instant."""
+        return self.start <= point < self.end
+
+
+#: A job at a start (seconds), with the blocks that it takes for certain.
+Asked: TypeAlias = tuple[Demand, int, Sequence[Blocks]]
+
+
+def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ...]:
+    """The blocks that a job takes for certain when it starts at `time`; () where it has a choice.
+
+    hosts: where one fits beside the base. The blocks of a job that has its hosts whole are these.
+    """
+    if len(demand.terms) != 1 or len(demand.terms[0].alternatives) != 1:
+        return ()
+    term = demand.terms[0]
+    (alternative,) = term.alternatives
+    slots = [use for use in alternative.host_uses if use.index == SLOTS]
+    if len(slots) != 1 or slots[0].reservation.drops():
+        return ()
+    caps = base.room(demand, term, alternative, time).caps
+    able = term.candidates[caps[term.candidates] > 0]
+    end = np.inf if demand.duration is None else time + demand.duration
+    if slots[0].per is Per.WHOLE:
+        capacity = np.unique(base.table.host_resources[SLOTS].capacity[able])
+        if len(capacity) != 1:
+            return ()
+        whole = int(capacity[0])
+        count = sum(number for _, number in _sizes(term, able, whole))
+        return (Blocks(whole, count, caps > 0, time, end),) if count else ()
+    if slots[0].per is not Per.SLOT or slots[0].reservation.planned_at(0) != 1.0:
+        return ()
+    sizes = _sizes(term, able, term.block)
+    return tuple(Blocks(size, count, caps >= size, time, end) for size, count in sizes)
+
+
+def _sizes(term: TermDemand, able: IntArray, block: int) -> list[tuple[int, int]]:
+    """Slots of a block and how many of these a term has for certain; block: where span says none.
+
+    able: the hosts that it may use.
+    """
+    known = term.largest == term.slots
+    if term.one_host:
+        return [(term.slots, 1)]
+    if term.ptile is None:
+        return _tiles(term.slots, block, known=known)
+    tiles = np.unique(term.ptile[able])
+    return _tiles(term.slots, int(tiles[0]), known=known) if len(tiles) == 1 else []
+
+
+def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
+    """Whole tiles and the rest; known: no more slots than these may be taken."""
+    sizes = [(tile, slots // tile)]
+    if known and slots % tile:
+        sizes.append((slots % tile, 1))
+    return [(size, count) for size, count in sizes if count]
+
+
+# --- refutation by counts at two instants ---------------------------------------------------------
+# Refutation by counts at two instants: who runs at the first is in the way at the second.
+#
+# Jobs that run at both hold the same slots of the same hosts at both. Where they take all that is
+# free at the first but for a few slots, blocks that start in between fit only on hosts where
+# enough has become free since, or where those few are left over; so it is with the slots that a
+# job needs of few compute units. No relaxation of one instant says so, nor does a linear one of
+# both, which takes a part of a block from every host.
+
+
+def crowded_out(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
+    """Whether jobs find too little room at one of these instants, for who runs since before.
+
+    asked: all jobs with their starts; what is asked of `points` is judged against every start.
+    """
+    if not points:
+        return False
+    before = sorted({time for _, time, _ in asked} | set(base.later_starts))
+    free = {point: base.free(SLOTS, point).clip(0) for point in {*before, *points}}
+    view = _View(base, asked, before, list(points), free, _spare(asked, free, before, points))
+    return view.too_few_hosts() or view.too_full_units()
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Jobs at their starts, seen from instants before upon later ones.
+
+    free: slots free beside the base, by instant, [H]. spare: those free at the first that no job
+    holds that runs at both, [before, points]; infinite where the first is not before the second.
+    """
+
+    base: Availability
+    asked: Sequence[Asked]
+    before: list[int]
+    points: list[int]
+    free: dict[int, FloatArray]
+    spare: FloatArray
+
+    def too_few_hosts(self) -> bool:
+        """Whether blocks that start in between need more hosts than they can have."""
+        blocks = [block for _, _, several in self.asked for block in several if block.size > 1]
+        for size in sorted({block.size for block in blocks}):
+            needed = _pieces_between(blocks, size, self.before, self.points)
+            # Where there is room for all of them in what is spare nothing is refuted.
+            for i, j in np.argwhere(self.spare < size * needed).tolist():
+                first, second = self.before[i], self.points[j]
+                between = [
+                    block
+                    for block in blocks
+                    if block.size >= size and first < block.start and block.covers(second)
+                ]
+                if _too_few(
+                    self.free[first], self.free[second], size, between, float(self.spare[i, j])
+                ):
+                    return True
+        return False
+
+    def too_full_units(self) -> bool:
+        """Whether a job that starts in few units (cu[maxcus]) finds none with enough slots."""
+        for demand, time, _ in self.asked:
+            if time not in self.points or len(demand.terms) != 1:
+                continue
+            (term,) = demand.terms
+            if term.unit is None or term.unit.maxcus is None or len(term.alternatives) != 1:
+                continue
+            spare = self.spare[:, self.points.index(time)]
+            tight = np.flatnonzero(spare < term.slots).tolist()
+            if not tight:
+                continue
+            caps = self.base.room(demand, term, term.alternatives[0], time).caps
+            for i in tight:
+                first, second = self.free[self.before[i]], self.free[time]
+                most = most_in_units(term.unit, caps, first, second, float(spare[i]))
+                if most < term.slots:
+                    return True
+        return False
+
+
+def most_in_units(
+    unit: UnitDemand, caps: IntArray, first: FloatArray, second: FloatArray, spare: float
+) -> float:
+    """No less than what a job finds in the best `maxcus` units at the second instant.
+
+    caps: what it may take of each host, [H]. first, second, spare: as for :func:`most_pieces`, but
+    that of `spare` some may be free at the first instant alone.
+    """
+    room = np.minimum(caps, second)
+    grown = np.minimum(room, second - np.minimum(first, second))
+    spare -= float((first - np.minimum(first, second)).sum())
+    _, number = np.unique(unit.unit_of, return_inverse=True)
+    whole, since = (np.bincount(number.reshape(-1), amounts) for amounts in (room, grown))
+    best = np.sort(np.minimum(whole, since + max(0.0, spare + SLACK)))[::-1][: unit.maxcus]
+    few = np.sort(since)[::-1][: unit.maxcus]
+    return min(float(best.sum()), float(few.sum()) + max(0.0, spare + SLACK))
+
+
+def most_pieces(first: FloatArray, second: FloatArray, size: int, spare: float) -> int:
+    """The most pieces of `size` slots at the second instant.
+
+    first, second: slots free on each host, [H]. spare: slots that may be left over at the first;
+    all others are in use at both.
+    """
+    stay = np.minimum(first, second)
+    grown = second - stay
+    without = np.floor(grown / size)
+    further = np.floor(second / size) - without
+    cost = np.sort((size * (without + 1) - grown)[further > 0])
+    enough = int(np.searchsorted(np.cumsum(cost), spare + SLACK, side="right"))
+    found = int(without.sum()) + enough
+    if enough == len(cost):  # every further one takes `size`, which is no less than any before
+        left = (spare + SLACK - float(cost.sum())) // size
+        found += int(min(left, float(further.sum()) - enough))
+    return found
+
+
+def _spare(
+    asked: Sequence[Asked],
+    free: dict[int, FloatArray],
+    before: Sequence[int],
+    points: Sequence[int],
+) -> FloatArray:
+    """Slots free at the first instant that no job needs that runs at both, [before, points]."""
+    slots = np.array([demand.slots for demand, _, _ in asked], dtype=float)
+    starts = np.array([time for _, time, _ in asked])[:, np.newaxis]
+    ends = np.array(
+        [np.inf if demand.duration is None else time + demand.duration for demand, time, _ in asked]
+    )[:, np.newaxis]
+    first, second = (
+        (starts <= np.array(instants)) & (np.array(instants) < ends)
+        for instants in (before, points)
+    )
+    held = (slots[:, np.newaxis] * first).T @ second.astype(float)
+    total = np.array([float(free[point].sum()) for point in before])
+    earlier = np.array(before)[:, np.newaxis] < np.array(points)
+    return np.where(earlier, total[:, np.newaxis] - held, np.inf)
+
+
+def _pieces_between(
+    blocks: Sequence[Blocks], size: int, before: Sequence[int], points: Sequence[int]
+) -> FloatArray:
+    """Pieces of jobs that run at the second instant but not yet at the first, [before, points]."""
+    pieces = np.array([block.count * (block.size // size) for block in blocks], dtype=float)
+    later = np.array([[block.start > point for point in before] for block in blocks])
+    active = np.array([[block.covers(point) for point in points] for block in blocks])
+    between: FloatArray = (pieces[:, np.newaxis] * later).T @ active.astype(float)
+    return between
+
+
+def _too_few(
+    first: FloatArray, second: FloatArray, size: int, blocks: Sequence[Blocks], spare: float
+) -> bool:
+    """Whether blocks that start in between need more hosts than there are, for one set of hosts.
+
+    The sets are those that a job's blocks fit on, and all of these, with the blocks that fit
+    nowhere else. spare: as for :func:`most_pieces`, with what is free at the first instant alone.
+    """
+    spare -= float((first - np.minimum(first, second)).sum())
+    if spare < -SLACK:
+        return True
+    for allowed in _sets(blocks):
+        inside = [block for block in blocks if not (block.hosts & ~allowed).any()]
+        needed = sum(block.count * (block.size // size) for block in inside)
+        if needed > most_pieces(first[allowed], second[allowed], size, spare):
+            return True
+    return False
+
+
+def _sets(blocks: Sequence[Blocks]) -> list[BoolArray]:
+    """Different sets of hosts that blocks fit on, and all of them together."""
+    together = np.logical_or.reduce([block.hosts for block in blocks])
+    different = {block.hosts.tobytes(): block.hosts for block in blocks}
+    different.setdefault(together.tobytes(), together)
+    return list(different.values())
+
+
+# --- what was refuted once refutes more: a job that asks for no less, beside no fewer jobs --------
+# Where a job had no place at an instant beside others at their starts, one whose every placement
+# holds a placement of the first, over the whole of its window, has none either.
+
+
+#: Starts (seconds) of settled jobs, by job.
+Starts: TypeAlias = Collection[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _NoGood:
+    """The job has no place at the instant beside these starts."""
+
+    demand: Demand
+    time: int
+    beside: frozenset[tuple[str, int]]
+
+
+@dataclass(slots=True)
+class NoGoods:
+    """Refuted questions. pending: all jobs that are asked about; pools with room for all of them
+    refuse nobody.
+    """
+
+    base: Availability
+    pending: Sequence[Demand] = ()
+    _noted: list[_NoGood] = field(default_factory=list)
+    _slack: dict[int, bool] = field(default_factory=dict)
+
+    def note(self, beside: Starts, demand: Demand, time: int) -> None:
+        """The job has no place at `time` (seconds) beside these jobs at their starts."""
+        if len(demand.terms) == 1 and demand.calendar is None and not demand.floors:
+            self._noted.append(_NoGood(demand, time, frozenset(beside)))
+
+    def refute(self, beside: Starts, demand: Demand, time: int) -> bool:
+        """Whether something noted says that the job has no place at `time` beside these."""
+        if not self._noted or len(demand.terms) != 1:
+            return False
+        there = frozenset(beside)
+        return any(
+            item.beside <= there
+            and _spans(demand, time, item)
+            and self._asks_no_less(demand, item.demand, item.time - time)
+            for item in self._noted
+        )
+
+    def _asks_no_less(self, more: Demand, less: Demand, shift: int) -> bool:
+        """Whether every placement of one job, so many seconds later, holds one of the other."""
+        (wide,), (narrow,) = more.terms, less.terms
+        return (
+            more.exclusive == less.exclusive
+            and _holds_shape(wide, narrow)
+            and bool(np.isin(wide.candidates, narrow.candidates).all())
+            and all(
+                any(
+                    self._takes_no_less(item, other, wide, less, shift)
+                    for other in narrow.alternatives
+                    if not other.missing
+                )
+                for item in wide.alternatives
+                if not item.missing
+            )
+        )
+
+    def _takes_no_less(
+        self, more: Alternative, less: Alternative, wide: TermDemand, narrow: Demand, shift: int
+    ) -> bool:
+        if less.hosts is not None and not less.hosts[wide.candidates].all():
+            return False
+        last = FOREVER if narrow.duration is None else narrow.duration
+        pools = [use for use in less.pool_uses if not self._has_slack(use.index)]
+        return all(
+            any(_covers(use, other, shift, last) for use in uses)
+            for uses, others in ((more.host_uses, less.host_uses), (more.pool_uses, pools))
+            for other in others
+        )
+
+    def _has_slack(self, pool: int) -> bool:
+        """Whether a pool has room for all pending jobs at once."""
+        if pool not in self._slack:
+            points = (self.base.now, *self.base.later_starts)
+            most = sum(_most_in_pool(demand, pool) for demand in self.pending)
+            free = self.base.least_free_in_pool(pool, points)
+            self._slack[pool] = bool(self.pending) and most + SLACK <= free
+        return self._slack[pool]
+
+
+def _spans(demand: Demand, time: int, item: _NoGood) -> bool:
+    """Whether a job from `time` on runs over the whole window that was refuted."""
+    if time > item.time:
+        return False
+    if demand.duration is None:
+        return True
+    return (
+        item.demand.duration is not None
+        and time + demand.duration >= item.time + item.demand.duration
+    )
+
+
+def _holds_shape(wide: TermDemand, narrow: TermDemand) -> bool:
+    """Whether every placement of one term holds slots that make one of the other."""
+    if narrow.slots > wide.slots:
+        return False
+    if _same_shape(wide, narrow):
+        return True
+    on_first = any(u.per is Per.JOB for alt in narrow.alternatives for u in alt.host_uses)
+    if narrow.unit is not None or narrow.first_hosts is not None or narrow.same or on_first:
+        return False
+    if narrow.slots == 1:
+        return True
+    if narrow.block > 1:
+        return False
+    if narrow.one_host:
+        return wide.one_host or (_tile(wide) or 0) >= narrow.slots
+    return narrow.ptile is None or (_tile(narrow) is not None and _tile(narrow) == _tile(wide))
+
+
+def _same_shape(one: TermDemand, other: TermDemand) -> bool:
+    """Whether two terms take as many slots in the same way."""
+    return (
+        one.slots == one.most == other.slots == other.most
+        and (one.block, one.one_host) == (other.block, other.one_host)
+        and _equal(one.ptile, other.ptile)
+        and _equal(one.first_hosts, other.first_hosts)
+        and len(one.same) == len(other.same)
+        and all(map(_equal, one.same, other.same))
+        and _same_units(one, other)
+    )
+
+
+def _same_units(one: TermDemand, other: TermDemand) -> bool:
+    a, b = one.unit, other.unit
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a.unit_of, b.unit_of) and (
+        (a.maxcus, a.usablecuslots, a.balance, a.excl)
+        == (b.maxcus, b.usablecuslots, b.balance, b.excl)
+    )
+
+
+def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+def _tile(term: TermDemand) -> int | None:
+    """The slots of a tile where all hosts have the same, None where they do not."""
+    if term.ptile is None or term.one_host or not term.candidates.size:
+        return None
+    tiles = np.unique(term.ptile[term.candidates])
+    return int(tiles[0]) if len(tiles) == 1 else None
+
+
+def _covers(more: Use, less: Use, shift: int, last: float) -> bool:
+    """Whether one use, so many seconds after its start, is never below another up to `last`."""
+    if (more.index, more.per, more.once) != (less.index, less.per, less.once):
+        return False
+    steps: Iterable[int] = {
+        0,
+        *less.reservation.drops(),
+        *(drop - shift for drop in more.reservation.drops()),
+    }
+    return all(
+        more.reservation.planned_at(at + shift) >= less.reservation.planned_at(at)
+        for at in steps
+        if 0 <= at < last
+    )
+
+
+def _most_in_pool(demand: Demand, pool: int) -> float:
+    """The most that a job can ever hold of a pool."""
+    return sum(
+        (1 if use.per is Per.JOB else max(term.slots, term.most)) * use.reservation.initial
+        if use.per is not Per.WHOLE
+        else np.inf
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in alternative.pool_uses
+        if use.index == pool
+    )
+
+
+# --- placement by counts --------------------------------------------------------------------------
+# Placement by counts: how many blocks of each job go to each class of hosts, not to which host.
+#
+# Hosts of the same compute units make a class: with racks of identical hosts one variable for job
+# and rack takes the place of one for job and host. What the counts refute no placement has; what
+# they leave open is tried out in the order of the starts, on as many hosts of each class as they
+# say. For jobs that take their hosts whole that always succeeds: what is free when one starts
+# stays so.
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Blocks of a job and how many of them go to each class."""
+
+    job: int
+    blocks: Blocks
+    counts: Mapping[int, cp_model.IntVar]
+
+
+class ClassCounts:
+    """The counts of some jobs at fixed starts."""
+
+    def __init__(self, base: Profile, asked: Sequence[Asked]) -> None:
+        self.base = base
+        self.asked = list(asked)
+        self._members = classes_of(base.hosts, [job for job, _, _ in asked])
+        from ortools.sat.python import cp_model
+
+        self.model = cp_model.CpModel()
+        self.hopeless = False
+        self._parts = [
+            self._add_part(number, blocks)
+            for number, (_, _, several) in enumerate(self.asked)
+            for blocks in several
+        ]
+        for number, (demand, _, _) in enumerate(self.asked):
+            self._limit_units(number, demand)
+        for point in sorted({time for _, time, _ in self.asked} | set(base.later_starts)):
+            self._add_capacities(point)
+
+    @staticmethod
+    def size(hosts: int, asked: Sequence[Asked]) -> int:
+        """How many counts there would be."""
+        members = classes_of(hosts, [job for job, _, _ in asked])
+        return len(members) * sum(len(several) for _, _, several in asked)
+
+    def solve(self, budget: Budget, *, seconds: float, effort: float) -> tuple[str, list[IntArray]]:
+        """Status, and the blocks of each job in each class, [classes]."""
+        if self.hopeless:
+            return "INFEASIBLE", []
+        status, solver = run(self.model, budget, seconds=seconds, effort=effort, feasibility=True)
+        if status not in ("OPTIMAL", "FEASIBLE"):
+            return status, []
+        found = [np.zeros(len(self._members), dtype=np.int64) for _ in self.asked]
+        for part in self._parts:
+            for number, count in part.counts.items():
+                found[part.job][number] += solver.value(count)
+        return "FEASIBLE", found
+
+    def _add_part(self, number: int, blocks: Blocks) -> _Part:
+        counts = {}
+        for at, hosts in enumerate(self._members):
+            most = self._pieces(hosts[blocks.hosts[hosts]], blocks.start, blocks.size)
+            if most > 0:
+                counts[at] = self.model.new_int_var(0, min(most, blocks.count), "")
+        self.hopeless |= not counts
+        self.model.add(sum(counts.values()) == blocks.count)
+        return _Part(number, blocks, counts)
+
+    def _pieces(self, hosts: IntArray, point: int, size: int) -> int:
+        """How many pieces of so many slots are free on some hosts."""
+        return int((self.base.free(SLOTS, point)[hosts].clip(0) // size).sum())
+
+    def _limit_units(self, number: int, demand: Demand) -> None:
+        """cu[maxcus]."""
+        unit = demand.terms[0].unit
+        if unit is None or unit.maxcus is None:
+            return
+        used: dict[int, cp_model.IntVar] = {}
+        for part in self._parts:
+            if part.job != number:
+                continue
+            for at, count in part.counts.items():
+                which = int(unit.unit_of[self._members[at][0]])
+                if which not in used:
+                    used[which] = self.model.new_bool_var("")
+                self.model.add(count == 0).only_enforce_if(~used[which])
+                self.model.add(count <= part.blocks.count * used[which])
+        self.model.add(sum(used.values()) <= unit.maxcus)
+
+    def _add_capacities(self, point: int) -> None:
+        active = [part for part in self._parts if part.blocks.covers(point)]
+        for piece in {1, *(part.blocks.size for part in active)}:
+            for at, hosts in enumerate(self._members):
+                terms = [
+                    (part.blocks.size // piece) * part.counts[at]
+                    for part in active
+                    if part.blocks.size >= piece and at in part.counts
+                ]
+                if terms:
+                    self.model.add(sum(terms) <= self._pieces(hosts, point, piece))
+
+    # --- from counts to places ----------------------------------------------------------------
+
+    def placed(self, counts: Sequence[IntArray]) -> dict[str, Start] | None:
+        """Places with so many blocks of each job in each class; None if they are not found."""
+        profile = self.base.copy()
+        found: dict[str, Start] = {}
+        order = sorted(range(len(self.asked)), key=lambda number: self.asked[number][1])
+        for number in order:
+            demand, time, several = self.asked[number]
+            narrowed = self._narrowed(profile, demand, time, several, counts[number])
+            start = start_at(profile, narrowed, time)
+            if start is None:
+                return None
+            hold_start(profile, demand, start)
+            found[demand.job.id] = start
+        return found
+
+    def _narrowed(
+        self,
+        profile: Profile,
+        demand: Demand,
+        time: int,
+        several: Sequence[Blocks],
+        counts: IntArray,
+    ) -> Demand:
+        """The job on as many hosts of each class as its blocks need, the fullest first."""
+        (term,) = demand.terms
+        caps = profile.room(demand, term, term.alternatives[0], time).caps
+        size = max((blocks.size for blocks in several), default=1)
+        allowed = np.zeros(profile.hosts, dtype=bool)
+        for at in np.flatnonzero(counts).tolist():
+            hosts = self._members[at]
+            room = caps[hosts] // size if size == 1 else np.minimum(1, caps[hosts] // size)
+            order = np.argsort(np.where(room > 0, caps[hosts], np.iinfo(np.int64).max))
+            needed = np.searchsorted(np.cumsum(room[order]), counts[at]) + 1
+            allowed[hosts[order[:needed]]] = True
+        kept = term.candidates[allowed[term.candidates]]
+        return replace(demand, terms=(replace(term, candidates=kept),))
+
+
+def classes_of(hosts: int, demands: Sequence[Demand]) -> list[IntArray]:
+    """The hosts of each class: those that are in the same units to all jobs."""
+    keys = {id(unit.unit_of): unit.unit_of for d in demands if (unit := d.terms[0].unit)}
+    if not keys:
+        return [np.arange(hosts)]
+    _, number = np.unique(np.array(list(keys.values())), axis=1, return_inverse=True)
+    number = number.reshape(-1)
+    return [np.flatnonzero(number == at) for at in range(int(number.max()) + 1)]
