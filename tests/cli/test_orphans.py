@@ -51,7 +51,7 @@ KINDS = {
     ),
     "backtest": (b"forkserver", "backtest log.swf --samples 500 --workers 2"),
     "solve": (
-        b"pool.helper",
+        b"pool.search",
         "solve --example theta-queue-50 --objective makespan --time-limit 100 --workers 2",
     ),
     "snapshot": (b"sleep", "snapshot"),

@@ -57,7 +57,8 @@ def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
     shown = json.loads(run("compare", HEADLINE, "--format", "json", "--effort", "1").stdout)
     found = data_of(text)
     assert found["comparison"] == shown
-    advice = json.loads(run("explain", HEADLINE, "job5", "--format", "json").stdout)
+    words = ("explain", HEADLINE, "job5", "--no-configuration", "--format", "json")
+    advice = json.loads(run(*words).stdout)
     assert found["advice"]["job5"] == advice
     assert found["name"] == "headline.yaml"
 
