@@ -49,6 +49,14 @@ if TYPE_CHECKING:
     from .model.cluster import ResourceDefinition as ResourceDefinition
     from .model.cluster import SharedResource as SharedResource
     from .model.cluster import Thresholds as Thresholds
+    from .model.configuration import HostPartition as HostPartition
+    from .model.configuration import Limit as Limit
+    from .model.configuration import Params as Params
+    from .model.configuration import Queue as Queue
+    from .model.configuration import ReservationUsage as ReservationUsage
+    from .model.configuration import Scope as Scope
+    from .model.configuration import User as User
+    from .model.configuration import UserGroup as UserGroup
     from .model.errors import InputError as InputError
     from .model.errors import Problem as Problem
     from .model.errors import SlotwiseError as SlotwiseError
@@ -61,8 +69,8 @@ if TYPE_CHECKING:
     from .model.formats import to_document as to_document
     from .model.formats.changes import dump_changes as dump_changes
     from .model.formats.changes import load_changes as load_changes
-    from .model.formats.in_memory import check as check
-    from .model.formats.in_memory import instance as instance
+    from .model.formats.objects import check as check
+    from .model.formats.objects import instance as instance
     from .model.instance import AdvanceReservation as AdvanceReservation
     from .model.instance import BorrowedSlots as BorrowedSlots
     from .model.instance import HeldHosts as HeldHosts
@@ -74,11 +82,7 @@ if TYPE_CHECKING:
     from .model.job import HostRequest as HostRequest
     from .model.job import Job as Job
     from .model.job import RunningJob as RunningJob
-    from .model.limits import Limit as Limit
-    from .model.limits import ReservationUsage as ReservationUsage
-    from .model.limits import Scope as Scope
     from .model.objective import ObjectiveName as ObjectiveName
-    from .model.params import Params as Params
     from .model.plan import Method as Method
     from .model.plan import Plan as Plan
     from .model.plan import PlanChange as PlanChange
@@ -88,36 +92,32 @@ if TYPE_CHECKING:
     from .model.plan import Unplaced as Unplaced
     from .model.progress import OnProgress as OnProgress
     from .model.progress import Progress as Progress
-    from .model.queue import Queue as Queue
-    from .model.user import HostPartition as HostPartition
-    from .model.user import User as User
-    from .model.user import UserGroup as UserGroup
     from .solver.advice.ask import Answer as Answer
     from .solver.advice.ask import Choice as Choice
     from .solver.advice.ask import Choices as Choices
+    from .solver.advice.compare import ComparedJob as ComparedJob
     from .solver.advice.compare import Comparison as Comparison
-    from .solver.advice.compared_job import ComparedJob as ComparedJob
     from .solver.advice.diagnosis.records import Diagnosis as Diagnosis
     from .solver.advice.diagnosis.records import Remedy as Remedy
     from .solver.advice.diagnosis.records import RemedyCost as RemedyCost
     from .solver.advice.diagnosis.records import WaitChange as WaitChange
     from .solver.advice.diagnosis.records import WaitingJob as WaitingJob
     from .solver.advice.explain import Explanation as Explanation
+    from .solver.advice.explain import Obstacle as Obstacle
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
-    from .solver.advice.obstacles import Obstacle as Obstacle
     from .solver.advice.suggestions import Suggestion as Suggestion
     from .solver.advice.what_if import Outlook as Outlook
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history
-    from .solver.loop.metrics import LoopMetrics as LoopMetrics
-    from .solver.loop.metrics import measure as measure
-    from .solver.loop.records import JobRecord as JobRecord
-    from .solver.loop.records import Simulation as Simulation
-    from .solver.methods.registry import Reservation as Reservation
     from .solver.planner.planner import Planner as Planner
-    from .solver.studies.resample import Difference as Difference
+    from .solver.scheduler.methods import Reservation as Reservation
+    from .solver.scheduler.metrics import LoopMetrics as LoopMetrics
+    from .solver.scheduler.metrics import measure as measure
+    from .solver.scheduler.records import JobRecord as JobRecord
+    from .solver.scheduler.records import Simulation as Simulation
+    from .solver.studies.run import Difference as Difference
     from .solver.studies.sweep import Sweep as Sweep
     from .solver.studies.whatif import ComparedVariant as ComparedVariant
     from .solver.studies.whatif import GroupChange as GroupChange

@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from .model.errors import Cancelled, InputError
-from .model.formats.change_objects import require_sound_changes
+from .model.formats.changes import require_sound_changes
 from .model.formats.objects import examine_objects, require_sound
 from .model.instance import Instance
 from .model.plan import Plan
@@ -27,9 +27,9 @@ from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.forecast import of_instance as _forecast
-from .solver.loop import simulation as _simulation
-from .solver.studies import ask_whatif as _whatif
-from .solver.studies import run_sweep as _sweep
+from .solver.scheduler import simulation as _simulation
+from .solver.studies import sweep as _sweep
+from .solver.studies import whatif as _whatif
 from .solver.validate import Violation
 
 P = ParamSpec("P")

@@ -12,10 +12,9 @@ import subprocess
 import sys
 import time
 
-from slotwise.model.array import ArraySpec, elements
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise.model.job import ArraySpec, Job, RunningJob, elements
 from slotwise.solver.planning import plan
 
 MINUTE = 60

@@ -29,16 +29,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue, UserGroup
 from slotwise.model.formats.file_format import ReadOptions
 from slotwise.model.formats.registry import format_of
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.methods.registry import Reservation
+from slotwise.solver.scheduler.methods import Reservation
+from slotwise.solver.scheduler.simulation import simulate
 
 DEPARTMENTS, SEED = 20, 1
 

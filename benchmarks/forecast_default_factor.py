@@ -18,9 +18,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from slotwise.cli.backtest_input import past_of_pool
+from slotwise.cli.backtest import past_of_pool
 from slotwise.solver.forecast.backtest import Questions, answer, calibrated, sampled_rows
-from slotwise.solver.forecast.calibration import (
+from slotwise.solver.forecast.forecast import (
     EARLY,
     LATE,
     LIKELY,

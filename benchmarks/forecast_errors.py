@@ -20,13 +20,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from slotwise.cli.backtest_input import past_of_pool, past_over_hosts
+from slotwise.cli.backtest import past_of_pool, past_over_hosts
 from slotwise.model.workload import Ints
 from slotwise.solver.forecast.arrivals import Coming, ComingJobs, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
-from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
-from slotwise.solver.forecast.forward import never
+from slotwise.solver.forecast.jobs import keys_of
+from slotwise.solver.forecast.moment import never
 
 #: Who has the true run time, and whether the true arrivals come.
 MODELS = {

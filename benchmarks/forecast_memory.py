@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from forecast_errors import Places, arrivals_of
-from slotwise.cli.simulate_loop import LoopOptions, cycle_of, new_session, workload
+from slotwise.cli.simulate import LoopOptions, cycle_of, new_session, workload
 from slotwise.solver.forecast.backtest import sampled_rows
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
-from slotwise.solver.forecast.hosts import HostsWorld
-from slotwise.solver.forecast.simulated import SimulatedLog
+from slotwise.solver.forecast.hosts import HostsWorld, SimulatedLog
 
 #: What is said: hosts that pending jobs held, slots that running ones had borrowed.
 SAID = {

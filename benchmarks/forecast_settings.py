@@ -17,12 +17,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
-from slotwise.cli.backtest_input import past_of_pool
-from slotwise.solver.forecast.accuracy import pinball
+from slotwise.cli.backtest import past_of_pool
 from slotwise.solver.forecast.arrivals import PastBlocks
-from slotwise.solver.forecast.backtest import LEVELS, PastLog, sampled_rows
-from slotwise.solver.forecast.draws import Floats
+from slotwise.solver.forecast.backtest import LEVELS, PastLog, pinball, sampled_rows
 from slotwise.solver.forecast.forecast import forecast_world
+from slotwise.solver.forecast.jobs import Floats
 from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from slotwise.model.formats.bad_records import BadRecords
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.lsf_state.followed import cut
 from slotwise.model.lsf_state.log_records import read_events
 

@@ -17,11 +17,10 @@ import time
 
 import numpy as np
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.simulation import simulate
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 SHARES = (0.35, 0.12, 0.14, 0.14, 0.12, 0.07, 0.04, 0.02)

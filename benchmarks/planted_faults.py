@@ -17,16 +17,13 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, Thresholds
+from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import User
 from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.diagnosis.records import Diagnosis
-from slotwise.solver.loop.run_on import placed_by_loop
-from slotwise.solver.methods.registry import looking_ahead
+from slotwise.solver.scheduler.methods import looking_ahead
+from slotwise.solver.scheduler.run_on import placed_by_loop
 
 HOUR = 3600
 GIGA = 1024.0

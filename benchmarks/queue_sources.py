@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from queue_cuts import LENGTHS, cut_queues
-from slotwise.model.formats.pool import load_pool
+from slotwise.model.formats.trace import load_pool
 from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
 from slotwise.solver.optimal.costs import Costs

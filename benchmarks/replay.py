@@ -18,7 +18,7 @@ from pathlib import Path
 from slotwise.model.formats.swf import read_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import POLICIES, measure, replay
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 
 TRACES = Path(__file__).parent.parent / "tests" / "data" / "traces"
 OTHERS = """

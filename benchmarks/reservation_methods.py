@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.metrics import LoopMetrics, measure
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.metrics import LoopMetrics, measure
+from slotwise.solver.scheduler.simulation import simulate
 
 HOSTS, SLOTS = 16, 8
 #: Name of a row, reservation, jobs with a future allocation.

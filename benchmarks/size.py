@@ -138,7 +138,7 @@ def one_reading(hosts: int, running: int, pending: int) -> tuple[float, str]:
 def one_cycle(hosts: int, running: int, pending: int) -> tuple[float, str]:
     """CPU seconds of the cycle that plans all pending jobs, and how many start later than now."""
     from slotwise.model.generate import generate
-    from slotwise.solver.loop.next_cycle import plan_next_cycle
+    from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
     instance = generate(hosts=hosts, running=running, pending=pending, load=1.0)
     begun = time.process_time()

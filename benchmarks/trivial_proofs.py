@@ -13,9 +13,9 @@ import random
 import time
 
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.planning import plan
 

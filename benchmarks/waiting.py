@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from unittest import mock
 
 from slotwise.model.generate import generate
-from slotwise.solver.loop.next_cycle import plan_next_cycle
 from slotwise.solver.placement import earliest
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 
 def one_cycle(hosts: int, pending: int, seed: int) -> tuple[float, int]:

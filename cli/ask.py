@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .exits import Exit
+from ..model.errors import InputError, nearest
 from .explain import MethodOption
 from .forecast import (
     CalibrationFile,
@@ -20,15 +23,103 @@ from .forecast import (
     likely_columns,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
+from .process import Exit
 from .selection import Wide
-from .submitted_lines import asked_for
 from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
+    from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..model.time_text import WrittenTimes
     from ..solver.advice.ask import Answer, Choice, Choices
     from ..solver.advice.likely import Likely
+
+
+# --- What ``slotwise ask`` is asked about: a bsub line, or a job script by name or from a pipe ----
+
+USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job script"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLine:
+    """A bsub line, "" for none, and the text of the job script that it reads; name: of a script."""
+
+    line: str
+    script: str | None = None
+    name: str = ""
+
+
+def asked_for(
+    words: list[str], context: typer.Context, *, after_file: bool, stdin: bool
+) -> AskedLine:
+    """What the words of the command line ask about: a line in quotes or as its words, or a script.
+
+    context: of the command, whose options a misspelt one is compared with. after_file: whether an
+    instance file stands before the words. stdin: whether standard input may have a script. Raises
+    InputError for an option of ours that is misspelt, for words that may be meant in two ways,
+    where there is nothing to ask, and for a script that cannot be read.
+    """
+    from ..model.formats.bsub import script_of
+
+    options = [name for known in context.command.params for name in known.opts]
+    for word in words:
+        if word.startswith("--") and (hint := nearest(word, options)):
+            raise InputError(
+                f"unknown option '{word}'{hint}; quote a line with a command's options"
+            )
+    if not words or words == ["bsub"]:  # without a command bsub reads the job from there
+        return AskedLine(_from_standard_input(stdin), name="standard input")
+    line = words[0] if len(words) == 1 else _joined(words, after_file=after_file)
+    if len(words) == 1 and not line.startswith("-") and _is_file(line):
+        return AskedLine(_script_text(Path(line)), name=line)
+    name = script_of(line)
+    return AskedLine(line) if name is None else AskedLine(line, _script_text(Path(name)), name)
+
+
+def _joined(words: list[str], *, after_file: bool) -> str:
+    if not (after_file or words[0] == "bsub" or words[0].startswith("-")):
+        raise InputError(f"{words[0]}: give an instance file or --example, not both")
+    if " " in words[0]:
+        raise InputError(f"give the whole line in quotes, or no quotes around '{words[0]}'")
+    return shlex.join(words)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return "\n" not in name and Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _script_text(path: Path) -> str:
+    from ..model.formats.source_text import file_bytes
+
+    return _decoded(file_bytes(path), str(path))
+
+
+def _from_standard_input(stdin: bool) -> str:
+    """A job script; InputError where nobody gave one."""
+    from .options import standard_input
+
+    if not stdin or sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        raise InputError(USAGE)
+    try:
+        data = standard_input()
+    except InputError:  # closed: nobody gave one
+        raise InputError(USAGE) from None
+    text = _decoded(data, "standard input")
+    if not text.strip():
+        raise InputError(USAGE)
+    return text
+
+
+def _decoded(data: bytes, source: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{source}: is no text in UTF-8") from None
+
+
+# --- ask ------------------------------------------------------------------------------------------
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -94,7 +185,7 @@ def ask(
     each will likely start. Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
-    from .stopping import cancel_on_signal, left_of
+    from .process import cancel_on_signal, left_of
 
     words = [word for word in (instance_file, *(line or [])) if word is not None]
     file = words.pop(0) if words and example is None else None
@@ -119,12 +210,12 @@ def ask(
             history=history,
             drawing=drawing,
         )
-    _tell(instance, answer, format, top, wide)
+    _report(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
-def _tell(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
+def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
     """The answer, and beside it what is odd about its history."""
     for remark in answer.remarks:
         tell(remark)
@@ -145,9 +236,9 @@ def answer_output(
     """An answer in one of the output formats, with a final newline."""
     import json
 
-    from ..model.time_text import with_stamps
+    from ..model.display import with_stamps
     from ..solver.advice.likely import TIMES
-    from .csv_tables import csv_text
+    from .tables import csv_text
 
     record = answer.to_dict()
     if format == "json":
@@ -174,8 +265,8 @@ def answer_output(
 
 
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
+    from ..model.display import duration_text
     from ..model.omissions import sentences
-    from ..model.time_text import duration_text
     from .explain import placed_text
     from .tables import paragraph
 
@@ -213,7 +304,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
 
 
 def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
-    from ..model.time_text import WrittenTimes
+    from ..model.display import WrittenTimes
     from ..solver.advice.likely import times_of
 
     choices = (answer.line, *answer.alternatives)
@@ -226,7 +317,7 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
 
 def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     """``100 elements: first now, middle +4h, last +9h; 10 every 1h``."""
-    from ..model.array_starts import profile_text, starts_text
+    from ..model.plan import profile_text, starts_text
 
     whole = answer.array
     if whole is None:
@@ -247,7 +338,7 @@ def _forecast_text(clock: WrittenTimes, likely: Likely | None, run_by: str) -> s
 
 
 def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -> str:
-    from ..model.time_text import smallest_difference
+    from ..model.display import smallest_difference
     from .tables import listing_text, page_of, paragraph
 
     rows = [answer.line, *answer.alternatives]
@@ -284,7 +375,7 @@ def _row(
     wide: bool,
     likely: tuple[str, ...],
 ) -> ListingRow:
-    from ..model.time_text import duration_text
+    from ..model.display import duration_text
     from .tables import hosts_text
 
     outlook, now = item.outlook, clock.instance.now

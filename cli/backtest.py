@@ -2,25 +2,163 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .exits import Exit
-from .options import DefaultLimitOption, FormatOption, JobsFile, KeepGoing
-from .paths import file_argument, file_option
-from .replay import Policy
-from .replay_progress import progress_bar
-from .stdin_file import from_stdin
+from .options import (
+    DefaultLimitOption,
+    FormatOption,
+    JobsFile,
+    KeepGoing,
+    file_argument,
+    file_option,
+    from_stdin,
+    progress_bar,
+    tell,
+)
+from .process import Exit
+from .replay import Policy, read_log, tell_left_out
+from .tables import printable
 
 if TYPE_CHECKING:
-    from ..solver.forecast.accuracy import GroupAccuracy
-    from ..solver.forecast.backtest import PastLog, Questions
+    from ..model.errors import InputError
+    from ..model.workload import Workload
+    from ..solver.forecast.backtest import GroupAccuracy, PastLog, Questions
+    from ..solver.forecast.history import JobNaming
+
+
+# --- What ``slotwise backtest`` asks about: a log run to its end, on a pool or over hosts ---------
+
+#: The log as it ran, and what is said about that.
+Run = tuple["PastLog", dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PastOfPool:
+    """A log on a pool of processors, and the options that say how it is read and run."""
+
+    log: Path
+    policy: str
+    procs: int | None
+    keep_going: bool
+    default_limit: str | None
+
+    def run(self, stop: Callable[[], bool]) -> Run:
+        """The log replayed; what is odd goes to stderr."""
+        from ..solver.forecast.backtest import Replayed
+        from ..solver.replay import replay
+
+        workload, names = self._workload()
+        result = replay(workload, policy=self.policy, procs=self.procs, stop=stop)
+        if not result.complete:
+            raise KeyboardInterrupt  # before anything was asked
+        tell_left_out(result.workload)
+        replayed = Replayed.of(result, names)
+        head = {"log": replayed.log.source, "policy": self.policy, "procs": replayed.procs}
+        return replayed, head
+
+    def _workload(self) -> tuple[Workload, JobNaming]:
+        from ..model.formats.sniff import kind_of, refuse_other
+        from ..solver.forecast.history import JobNaming, read_recorded
+
+        refuse_other(self.log, "swf", "acct", "events")
+        if kind_of(self.log) not in ("acct", "events"):
+            log = read_log(self.log, self.keep_going, self.default_limit, follows=False)
+            return log, JobNaming()
+        if self.default_limit is not None:
+            raise only_of_swf(self.log)
+        workload, names, remarks = read_recorded(self.log, keep_going=self.keep_going)
+        for remark in remarks:
+            tell(remark)
+        if self.procs is None:
+            size = workload.max_procs
+            tell(f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)")
+        return workload, names
+
+
+def only_of_swf(log: Path) -> InputError:
+    """The refusal of --default-limit for a log of LSF's, whose queues have limits of their own."""
+    from ..model.errors import InputError
+
+    return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
+
+
+def past_over_hosts(
+    log: Path,
+    cluster: Path,
+    keep_going: bool,
+    default_limit: str | None,
+    stop: Callable[[], bool],
+) -> Run:
+    """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
+    from ..model.omissions import sentences
+    from ..solver.budget import OutOfTime
+    from ..solver.forecast.hosts import SimulatedLog
+    from ..solver.rules.rule_book import heeded_nowhere_in_a_run
+    from .simulate import LoopOptions, cycle_of, new_session, workload
+
+    options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
+    given = workload(log, options)
+    session = new_session(given, options, cycle_of(given, options))
+    total = len(session.given)
+    with progress_bar("simulating", total, lambda: (session.started, session.world.now)) as show:
+        try:
+            simulated = SimulatedLog.run(session, str(log), stop=stop, watch=show)
+        except OutOfTime:
+            raise KeyboardInterrupt from None  # before anything was asked
+    hosts = len(session.instance.cluster.hosts)
+    omissions = heeded_nowhere_in_a_run(session.source, session.world.requests.resolver)
+    for sentence in sentences(omissions):
+        tell(sentence)
+    head = {"log": str(log), "cluster": str(cluster), "hosts": hosts}
+    return simulated, head | ({"omissions": [o.to_dict() for o in omissions]} if omissions else {})
+
+
+# --- The reliability diagram of ``slotwise backtest`` as a picture: PNG or SVG, by matplotlib -----
+
+#: Inches of either side.
+SIDE = 4.0
+_RAW, _CALIBRATED, _IDEAL = "#3b76e1", "#e0742c", "#97a5b7"
+
+
+def diagram_bytes(
+    rows: Sequence[tuple[float, float, float | None]], title: str, form: str
+) -> bytes:
+    """Stated chance against the share that held; the same rows give the same bytes.
+
+    rows: level, share, share after calibration or None. form: "png" or "svg".
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings: Any = {"svg.hashsalt": "slotwise", "svg.fonttype": "none", "font.size": 8}
+    settings |= {"text.parse_math": False, "font.family": "DejaVu Sans"}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(SIDE, SIDE), layout="constrained")
+        FigureCanvasAgg(figure)
+        axis = figure.subplots()
+        axis.plot([0, 1], [0, 1], color=_IDEAL, linewidth=1, label="as stated")
+        axis.plot([r[0] for r in rows], [r[1] for r in rows], "o-", color=_RAW, label="forecast")
+        after = [(level, share) for level, _, share in rows if share is not None]
+        axis.plot(*zip(*after, strict=True), "s", color=_CALIBRATED, label="calibrated")
+        axis.set(xlim=(0, 1), ylim=(0, 1), title=printable(title), aspect="equal")
+        axis.set(xlabel="stated chance to have started", ylabel="share that had started")
+        axis.legend(frameon=False)
+        content = io.BytesIO()
+        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
+        figure.savefig(content, format=form, dpi=150, metadata=metadata)
+    return content.getvalue()
+
+
+# --- backtest -------------------------------------------------------------------------------------
 
 _TITLES = (
     *("OF", "ESTIMATOR", "JOBS", "MEAN_WAIT", "ABS_ERROR", "MEDIAN"),
@@ -90,10 +228,8 @@ def backtest(
     each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early, 130
     before there was an answer.
     """
-    from .atomic import check_apart, check_output
-    from .backtest_input import PastOfPool, past_over_hosts
-    from .job_records import check_path, write_records
-    from .stopping import stop_on_signal
+    from .output import check_apart, check_output, check_path, write_records
+    from .process import stop_on_signal
 
     _one_world(cluster, policy, procs)
     if jobs is not None:
@@ -163,9 +299,8 @@ def backtest_output(
 ) -> str:
     """A backtest in one of the output formats, with a final newline."""
     from ..model.formats.sealed import BACKTEST, sealed
-    from ..solver.forecast.accuracy import accuracies, reliability
-    from ..solver.forecast.backtest import calibration_of
-    from .csv_tables import csv_text
+    from ..solver.forecast.backtest import accuracies, calibration_of, reliability
+    from .tables import csv_text
 
     groups = accuracies(replayed, questions)
     if format == "csv":
@@ -206,7 +341,7 @@ def _where(head: dict[str, Any]) -> str:
 
 
 def _table(groups: tuple[GroupAccuracy, ...]) -> str:
-    from .plain_tables import plain_table
+    from .tables import plain_table
 
     rows = []
     for group in groups:
@@ -275,9 +410,8 @@ def _check_picture(path: Path) -> None:
 
 
 def _write_picture(path: Path, replayed: PastLog, questions: Questions) -> None:
-    from ..solver.forecast.accuracy import reliability
-    from .atomic import whole_file
-    from .reliability import diagram_bytes
+    from ..solver.forecast.backtest import reliability
+    from .output import whole_file
 
     title = Path(replayed.log.source).name
     content = diagram_bytes(reliability(questions), title, path.suffix.removeprefix("."))

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .cells import printable
-from .completion import example_names
-from .exits import Exit
-from .options import read_with_warnings
-from .paths import file_argument, file_option
-from .tables import paragraph
+from .options import example_names, file_argument, file_option, read_with_warnings
+from .output import Notation, Output, write_instance
+from .process import Exit
+from .tables import paragraph, printable
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
     from ..model.instance import Instance
+
 
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
 
@@ -76,7 +75,7 @@ class Checked:
     def tell(self) -> None:
         """Problems and warnings on standard error, a good file as one line on standard output."""
         from ..model.errors import report
-        from ..solver.shortage import counted
+        from ..solver.pending_reasons import counted
 
         for line in report(self.problems):
             typer.echo(f"slotwise: {printable(line)}", err=True)
@@ -128,7 +127,7 @@ def _changes(path: Path | None, instance: Instance) -> int | None:
 
 def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
     """Pending jobs that no fairshare policy lets start, and why."""
-    from ..solver.fairshare.admission import admissions
+    from ..solver.fairshare.priority_order import admissions
 
     for job, found in admissions(instance).items():
         if found.refused:
@@ -172,3 +171,44 @@ def examples(
     width = max(len(item) for item in shipped)
     for item in shipped:
         typer.echo(paragraph(f"{item:{width}}  {description(item)}", " " * (width + 2)), nl=False)
+
+
+# --- ``slotwise generate``: random instances that look like real clusters -------------------------
+
+
+def generate(
+    hosts: Annotated[int, typer.Option(min=1, help="Hosts of 16 slots and 64 GB.")] = 100,
+    per_enclosure: Annotated[int, typer.Option(min=1, help="Hosts in an enclosure.")] = 16,
+    racks: Annotated[
+        int | None, typer.Option(min=1, help="Racks. Default: one for four enclosures.")
+    ] = None,
+    running: Annotated[int, typer.Option(min=0, help="Running jobs.")] = 500,
+    pending: Annotated[int, typer.Option(min=0, help="Pending jobs.")] = 50,
+    load: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of slots in use.")] = 0.92,
+    memory: Annotated[bool, typer.Option(help="Hosts have memory and jobs reserve it.")] = True,
+    gpus: Annotated[int, typer.Option(min=0, help="GPUs of each host.")] = 0,
+    array: Annotated[
+        int, typer.Option(min=0, help="Elements of some pending jobs, which are arrays then.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""
+    from ..model.generate import generate as make
+
+    enclosures = -(-hosts // per_enclosure)
+    per_rack = 4 if racks is None else -(-enclosures // racks)
+    instance = make(
+        hosts=hosts,
+        per_enclosure=per_enclosure,
+        per_rack=per_rack,
+        running=running,
+        pending=pending,
+        load=load,
+        memory=memory,
+        gpus=gpus,
+        array=array,
+        seed=seed,
+    )
+    write_instance(instance, output, format)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .exits import Exit
 from .forecast import (
     CalibrationFile,
     MaybeHistory,
@@ -18,14 +17,13 @@ from .forecast import (
     drawing_of,
 )
 from .import_snapshot import Bhosts, Bhpart, Bjobs, Bqueues, Lsid, PrintedAt, listed_instance
-from .options import Example, Rusage, progress, read_instance, tell
-from .paths import file_argument
+from .options import Example, Rusage, file_argument, progress, read_instance, tell
+from .process import Exit
 from .selection import JobNames
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.advice.diagnosis.records import Diagnosis
-    from ..solver.advice.diagnosis.words import Page, Verdict
+    from ..solver.advice.diagnosis.records import Diagnosis, Page, Verdict
 
 Source = Annotated[
     Path | None,
@@ -79,7 +77,7 @@ def diagnose(
     far.
     """
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
-    from .stopping import cancel_on_signal, left_of
+    from .process import cancel_on_signal, left_of
 
     given = {"samples": samples, "seed": seed, "workers": futures, "calibration": calibration}
     drawing = drawing_of(history, **given)
@@ -131,7 +129,7 @@ def diagnosis_output(instance: Instance, found: Diagnosis, format: str) -> str:
     """A diagnosis in one of the output formats, with a final newline."""
     import json
 
-    from ..solver.advice.diagnosis.words import page_of
+    from ..solver.advice.diagnosis.records import page_of
 
     if format == "json":
         return json.dumps(found.to_dict(), indent=2) + "\n"
@@ -167,7 +165,7 @@ def remedies_text(verdict: Verdict) -> str:
 
 
 def _markdown(page: Page) -> str:
-    from .cells import printable
+    from .tables import printable
 
     lines = [f"**{_plain(page.answer)}**", ""]
     for verdict in page.verdicts:

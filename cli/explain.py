@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .completion import pending_jobs
-from .exits import Exit
-from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance
+from .options import (
+    Effort,
+    Example,
+    FormatOption,
+    Margin,
+    PlanTimeLimit,
+    pending_jobs,
+    read_instance,
+)
+from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
+    from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..model.plan import PlannedArray
-    from ..model.time_text import WrittenTimes
-    from ..solver.advice.explain import Explanation
-    from ..solver.advice.obstacles import Obstacle
+    from ..solver.advice.explain import Explanation, Obstacle
     from ..solver.advice.suggestions import Suggestion
     from ..solver.advice.what_if import Outlook
 
@@ -85,7 +91,7 @@ def explain(
     """
     from ..model.errors import InputError
     from ..solver.advice.explain import explain as explain_job
-    from .stopping import cancel_on_signal, left_of
+    from .process import cancel_on_signal, left_of
 
     if example is not None and job is None:
         instance_file, job = None, instance_file
@@ -118,8 +124,8 @@ def explanation_output(
     """An explanation in one of the output formats, with a final newline."""
     import json
 
-    from ..model.time_text import with_stamps
-    from .csv_tables import csv_text
+    from ..model.display import with_stamps
+    from .tables import csv_text
 
     record = found.to_dict()
     if format == "json":
@@ -165,7 +171,7 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     from ..model.omissions import sentences
-    from ..solver.shortage import counted
+    from ..solver.pending_reasons import counted
     from .tables import listing_text, paragraph
 
     clock = _clock(instance, found)
@@ -200,7 +206,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
 
 def _configuration(instance: Instance, found: Explanation) -> str:
     """What changes of the configuration would do, in the sentences of `diagnose`."""
-    from ..solver.advice.diagnosis.words import page_of
+    from ..solver.advice.diagnosis.records import page_of
     from .diagnose import remedies_text
     from .tables import paragraph
 
@@ -228,7 +234,7 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
-    from ..model.time_text import WrittenTimes
+    from ..model.display import WrittenTimes
 
     outlook = found.outlook
     times = [outlook.start, outlook.finish, outlook.at_the_earliest]
@@ -241,7 +247,7 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
 
 
 def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
-    from ..model.array_starts import array_name, profile_text, starts_text
+    from ..model.plan import array_name, profile_text, starts_text
 
     name = array_name(whole.job, [item.job for item in whole.elements])
     parts = [starts_text(clock, whole), profile_text(clock, whole)]
@@ -250,7 +256,7 @@ def _array_text(clock: WrittenTimes, whole: PlannedArray) -> str:
 
 def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
     """What the job waits for, and which jobs decide when that comes, one after another."""
-    from ..model.time_text import clock_text
+    from ..model.display import clock_text
 
     job = found.outlook.job
     if not job.dependency:
@@ -266,7 +272,7 @@ def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
 
 
 def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
-    from ..model.time_text import smallest_difference
+    from ..model.display import smallest_difference
 
     beside = smallest_difference((item.first, item.until))
     until = "" if item.until is None else clock.text(item.until, beside)
@@ -274,7 +280,7 @@ def _obstacle(clock: WrittenTimes, item: Obstacle) -> ListingRow:
 
 
 def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow:
-    from ..model.time_text import duration_text
+    from ..model.display import duration_text
     from .tables import hosts_text
 
     gain = "" if item.gain is None else duration_text(item.gain)
@@ -287,7 +293,7 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     """What bjobs would say of the job, and which accounts come before its own."""
-    from ..solver.advice.contests import ASSUMED
+    from ..solver.advice.explain import ASSUMED
 
     if found.reasons:
         said = (reason.text(counted=len(reason.hosts) > MOST_HOSTS) for reason in found.reasons)

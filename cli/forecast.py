@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .exits import Exit
-from .options import Example, FormatOption, InstanceFile, KeepGoing, read_instance, tell
-from .paths import file_option
+from .options import (
+    Example,
+    FormatOption,
+    InstanceFile,
+    KeepGoing,
+    file_option,
+    from_stdin,
+    read_instance,
+    tell,
+)
+from .process import Exit
 from .replay import Policy
 from .selection import JobNames, PlanSort, Selection, Shown, Top
-from .stdin_file import from_stdin
 from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
+    from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..model.time_text import WrittenTimes
     from ..solver.advice.likely import Drawing, Likely
-    from ..solver.forecast.calibration import Calibration
-    from ..solver.forecast.forecast import Forecasts
+    from ..solver.forecast.forecast import Calibration, Forecasts
     from ..solver.forecast.history import History
 
 #: Characters of the strip, and what they are from few samples to many.
@@ -121,7 +127,7 @@ def forecast(
     """
     from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
-    from .stopping import stop_on_signal
+    from .process import stop_on_signal
 
     instance = read_instance(instance_file, example)
     selection = Selection(tuple(job or ()), top, sort)
@@ -154,7 +160,7 @@ def _drawn(
     """The forecasts themselves, with a progress bar for the backtest before them."""
     from ..solver.budget import OutOfTime
     from ..solver.forecast.of_instance import forecast as forecast_jobs
-    from .replay_progress import progress_bar
+    from .options import progress_bar
 
     done = [0]
     with progress_bar("calibrating", calibrate or 0, lambda: (done[0], 0)) as show:
@@ -254,7 +260,7 @@ def calibration_of_file(path: Path | None) -> Calibration:
     from ..model.errors import InputError, Problem
     from ..model.formats.sealed import BACKTEST, unsealed
     from ..model.formats.source_text import file_bytes
-    from ..solver.forecast.calibration import UNCALIBRATED, calibration_of_record
+    from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
 
     if path is None:
         return UNCALIBRATED
@@ -275,7 +281,7 @@ def forecast_output(
     instance: Instance, found: Forecasts, selection: Selection, by: int | None, format: str
 ) -> str:
     """Forecasts in one of the output formats, with a final newline."""
-    from .csv_tables import csv_text
+    from .tables import csv_text
 
     records = _by_job(found, by)
     if format == "text":
@@ -289,7 +295,7 @@ def forecast_output(
 
 def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, Any]]) -> list[Shown]:
     """A row each, in the order in which jobs have turns."""
-    from ..model.time_text import clock_text
+    from ..model.display import clock_text
 
     slots = {job.id: job.slots for job in instance.pending}
     rows = []
@@ -312,7 +318,7 @@ def _by_array(rows: Sequence[Shown], selection: Selection) -> list[Shown]:
 
     The strip is that of the last element.
     """
-    from ..model.array_starts import array_name
+    from ..model.plan import array_name
 
     groups: dict[str, list[Shown]] = {}
     for item in rows:
@@ -340,7 +346,7 @@ def _text(
     selection: Selection,
     by: int | None,
 ) -> str:
-    from ..model.time_text import clock_text
+    from ..model.display import clock_text
 
     if not found.names:
         return "nothing is pending\n"
@@ -363,7 +369,7 @@ def _text(
 
 def _calibrated(found: Forecasts) -> str:
     """What the bounds rest on."""
-    from ..solver.forecast.calibration import LEAST
+    from ..solver.forecast.forecast import LEAST
 
     factors = found.calibration
     if factors.forecasts >= LEAST:
@@ -385,7 +391,7 @@ def _agreed(found: Forecasts) -> bool:
 
 def _strip_column(found: Forecasts) -> Column:
     """The column of the strips; its title is their axis."""
-    from ..model.time_text import duration_text
+    from ..model.display import duration_text
 
     begin, end = "WHEN now", f"+{duration_text(_span(found))}"
     axis = begin + end.rjust(STRIP - len(begin), "─")

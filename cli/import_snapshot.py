@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from .options import Rusage, tell
+from .options import Rusage, file_option, from_stdin, tell
 from .output import Notation, Output, keep_inputs, write_instance
-from .paths import file_option
-from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.lsf_state.assemble import Seen
-    from ..model.lsf_state.records import Text
+    from ..model.lsf_state.values import Text
+
 
 T = TypeVar("T")
 
@@ -156,7 +158,7 @@ def make_instance(
     """
     from ..model.formats.sniff import lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_rusage
-    from ..solver.fairshare.printed import PrintedShares
+    from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
@@ -192,13 +194,10 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     """What the texts say; InputError with all that is wrong with them."""
     from ..model.errors import InputError, Problem
     from ..model.lsf_state.assemble import Seen
-    from ..model.lsf_state.bhosts import read_bhosts
     from ..model.lsf_state.bjobs import read_bjobs
-    from ..model.lsf_state.bqueues import read_bqueues
+    from ..model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
     from ..model.lsf_state.gpus import is_of_gpus, read_gpus
-    from ..model.lsf_state.remarks import Remarks
-    from ..model.lsf_state.share_tables import read_bhpart
-    from ..model.lsf_state.values import PrintedTimes
+    from ..model.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
 
@@ -242,7 +241,7 @@ def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:
 
 
 def _read(paths: list[Path] | None, kind: str) -> list[Text]:
-    from ..model.lsf_state.records import read_text
+    from ..model.lsf_state.values import read_text
 
     return [read_text(path, kind) for path in paths or ()]
 
@@ -275,3 +274,102 @@ def _age(paths: Sequence[Path]) -> datetime:
     written = [path.stat().st_mtime for path in paths if path.exists()]
     moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
     return moment or datetime.now(UTC).replace(microsecond=0)
+
+
+# --- ``slotwise snapshot``: run LSF's own commands and make an instance of what they print --------
+
+#: Fields of bjobs -o that an instance needs.
+FIELDS = (
+    "jobid jobindex stat user user_group queue proj_name application job_priority nreq_slot "
+    "min_req_proc max_req_proc combined_resreq effective_resreq submit_time start_time finish_time "
+    "specified_start_time specified_terminate_time run_time runtimelimit cpu_used alloc_slot "
+    "nalloc_slot exec_host pend_reason"
+)
+#: Those that not every version knows.
+MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
+#: Those of versions that know GPUs.
+GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
+COMMANDS = {
+    "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
+        ("bjobs", "-u", "all", "-json", "-o", FIELDS),
+        ("bjobs", "-u", "all", "-UF"),
+    ),
+    "bhosts": (("bhosts", "-l"),),
+    "gpus": (("bhosts", "-gpu", "-l"), ("bhosts", "-gpu", "-w"), ("lshosts", "-gpu", "-w")),
+    "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
+    "bhpart": (("bhpart", "-r"),),
+    "lsid": (("lsid",),),
+}
+NEEDED = ("bjobs", "bhosts", "bqueues")
+
+
+def snapshot(
+    site: Site = None,
+    rusage: Rusage = None,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, help="Seconds to wait for each command.")
+    ] = 120.0,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Make an instance of the LSF cluster of this machine, as it is now.
+
+    Runs bjobs, bhosts, bqueues and, where they are there, bhpart and lsid; `slotwise import
+    snapshot` takes what they printed elsewhere.
+
+    Exit codes: 0 done, 2 a command is missing or its output makes no instance.
+    """
+    from ..model.errors import InputError, Problem
+    from ..model.lsf_state.gpus import is_of_gpus
+
+    missing = [name for name in NEEDED if shutil.which(name) is None]
+    if missing:
+        raise InputError(
+            [Problem(
+                "is not on the PATH: set LSF's environment (profile.lsf), or run the commands "
+                "where they are and take `slotwise import snapshot`", name
+            ) for name in missing]
+        )  # fmt: skip
+    now = datetime.now().astimezone().replace(microsecond=0)
+    texts = {
+        name: _run(name, timeout)
+        for name, (first, *_) in COMMANDS.items()
+        if shutil.which(first[0]) is not None
+    }
+    lsid, gpus = texts.pop("lsid", None), texts.pop("gpus", None)
+    given = {name: [text] for name, text in texts.items() if text is not None}
+    if gpus is not None and is_of_gpus(gpus):
+        given["bhosts"].append(gpus)
+    printed = Printed(**given, lsid="" if lsid is None else lsid.content)
+    write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
+
+
+def _run(name: str, timeout: float) -> Text | None:
+    """What a command prints, by the first of its forms that works; None where there is nothing."""
+    from ..model.errors import InputError, Problem
+    from ..model.lsf_state.values import Text
+    from ..solver.processes import run_command
+
+    # Years in the times it prints, where this LSF can.
+    environment = {**os.environ, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
+    reason = ""
+    for words in COMMANDS[name]:
+        line = " ".join(words[:4]) + (" …" if len(words) > 4 else "")
+        try:
+            done = run_command(words, timeout, environment)
+        except TimeoutExpired:
+            raise InputError([Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]) from None
+        except OSError as error:
+            raise InputError([Problem(error.strerror or str(error), f"`{line}`")]) from None
+        content = done.stdout.decode("utf-8", errors="replace")
+        errors = done.stderr.decode("utf-8", errors="replace").strip()
+        if done.returncode == 0 and content.strip():
+            return Text(content, f"`{line}`")
+        if errors.startswith("No ") or (done.returncode == 0 and not errors):
+            return None
+        reason = errors.splitlines()[0] if errors else f"exit code {done.returncode}"
+    if name not in NEEDED:
+        return None
+    raise InputError([Problem(f"failed: {reason}", f"`{line}`")])

@@ -2,24 +2,544 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from .import_logs import acct, events, swf
-from .import_lsf import lsf
-from .import_snapshot import snapshot_files
-from .options import DefaultLimitOption, KeepGoing, limit_of, read_instance, tell
+from ..model.errors import InputError
+from .import_snapshot import Site, snapshot_files, tell_some
+from .options import (
+    DefaultLimitOption,
+    KeepGoing,
+    Rusage,
+    file_argument,
+    file_option,
+    from_stdin,
+    limit_of,
+    read_instance,
+    tell,
+)
 from .output import Notation, Output, keep_inputs, write_instance
-from .paths import file_argument, file_option
-from .stdin_file import from_stdin
 
 if TYPE_CHECKING:
+    from ..model.errors import Problem
     from ..model.formats.file_format import FileFormat
+    from ..model.formats.finished_jobs import FinishedJob
+    from ..model.formats.log_lines import BadRecords
+    from ..model.formats.swf import SwfLog
+    from ..model.instance import Instance
+    from ..model.job import Job
+    from ..model.lsf_state.followed import Moment
+    from ..model.lsf_state.log_records import Record
+    from ..model.workload import Workload
+
+
+# --- ``slotwise import lsf``: a configuration directory as an instance ----------------------------
+
+TimeOfConditions = Annotated[
+    str | None,
+    typer.Option(
+        help="Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
+        "Default: the present time, for conditions only.",
+        show_default=False,
+    ),
+]
+Hosts = Annotated[
+    Path | None,
+    file_option(
+        help="What `lshosts -w` printed: processors and memory of hosts. "
+        "Default: CONFDIR/lshosts if it is there.",
+        show_default=False,
+    ),
+]
+Processors = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
+        show_default=False,
+        metavar="[HOST=]N",
+    ),
+]
+
+
+def lsf(
+    confdir: Annotated[
+        Path | None,
+        file_argument(
+            help="Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like.",
+            show_default=False,
+        ),
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="The shipped fictitious site instead.")
+    ] = False,
+    cluster: Annotated[
+        str, typer.Option(help="Cluster, where the directory has several.", show_default=False)
+    ] = "",
+    at: TimeOfConditions = None,
+    user: Annotated[str, typer.Option(help="User for #if user(…).", show_default=False)] = "",
+    lshosts: Hosts = None,
+    ncpus: Processors = None,
+    rusage: Rusage = None,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Turn a directory of LSF configuration into an instance (docs/import.md).
+
+    What has no counterpart, and what may change answers, is said on standard error.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.formats.lsf import site_document
+    from ..model.formats.units import parse_stamp
+
+    if (confdir is None) == (not example):
+        raise InputError("give a directory of LSF configuration, or --example")
+    if confdir is None:
+        from ..instances import site
+
+        confdir = site()
+    try:
+        moment = parse_stamp(at) if at is not None else None
+    except ValueError as error:
+        raise InputError(f"--at: {error}") from None
+    found = site_document(
+        confdir,
+        cluster=cluster,
+        at=moment,
+        present=datetime.now().astimezone(),
+        user=user,
+        lshosts=lshosts,
+        ncpus=_processors(ncpus or []),
+        rusage=rusage or "",
+    )
+    for note in found.notes:
+        tell(f"note: {note}")
+    instance, warnings = found.instance()
+    for warning in warnings:
+        tell(f"warning: {warning}")
+    write_instance(instance, output, format)
+
+
+def _processors(words: list[str]) -> dict[str, int]:
+    """``16`` or ``hostA=16`` each; InputError for anything else."""
+    from ..model.formats.names import expand_range
+
+    found: dict[str, int] = {}
+    for word in words:
+        host, _, count = word.rpartition("=")
+        if not (count.isascii() and count.isdigit() and 0 < len(count) < 7 and int(count)):
+            raise InputError(f"--ncpus: must be N or HOST=N with N of 1 or more, not {word!r}")
+        try:
+            names = expand_range(host) if host else ("",)
+        except ValueError as error:
+            raise InputError(f"--ncpus: {error}") from None
+        found.update(dict.fromkeys(names, int(count)))
+    return found
+
+
+# --- ``slotwise import events | acct | swf``: a moment of a log as an instance; past usage --------
+
+At = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="The moment: an ISO 8601 stamp with zone, seconds as the log has them, "
+        "a time from its begin (2d, 90m), or end.",
+    ),
+]
+Later = Annotated[
+    bool,
+    typer.Option(
+        "--with-future", help="Jobs submitted after the moment too, for a simulation from it."
+    ),
+]
+KeepGoingWithRest = Annotated[
+    bool, typer.Option("--keep-going", help="Report malformed records and take the rest.")
+]
+
+
+def _log(what: str) -> Any:
+    """The argument of a log file or several."""
+    text = f"{what}; plain or gzipped, - for standard input."
+    return file_argument(help=text, callback=from_stdin, show_default=False)
+
+
+Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
+
+
+def events(
+    files: Annotated[list[Path], _log("lsb.events, older ones first")],
+    at: At = "end",
+    site: Site = None,
+    later: Later = False,
+    keep_going: KeepGoingWithRest = False,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Cut a moment out of LSF's event log: what ran and what waited then.
+
+    The log is read as a stream; records after the moment tell how long its jobs really ran.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.formats.log_lines import BadRecords
+    from ..model.lsf_state.followed import cut
+    from ..model.lsf_state.log_records import read_events
+
+    keep_inputs(output, files)
+    bad = BadRecords()
+    kinds: dict[str, int] = {}
+
+    def records() -> Iterator[Record]:
+        for path in files:
+            yield from read_events(path, bad, kinds)
+
+    first = None
+    if not re.fullmatch(r"end|-?\d+|.*T.*", at):
+        first = next((record.time for record in records()), None)
+        bad, kinds = BadRecords(), {}
+    moment = cut(records(), None if at == "end" else _seconds(at, first or 0), later=later)
+    _refuse(bad, keep_going)
+    notes = []
+    if moment.unknown:
+        notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
+    for name in moment.idle_queues:
+        notes.append(f"queue {name} was inactive: none of its jobs starts")
+    instance = _instance(moment, site, notes)
+    idle = moment.idle_queues
+    queues = (replace(q, active=False) if q.name in idle else q for q in instance.queues)
+    write_instance(replace(instance, queues=tuple(queues)), output, format)
+
+
+def acct(
+    files: Annotated[list[Path], _log("lsb.acct, older ones first")],
+    at: At = "end",
+    site: Site = None,
+    usage_for: Annotated[
+        Path | None,
+        file_option(
+            help="Instance whose share accounts and slot pools get what the log's jobs have used "
+            "by its now (or --at); its jobs stay.",
+            show_default=False,
+        ),
+    ] = None,
+    later: Later = False,
+    keep_going: KeepGoingWithRest = False,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Cut a moment out of LSF's accounting, or sum up past usage for an instance.
+
+    Jobs that had not finished when the log was written are not in it.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.errors import InputError
+    from ..model.formats.log_lines import BadRecords
+    from ..model.lsf_state.followed import moment_of_acct
+
+    keep_inputs(output, files)
+    bad = BadRecords()
+    if usage_for is not None:
+        if site is not None or later:
+            raise InputError("--usage-for takes its hosts and jobs from its own instance: "
+                             "leave --site and --with-future out")  # fmt: skip
+        instance = _used(usage_for, files, at, bad)
+        _refuse(bad, keep_going)
+        write_instance(instance, output, format)
+        return
+    time = _acct_time(at, files)
+    jobs = _finished(files, bad)
+    moment = moment_of_acct(jobs, time, later=later, hosts=site is None)
+    _refuse(bad, keep_going)
+    notes: list[str] = []
+    instance = _instance(moment, site, notes)
+    if _has_accounts(instance):
+        from ..solver.fairshare.reports import PastUsage
+
+        past = PastUsage(instance, _zero(instance))
+        for job in _finished(files, BadRecords()):
+            past.add(job)
+        instance = past.instance_with_usage()
+    write_instance(instance, output, format)
+
+
+def swf(
+    file: Annotated[Path, _log("SWF log")],
+    at: At = "end",
+    policy: Annotated[
+        Policy, typer.Option(help="When jobs started: as recorded, or as a replay has it.")
+    ] = "recorded",
+    procs: Annotated[
+        int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")
+    ] = None,
+    hosts: Annotated[int, typer.Option(min=1, help="Spread the processors over N hosts.")] = 1,
+    later: Later = False,
+    keep_going: KeepGoingWithRest = False,
+    default_limit: DefaultLimitOption = None,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Cut a moment out of an SWF log: what ran and what waited then.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.errors import InputError
+    from ..model.formats.swf import read_swf
+    from ..model.formats.trace import nothing_to_replay, plain_hosts, remarks_on
+    from ..model.lsf_state.followed import moment_of_swf
+    from ..model.workload import canonical, machine_size
+
+    keep_inputs(output, [file])
+    found = read_swf(file, keep_going=keep_going, default_limit=limit_of(default_limit))
+    _tell_problems(found.problems)
+    size = machine_size(found.workload, procs)
+    log = canonical(found.workload, size)
+    if not len(log):
+        raise nothing_to_replay(log)
+    numbers = {int(number) for number in log.queue if number >= 0}
+    one = [f"the log's {len(numbers)} queues become one"] if len(numbers) > 1 else []
+    tell_some([*remarks_on(log), *one])
+    if policy == "recorded":
+        starts = {
+            number: submit + found.waits[number]
+            for number, submit in zip(log.job.tolist(), log.submit.tolist(), strict=True)
+            if number in found.waits
+        }
+        if missing := len(log) - len(starts):
+            raise InputError(
+                f"{file}: {missing} of {len(log)} jobs have no recorded wait: give --policy easy "
+                "or another, and the moment is one of a replay"
+            )
+    else:
+        from ..solver.replay import replay
+
+        result = replay(log, policy=policy, procs=size)
+        starts = dict(zip(log.job.tolist(), result.start.tolist(), strict=True))
+    base = plain_hosts(hosts, size)
+    first = int(log.submit[0])
+    last = max(starts[int(n)] + int(run) for n, run in zip(log.job, log.run_time, strict=True))
+    time = last if at == "end" else _second_of_log(at, found, first, last)
+    moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
+    instance = replace(_of_pool(moment, base), origin=_origin_of(found))
+    write_instance(_with_precedences(instance, log, starts), output, format)
+
+
+def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
+    """The moment that is meant. Raises InputError where it lies outside the log or has no date."""
+    from ..model.errors import InputError
+
+    zero = 0
+    if "T" in at:
+        if log.origin is None:
+            raise InputError(
+                "--at: the log does not say its date (UnixStartTime): give the moment in its own "
+                f"seconds ({first} to {last}), or as a time from its begin (2d)"
+            )
+        zero = int(log.origin.timestamp())
+    time = _seconds(at, first) - zero
+    if not first <= time <= last:
+        span = f"{first} to {last}"
+        if log.origin is not None:
+            begin, end = (log.origin + timedelta(seconds=second) for second in (first, last))
+            span += f", {begin.isoformat()} to {end.isoformat()}"
+        raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
+    return time
+
+
+def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:
+    """The instance with what its jobs wait for (DEP-06): jobs of the log before them, and time.
+
+    starts: of the log's jobs (seconds).
+    """
+    if log.preceding is None or log.think is None:
+        return instance
+    run = dict(zip(log.job.tolist(), log.run_time.tolist(), strict=True))
+    follows = {
+        str(number): (before, think)
+        for number, before, think in zip(
+            log.job.tolist(), log.preceding.tolist(), log.think.tolist(), strict=True
+        )
+        if before >= 0
+    }
+    here = {item.job.id for item in instance.running}
+    here |= {job.id for job in (*instance.pending, *instance.future)}
+
+    def waits(job: Job) -> Job:
+        if job.id not in follows:
+            return job
+        before, think = follows[job.id]
+        if str(before) in here:
+            return replace(job, dependency=f"ended({before})", think_time=think)
+        begin = starts[before] + run[before] + think
+        return replace(job, begin=begin) if begin > instance.now else job
+
+    pending, future = tuple(map(waits, instance.pending)), tuple(map(waits, instance.future))
+    return replace(instance, pending=pending, future=future)
+
+
+def _origin_of(log: SwfLog) -> str | None:
+    return None if log.origin is None else log.origin.isoformat()
+
+
+def _of_pool(moment: Moment, base: Instance) -> Instance:
+    """The moment on plain hosts; second 0 is the log's own."""
+    from ..model.lsf_state.assemble import Seen, assemble
+
+    zero = datetime.fromtimestamp(0, UTC)
+    stamped = replace(base, origin=zero.isoformat())
+    for job in (*moment.jobs, *moment.later):
+        job.queue = base.params.default_queue
+    seen = Seen(moment.jobs, moment.later, gone=True)
+    made = assemble(seen, datetime.fromtimestamp(moment.time, UTC), stamped)
+    tell_some(made.notes)
+    return made.instance
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
+    from ..model.errors import InputError
+    from ..model.formats.trace import GPUS_OF_LOGS
+    from ..model.lsf_state.assemble import Seen, assemble
+    from .options import read_source
+
+    if moment.first is None:
+        raise InputError("the log has no record of a job: there is no moment to cut out")
+    if moment.time < moment.first:
+        begin = datetime.fromtimestamp(moment.first, UTC).isoformat()
+        raise InputError(f"--at lies before the log, which begins at {begin} ({moment.first})")
+    base = None if site is None else read_source(site)
+    hosts = moment.hosts
+    if base is not None:
+        known = {host.name for host in base.cluster.hosts}
+        hosts = [host for host in hosts if host.name not in known or host.status != "ok"]
+        for host in hosts:
+            host.slots = None if host.name in known else host.slots
+    if base is None and not hosts:
+        raise InputError("no job of the log ran anywhere: give the hosts with --site")
+    seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
+    if base is not None and any(host.gpu_count for host in base.cluster.hosts):
+        seen.notes.touch(GPUS_OF_LOGS)
+    zone = UTC
+    if base is not None and base.origin is not None:
+        zone = datetime.fromisoformat(base.origin).tzinfo or zone  # type: ignore[assignment]
+    made = assemble(seen, datetime.fromtimestamp(moment.time, zone), base)
+    tell_some([*notes, *made.notes])
+    return made.instance
+
+
+def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Instance:
+    """The instance with what the log's jobs have used by its now, or by --at."""
+    from ..model.errors import InputError
+    from ..solver.fairshare.reports import PastUsage
+    from .options import read_source
+
+    instance = read_source(usage_for)
+    if not _has_accounts(instance):
+        raise InputError(f"{usage_for}: has no fairshare queue, host partition or slot pool, "
+                         "so nobody's past usage counts")  # fmt: skip
+    if instance.origin is None:
+        time = _acct_time(at, files)
+        origin = datetime.fromtimestamp(time - instance.now, UTC)
+        instance = replace(instance, origin=origin.isoformat())
+    elif at != "end":
+        time = _acct_time(at, files)
+        instance = replace(instance, now=time - _zero(instance))
+    past = PastUsage(instance, _zero(instance))
+    for job in _finished(files, bad):
+        past.add(job)
+    tell_some([f"{past.counted} finished jobs count for {usage_for}"])
+    return past.instance_with_usage()
+
+
+def _has_accounts(instance: Instance) -> bool:
+    from ..solver.fairshare.queue_order import has_policy
+
+    return has_policy(instance)
+
+
+def _zero(instance: Instance) -> int:
+    """Seconds since 1970 of an instance's second 0."""
+    return int(datetime.fromisoformat(instance.origin or "1970-01-01T00:00:00+00:00").timestamp())
+
+
+def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
+    from ..model.formats.acct import SKEWED, finished_jobs
+    from ..model.formats.log_lines import log_lines
+    from ..model.formats.sniff import refuse_other
+
+    for path in files:
+        refuse_other(path, "acct")
+        others: dict[str, int] = {}
+        yield from finished_jobs(log_lines(path), bad.add, others, str(path))
+        bad.repaired = others.get(SKEWED, 0)
+
+
+def _acct_time(at: str, files: list[Path]) -> int:
+    """The moment that is meant; reads the log where it counts from its begin or end."""
+    from ..model.errors import InputError
+    from ..model.formats.log_lines import BadRecords
+
+    if re.fullmatch(r"-?\d+|.*T.*", at):
+        return _seconds(at, 0)
+    first, last = None, 0
+    bad = BadRecords()
+    for job in _finished(files, bad):
+        first = job.submit if first is None else min(first, job.submit)
+        last = max(last, job.end)
+    if first is None:
+        _refuse(bad, keep_going=False)
+        raise InputError("the log has no finished job: there is no moment to cut out")
+    return last if at == "end" else _seconds(at, first)
+
+
+def _seconds(at: str, first: int) -> int:
+    """The moment that --at means; first: of the log, in its seconds."""
+    from ..model.errors import InputError
+    from ..model.formats.units import parse_duration, parse_stamp
+
+    try:
+        if "T" in at:
+            return int(parse_stamp(at).timestamp())
+        if re.fullmatch(r"\d{1,12}", at):
+            return int(at)
+        return first + parse_duration(at)
+    except ValueError as error:
+        raise InputError(f"--at: {error}") from None
+
+
+def _refuse(bad: BadRecords, keep_going: bool) -> None:
+    """InputError for malformed records, or with --keep-going warnings."""
+    from ..model.formats.acct import SKEWED
+    from ..model.formats.log_lines import refused_records
+
+    if bad.count and not keep_going:
+        raise refused_records(bad.report())
+    _tell_problems(bad.report())
+    if bad.repaired:
+        tell(f"{bad.repaired} × {SKEWED}")
+
+
+def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
+    from ..model.errors import report
+
+    for line in report(problems):
+        tell(f"warning: {line}")
+
+
+# --- importer -------------------------------------------------------------------------------------
 
 EXITS = "Exit codes: 0 done, 2 bad input."
 

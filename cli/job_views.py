@@ -2,29 +2,98 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..model.allocation import FORMATTERS, AllocationFormatter, allocation_text
-from ..model.job import Job
+from ..model.display import clock_text, wall_clock, with_stamps
+from ..model.formats import text as written
+from ..model.job import ArraySpec, Job, ranges_of
+from ..model.plan import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.resreq import requested
-from ..model.time_text import clock_text, wall_clock
-from ..solver.loop.snapshot import PendingJob
-from .array_views import arrays
-from .gpu_views import gpu_lines
-from .plain_tables import csv_rows, json_records, plain_table
-from .queue_views import thresholds_table
+from ..solver.scheduler.history import PendingJob
+from .cluster_views import HOST_COLUMNS as HOST_COLUMNS
+from .cluster_views import QUEUE_COLUMNS as QUEUE_COLUMNS
+from .cluster_views import USER_COLUMNS as USER_COLUMNS
+from .cluster_views import asked_for, gpu_lines, thresholds_table, user_rows
+from .cluster_views import numbers as host_numbers
+from .cluster_views import queue_numbers as queue_numbers
+from .tables import csv_rows, dashed, json_records, plain_table
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import RunningJob
-    from ..solver.loop.records import JobRecord
-    from ..solver.loop.snapshot import Snapshot
-    from .view_options import ViewOptions
+    from ..model.plan import Plan
+    from ..solver.scheduler.history import JobEvent, JobHistory, Snapshot
+    from ..solver.scheduler.records import JobRecord
+    from .selection import ViewOptions
+
+
+# --------------------------------------------------------------------------------------------------
+# Job arrays in the words of ``bjobs -A``: how many elements wait, run and have ended
+# (ARR-04)
+
+_STATES = ("PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP")
+ARRAY_COLUMNS = ("JOBID", "ARRAY_SPEC", "OWNER", "NJOBS", *_STATES)
+
+
+@dataclass(slots=True)
+class _ArrayCount:
+    """One array: a job of it, its indices, how many elements are in each state."""
+
+    job: Job
+    indices: set[int] = field(default_factory=set)
+    states: Counter[str] = field(default_factory=Counter)
+
+    def row(self) -> tuple[str | int, ...]:
+        spec = ArraySpec(ranges_of(self.indices), self.job.array_limit)
+        counts = (self.states[state] for state in _STATES)
+        number = self.job.array_id or self.job.id
+        return (number, f"{self.job.name}{spec}", self.job.user, len(self.indices), *counts)
+
+
+def arrays(moment: Snapshot, asked: ViewOptions, format: str) -> str:
+    """A line for each array that has not ended, with -a or -d for each."""
+    found: dict[str, _ArrayCount] = {}
+
+    def count(job: Job, state: str) -> None:
+        if job.array_id is None or job.array_index is None:
+            return
+        if asked.wants_job(job.id, job.user, job.queue, frozenset()):
+            array = found.setdefault(job.array_id, _ArrayCount(job))
+            array.indices.add(job.array_index)
+            array.states[state] += 1
+
+    for item in moment.instance.running:
+        count(item.job, "USUSP" if item.suspended else "RUN")
+    for job in moment.instance.pending:
+        count(job, "PEND")
+    for record in moment.finished:
+        count(moment.jobs[record.job], "DONE" if record.status == "done" else "EXIT")
+    ended = asked.everything or asked.ended
+    unfinished = [item for item in found.values() if ended or not item.states.keys() <= _ENDED]
+    rows = [item.row() for item in unfinished]
+    if format == "json":
+        return json_records([dict(zip(ARRAY_COLUMNS, row, strict=True)) for row in rows])
+    if format == "csv":
+        return csv_rows(ARRAY_COLUMNS, rows)
+    if not rows:
+        return "No job array found\n"
+    return plain_table(ARRAY_COLUMNS, rows, "<<<" + ">" * (len(ARRAY_COLUMNS) - 3))
+
+
+_ENDED = frozenset({"DONE", "EXIT"})
+
+
+# --- job views ------------------------------------------------------------------------------------
 
 Number = TypeVar("Number", int, float)
 
-COLUMNS = (
+JOB_COLUMNS = (
     *("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME"),
     *("SUBMIT_TIME",),
 )
@@ -54,7 +123,7 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
             *(_row(instance, job, "PEND", {}) for job in pending),
             *(_row(instance, moment.jobs[r.job], ending(r), r.hosts) for r in ended),
         ]
-        table = plain_table(COLUMNS, rows, "<" * len(COLUMNS))
+        table = plain_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS))
         return _with_reasons(table, moment, running, pending) if asked.pending else table
     text = FORMATTERS[asked.alloc]
     return ("\n" + "-" * 78 + "\n\n").join(
@@ -298,3 +367,310 @@ def stamp(instance: Instance, time: int) -> str:
     if moment is None:
         return clock_text(instance, time)
     return moment.strftime("%a %b %d %H:%M:%S")
+
+
+# --- What happened to jobs in a simulation, in the words of LSF's ``bhist`` -----------------------
+
+#: The states of the table, and their sum.
+TIMES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN", "TOTAL")
+_SPENT = "Summary of time in seconds spent in various states"
+
+
+def bhist(
+    instance: Instance, until: int, jobs: Sequence[JobHistory], asked: ViewOptions, format: str
+) -> str:
+    """Seconds in each state; with -l everything that happened to each job before them.
+
+    instance: as the simulation began with it. until: the second to which the jobs were followed.
+    """
+    if format == "json":
+        return json_records(_history_record(instance, item) for item in jobs)
+    rows = [(item.job.id, item.job.user, None, *_times(item)) for item in jobs]
+    columns = ("JOBID", "USER", "JOB_NAME", *TIMES)
+    if format == "csv":
+        return csv_rows([column.lower() for column in columns], rows)
+    if not jobs:
+        return "No matching job found\n"
+    if not asked.long:
+        return f"{_SPENT}:\n" + plain_table(columns, rows, "<" * len(columns))
+    return ("\n" + "-" * 78 + "\n\n").join(
+        "".join(f"{line}\n" for line in _lines(instance, until, item)) for item in jobs
+    )
+
+
+def _times(item: JobHistory) -> list[int]:
+    return [*item.seconds.values(), item.total]
+
+
+def _lines(instance: Instance, until: int, item: JobHistory) -> Iterator[str]:
+    first, submitted, *limits = head_lines(instance, item.job, "")
+    where = f", to Queue <{item.job.queue}>"
+    yield first
+    yield (
+        submitted.replace(": Submitted", f": Submitted{where}", 1)
+        if not item.job.from_host
+        else (submitted.replace(f"<{item.job.from_host}>", f"<{item.job.from_host}>{where}", 1))
+    )
+    yield from limits
+    for event in item.events[1:]:
+        yield from _event(instance, item, event)
+    last = item.events[-1].time if item.status in ("done", "killed") else until
+    yield ""
+    yield f"{_SPENT} by  {stamp(instance, last)}"
+    yield from plain_table(TIMES, [_times(item)], "<" * len(TIMES)).splitlines()
+
+
+def _event(instance: Instance, item: JobHistory, event: JobEvent) -> Iterator[str]:
+    at = stamp(instance, event.time)
+    if event.kind == "reserved":
+        held = list(reserved_lines(instance, event.time, event.slots, event.memory))
+        yield from held or [f"{at}: Released its reservation;"]
+    elif event.kind == "pending":
+        for reason in event.reasons:
+            yield f"{at}: Pending: {reason.text()};"
+    else:
+        yield f"{at}: {_words(instance, item, event)};"
+
+
+def _words(instance: Instance, item: JobHistory, event: JobEvent) -> str:
+    cpu = item.job.cpu_time
+    where = "> <".join(places(instance, event.slots))
+    number = sum(event.slots.values())
+    return {
+        "dispatched": f"Dispatched to {f'{number} Hosts/Processors ' * (number > 1)}<{where}>",
+        "resized": f"Resized to {number} Hosts/Processors <{where}>",
+        "suspended": "Suspended",
+        "resumed": "Running",
+        "requeued": "Pending: Requeued job is waiting for rescheduling",
+        "done": "Done successfully"
+        + ("" if cpu is None else f". The CPU time used is {cpu:.1f} seconds"),
+        "killed": "Completed <exit>; TERM_RUNLIMIT: job killed after reaching LSF run time limit",
+    }[event.kind]
+
+
+def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
+    """Times in seconds, memory in MB."""
+    events = [
+        with_stamps(
+            {
+                "time": event.time,
+                "event": event.kind,
+                "slots": dict(event.slots),
+                "memory": dict(event.memory),
+                "reasons": [reason.to_dict() for reason in event.reasons],
+            },
+            instance.origin,
+            ("time",),
+        )
+        for event in item.events
+    ]
+    return {
+        "job": item.job.id,
+        "user": item.job.user,
+        "queue": item.job.queue,
+        "status": item.status,
+        "seconds": {**item.seconds, "TOTAL": item.total},
+        "events": events,
+    }
+
+
+# --- Plans and jobs as LSF's own programs write them in JSON: for tools that read LSF -------------
+
+#: Second 0 of an instance without an origin.
+ABSTRACT = "1970-01-01T00:00:00+00:00"
+
+
+def allocation_plan(instance: Instance, plan: Plan) -> str:
+    """A plan in the form of lsb.allocation.plan.json, which LSF's allocation planner writes.
+
+    RANK is the order within a queue. Jobs without a planned start are left out.
+    """
+    queues = {job.id: job.queue for job in instance.pending}
+    ranks: Counter[str] = Counter()
+    plans = []
+    for item in plan:
+        if item.start is None:
+            continue
+        queue = queues.get(item.job, "")
+        ranks[queue] += 1
+        times = {"START_TIME": item.start, "FINISH_TIME": item.finish}
+        plans.append(
+            {
+                "JOB_ID": _name(instance, item.job),
+                "RANK": str(ranks[queue]),
+                **{
+                    key: text
+                    for name, time in times.items()
+                    for key, text in _both(instance, name, time)
+                },
+                "ALLOC": [
+                    {"HOST": host, "RSRC": [{"NAME": "slots", "AMOUNT": slots}]}
+                    for host, slots in item.allocation.items()
+                ],
+            }
+        )
+    record = {
+        "TIMESTAMP": json_stamp(instance, instance.now),
+        "CHILD_PID": "0",
+        "NUM_PLANS": str(len(plans)),
+        "PLANS": plans,
+    }
+    return json.dumps(record, indent=1) + "\n"
+
+
+def _name(instance: Instance, job: str) -> str:
+    """``cluster@job`` where the instance is named by one word."""
+    return f"{instance.name}@{job}" if re.fullmatch(r"[\w.-]+", instance.name) else job
+
+
+def _both(instance: Instance, name: str, time: int | None) -> list[tuple[str, str]]:
+    """Seconds since 1970 and the time for people; nothing for a job whose end nobody knows."""
+    if time is None:
+        return [(name, ""), (f"{name}_H", "")]
+    zero = int(datetime.fromisoformat(instance.origin or ABSTRACT).timestamp())
+    return [(name, str(zero + time)), (f"{name}_H", json_stamp(instance, time))]
+
+
+def json_stamp(instance: Instance, time: int) -> str:
+    """``Mar 29 15:07:50 2018``, in the zone of the origin; "" outside the years 1 to 9999."""
+    moment = wall_clock(instance.origin or ABSTRACT, time)
+    return "" if moment is None else moment.strftime("%b %d %H:%M:%S %Y")
+
+
+def lsf_json(view: str, moment: Snapshot, asked: ViewOptions) -> str:
+    """A view as ``-json`` prints it: every value a text, empty where there is none.
+
+    Raises InputError for a view that LSF has no JSON of.
+    """
+    from ..model.errors import InputError
+
+    instance = moment.instance
+    if view == "bjobs":
+        running, pending, ended = selected(moment, asked)
+        records = [
+            *(_running(instance, item) for item in running),
+            *(_pending(instance, job, moment.waiting.get(job.id)) for job in pending),
+            *(_ended(moment, item) for item in ended),
+        ]
+        return _envelope("bjobs", "JOBS", records)
+    if view == "bhosts":
+        hosts = [host for host in instance.cluster.hosts if asked.wants(host.name)]
+        rows = [host_numbers(moment, host) for host in hosts]
+        return _envelope("bhosts", "HOSTS", [_texts(row, (*HOST_COLUMNS, "CPUF")) for row in rows])
+    if view == "bqueues":
+        queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
+        rows = [queue_numbers(moment, queue) for queue in queues]
+        return _envelope("bqueues", "QUEUES", [_texts(row, QUEUE_COLUMNS) for row in rows])
+    if view == "busers":
+        users = user_rows(moment, asked)
+        return _envelope("busers", "USERS", [_texts(row, USER_COLUMNS) for row in users])
+    raise InputError(
+        f"LSF has no JSON of {view}: bjobs, bhosts, bqueues and busers take --format lsf-json"
+    )
+
+
+def _envelope(command: str, count: str, records: list[dict[str, str]]) -> str:
+    return (
+        json.dumps({"COMMAND": command, count: len(records), "RECORDS": records}, indent=1) + "\n"
+    )
+
+
+def _texts(row: dict[str, Any], columns: tuple[str, ...]) -> dict[str, str]:
+    return {name.replace("/", "_"): dashed(row[name]) for name in columns}
+
+
+def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
+    record = _job(instance, item.job, "USUSP" if item.suspended else "RUN")
+    limit = item.job.run_limit
+    if item.finish is not None:
+        finish = f"{json_stamp(instance, item.finish)} E"
+    else:
+        finish = "" if limit is None else f"{json_stamp(instance, item.start + limit)} L"
+    hosts = ":".join(f"{slots}*{host}" for host, slots in item.allocation.items())
+    cpu = item.job.cpu_time
+    return record | {
+        "START_TIME": json_stamp(instance, item.start),
+        "FINISH_TIME": finish,
+        "RUN_TIME": f"{instance.now - item.start} second(s)",
+        "CPU_USED": "" if cpu is None else f"{cpu:g} second(s)",
+        "ALLOC_SLOT": hosts,
+        "NALLOC_SLOT": str(item.slots),
+        "EXEC_HOST": hosts,
+    }
+
+
+def _ended(moment: Snapshot, item: JobRecord) -> dict[str, str]:
+    instance, job = moment.instance, moment.jobs[item.job]
+    hosts = ":".join(f"{slots}*{host}" for host, slots in item.hosts.items())
+    assert item.start is not None
+    assert item.end is not None
+    return _job(instance, job, ending(item)) | {
+        "START_TIME": json_stamp(instance, item.start),
+        "FINISH_TIME": json_stamp(instance, item.end),
+        "RUN_TIME": f"{item.run_time} second(s)",
+        "CPU_USED": "" if job.cpu_time is None else f"{job.cpu_time:g} second(s)",
+        "ALLOC_SLOT": hosts,
+        "NALLOC_SLOT": str(item.procs),
+        "EXEC_HOST": hosts,
+    }
+
+
+def _pending(instance: Instance, job: Job, waiting: PendingJob | None) -> dict[str, str]:
+    record = _job(instance, job, "PEND")
+    if waiting is not None:
+        record["PEND_REASON"] = " ".join(f"{reason.text()};" for reason in waiting.reasons)
+        if waiting.estimate is not None:
+            record["ESTIMATED_START_TIME"] = json_stamp(instance, waiting.estimate)
+    return record
+
+
+def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
+    def time(seconds: int | None) -> str:
+        return "" if seconds is None else json_stamp(instance, seconds)
+
+    return {
+        "JOBID": job.array_id or job.id,
+        "JOBINDEX": str(job.array_index or 0),
+        "STAT": status,
+        "USER": job.user,
+        "USER_GROUP": job.group,
+        "QUEUE": job.queue,
+        "PROJ_NAME": job.project,
+        "APPLICATION": job.application,
+        "JOB_PRIORITY": str(job.priority) if job.priority else "",
+        "NREQ_SLOT": str(job.slots),
+        "MIN_REQ_PROC": str(job.slots),
+        "MAX_REQ_PROC": str(job.most_slots),
+        "COMBINED_RESREQ": _requirement(instance, job),
+        "ASK_HOSTS": written.requests(job.hosts) or "",
+        "DEPENDENCY": job.dependency,
+        "JOB_NAME": job.shown_name,
+        "SUBMIT_TIME": json_stamp(instance, job.submit),
+        "START_TIME": "",
+        "FINISH_TIME": "",
+        "SPECIFIED_START_TIME": time(job.begin),
+        "SPECIFIED_TERMINATE_TIME": time(job.deadline),
+        "ESTIMATED_START_TIME": "",
+        "RUN_TIME": "0 second(s)",
+        "RUNTIMELIMIT": "" if job.run_limit is None else _minutes(job.run_limit),
+        "CPU_USED": "",
+        "ALLOC_SLOT": "",
+        "NALLOC_SLOT": "",
+        "EXEC_HOST": "",
+        "PEND_REASON": "",
+    }
+
+
+def _requirement(instance: Instance, job: Job) -> str:
+    """The -R strings, several as the one that they make together."""
+    if len(job.res_req) < 2:
+        return "".join(job.res_req)
+    from ..model.resreq import Options, combine, print_requirement
+
+    options = Options(dialect=instance.params.dialect)
+    return print_requirement(combine(job.res_req, options).requirement)
+
+
+def _minutes(seconds: int) -> str:
+    """``1440.0``; with more digits where a tenth of a minute does not say it exactly."""
+    return f"{seconds / 60:.1f}" if seconds % 6 == 0 else f"{seconds / 60:.6f}"

@@ -3,25 +3,83 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EBADF
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..model.errors import InputError, Problem, report, unreadable
+from ..model.confined import also_in, check_inside
+from ..model.errors import InputError, Problem, SlotwiseError, report, unreadable
 from ..model.objective import ObjectiveName
 from ..model.plan import MOST_MARGIN
-from .cells import printable
-from .completion import example_names
-from .paths import file_argument, file_option
+from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.formats.swf import DefaultLimit
     from ..model.instance import Instance
+
+
+# --- Arguments and options that name a file; who reads or writes it says what is wrong with it ----
+
+
+def file_argument(**settings: Any) -> Any:
+    """`typer.Argument` for a path."""
+    return typer.Argument(readable=False, **settings)
+
+
+def file_option(*names: str, **settings: Any) -> Any:
+    """`typer.Option` for a path.
+
+    Typer would look whether it may be read, of an output too, and answer with a panel of many
+    lines; the readers say it in one, as for all that is wrong with a file.
+    """
+    return typer.Option(*names, readable=False, **settings)
+
+
+# --- What the shell may complete: names of examples, and of the pending jobs of an instance -------
+
+
+def example_names(incomplete: str) -> list[str]:
+    """The shipped examples that begin so."""
+    from ..instances import examples
+
+    return [name for name in examples() if name.startswith(incomplete)]
+
+
+def pending_jobs(context: typer.Context, incomplete: str) -> list[str]:
+    """The pending jobs that begin so, of the instance that the line names before them."""
+    instance = _instance(context.params)
+    jobs = () if instance is None else instance.pending
+    return [job.id for job in jobs if job.id.startswith(incomplete)]
+
+
+def _instance(given: dict[str, Any]) -> Instance | None:
+    from ..model.formats import load
+
+    for source in _sources(given):
+        with suppress(SlotwiseError, OSError):
+            return load(source)
+    return None
+
+
+def _sources(given: dict[str, Any]) -> Iterator[Path]:
+    from ..instances import example
+
+    if given.get("example"):
+        with suppress(SlotwiseError):
+            yield example(given["example"])
+    for name in ("file", "instance_file"):
+        if given.get(name) and str(given[name]) != "-":
+            yield Path(given[name])
+
+
+# --- options --------------------------------------------------------------------------------------
 
 Format = Literal["text", "json", "csv"]
 
@@ -184,7 +242,7 @@ def read_source(source: Path) -> Instance:
 
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """As :func:`read_source`, with the warnings as data."""
-    from ..model.collection import keep_for_good, no_collection
+    from ..model.compact import keep_for_good, no_collection
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.registry import whole_by_itself
@@ -223,3 +281,128 @@ def progress() -> Iterator[Callable[[Any], None] | None]:
 
     with Console(stderr=True).status("solving") as status:
         yield lambda report: status.update(str(report))
+
+
+# --- What can be read but once, as a file, for readers that look at its beginning first -----------
+
+
+class StandardInput(type(Path())):  # type: ignore[misc]
+    """A temporary file with all of standard input, or of a pipe, by whose name messages call it."""
+
+    shown = "<stdin>"
+
+    def __str__(self) -> str:
+        return self.shown
+
+    def __fspath__(self) -> str:
+        return os.fspath(Path(*self.parts))
+
+
+def from_stdin(context: typer.Context, value: Any) -> Any:
+    """The path or paths that a user gave, ``-`` as :class:`StandardInput` until the command ends.
+
+    So are pipes, such as ``/dev/stdin`` and what a shell writes for ``<(zcat log)``.
+    Raises InputError if standard input is asked for twice or cannot be read.
+    """
+    from ..model.formats.source_text import is_pipe
+
+    if isinstance(value, list | tuple):
+        if sum(str(path) == "-" for path in value) > 1:
+            raise InputError("- is given twice: there is one standard input")
+        return [from_stdin(context, path) for path in value]
+    if value is None or (str(value) != "-" and not is_pipe(value)):
+        return value
+    if str(value) != "-":
+        check_inside(value)
+    folder = context.with_resource(tempfile.TemporaryDirectory(prefix="slotwise-"))
+    context.with_resource(also_in(Path(folder)))
+    file = StandardInput(Path(folder) / "stdin")
+    if str(value) != "-":
+        file.shown = str(value)
+    _spool(value, file)
+    return file
+
+
+def _spool(source: Path, file: StandardInput) -> None:
+    try:
+        with file.open("wb") as copy:
+            if str(source) != "-":
+                with source.open("rb") as pipe:
+                    shutil.copyfileobj(pipe, copy)
+                return
+            if sys.stdin is None:
+                raise InputError([Problem("cannot be read: it is closed", "<stdin>")])
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+    except OSError as error:
+        raise unreadable(file, error) from error
+
+
+# --- The progress bar of ``slotwise replay`` and ``simulate``: jobs, jobs/s and simulated time ----
+
+
+@contextmanager
+def progress_bar(
+    title: str, total: int, state: Callable[[], tuple[int, int]]
+) -> Iterator[Callable[[], None]]:
+    """A function that shows where the simulation is: on a terminal's stderr, else it does nothing.
+
+    total: jobs in all. state: jobs so far and the simulated second.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]:,.0f} jobs/s  simulated {task.fields[days]:.1f} days"),
+    )
+    already, begun = state()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=already, rate=0.0, days=0.0)
+
+        def show() -> None:
+            elapsed = bar.tasks[task].elapsed or 1e-9
+            done, now = state()
+            rate, days = (done - already) / elapsed, (now - begun) / 86400
+            bar.update(task, completed=done, rate=rate, days=days)
+
+        yield show
+
+
+# --- The progress bar of studies: runs done, and the time left ------------------------------------
+
+
+@contextmanager
+def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[], None]]:
+    """A function to be called for each run that is done; without a terminal it does nothing.
+
+    already: runs that were done before.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=already)
+        yield lambda: bar.advance(task)

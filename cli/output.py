@@ -2,20 +2,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import io
+import json
+import os
+import secrets
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from errno import EACCES, EISDIR, ENOENT, ENXIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NoReturn, cast
 
 import typer
 
-from .paths import file_option
+from ..model.confined import check_inside
+from ..model.errors import InputError, Problem
+from .options import file_option
+from .process import Exit
+from .tables import csv_cell
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
+# --------------------------------------------------------------------------------------------------
+# The one way in which commands write files: whole or not at all, and what was there stays
+# itself
+#
+# A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What
+# is no regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
+# file that is this process's own standard output.
+
+#: Bytes of an output that is written in place that are kept in memory before they go to disk.
+_SPOOLED = 2**24
+_STDOUT, _STDERR = 1, 2
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A binary file that takes the place of `path` when the block ends well, else it vanishes.
+
+    Raises InputError if the file cannot be written.
+    """
+    check_inside(path)
+    with _complaints(path), _terminable():
+        there = _status(path)
+        if there is not None and (stream := _own_stream(there)) is not None:
+            with os.fdopen(os.dup(stream), "wb") as file:
+                yield file
+        elif there is not None and not stat.S_ISREG(there.st_mode):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), "wb") as file:
+                yield file
+        else:
+            target = os.path.realpath(path)
+            if there is not None and not os.access(target, os.W_OK):
+                raise PermissionError(EACCES, "Permission denied")
+            replaced = _replacing(target, there) if _may_replace(target, there) else None
+            with replaced or _in_place(target) as file:
+                yield file
+
+
+def check_output(path: Path) -> None:
+    """Raise InputError where no file can be written, before any work is done for it."""
+    check_inside(path)
+    with _complaints(path):
+        there = _status(path)
+        folder = os.path.dirname(os.path.realpath(path))
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise IsADirectoryError(EISDIR, "Is a directory")
+        if there is not None and stat.S_ISSOCK(there.st_mode):
+            raise OSError(ENXIO, "Is a socket")
+        if there is None and not os.path.isdir(folder):
+            raise FileNotFoundError(ENOENT, "no such folder")
+        if not os.access(folder if there is None else path, os.W_OK):
+            raise PermissionError(EACCES, "Permission denied")
+
+
+def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Raise InputError where one output would overwrite another, or a file that is still read.
+
+    outputs: by their options. Only regular files can be overwritten; the null device may take all.
+    """
+    taken: dict[object, str] = {}
+    for source in inputs:
+        if not is_special(source):
+            taken[_identity(source)] = f"the input {source}"
+    for option, path in outputs.items():
+        if path is None or is_special(path):
+            continue
+        key = _identity(path)
+        if key in taken:
+            same = f"{option} would overwrite {taken[key]}: give it a file of its own"
+            raise InputError([Problem(same, str(path))])
+        taken[key] = option
+
+
+def _identity(path: Path) -> object:
+    """Equal for two paths to one file, by links too, and where it is not there yet."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return there.st_dev, there.st_ino
+
+
+def is_special(path: Path) -> bool:
+    """Whether something stands there that is neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextmanager
+def _complaints(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError([Problem(f"cannot be written: {reason}", str(path))]) from error
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Of what the path leads to; None where there is nothing yet."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _own_stream(there: os.stat_result) -> int | None:
+    """Standard output or error if that is where the path leads: replacing it would lose text."""
+    for stream in (_STDOUT, _STDERR):
+        with suppress(OSError):
+            mine = os.fstat(stream)
+            if stat.S_ISREG(mine.st_mode) and os.path.samestat(mine, there):
+                return stream
+    return None
+
+
+def _may_replace(target: str, there: os.stat_result | None) -> bool:
+    """Whether a new file can be all that the present one is."""
+    if there is None:
+        return True
+    own = there.st_uid == os.geteuid() and there.st_gid in (os.getegid(), *os.getgroups())
+    return (
+        there.st_nlink == 1
+        and (own or os.geteuid() == 0)
+        and os.access(os.path.dirname(target), os.W_OK | os.X_OK)
+        and not _marked(target)
+    )
+
+
+def _marked(target: str) -> bool:
+    """Whether it carries attributes (access lists, notes) that a new file would not have.
+
+    What a security module gives every file is none of these.
+    """
+    with suppress(OSError, AttributeError):  # not every system, nor every file system, has them
+        return any(not name.startswith("security.") for name in os.listxattr(target))
+    return False
+
+
+@contextmanager
+def _replacing(target: str, there: os.stat_result | None) -> Iterator[BinaryIO]:
+    """A new file beside `target` that is renamed to it once it is safely on disk."""
+    folder = os.path.dirname(target)
+    name = os.path.join(folder, f".slotwise-{secrets.token_hex(8)}.tmp")
+    mode = 0o666 if there is None else 0o600
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            if there is not None:
+                if (there.st_uid, there.st_gid) != (os.geteuid(), os.getegid()):
+                    os.fchown(handle, there.st_uid, there.st_gid)
+                os.fchmod(handle, stat.S_IMODE(there.st_mode))
+            os.fsync(handle)
+        os.replace(name, target)
+    except BaseException:
+        with suppress(FileNotFoundError):  # an interrupt may come once it has its place
+            os.unlink(name)
+        raise
+    _keep_name(folder)
+
+
+def _keep_name(folder: str) -> None:
+    """Bring the folder's list of names to disk, where the file system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _in_place(target: str) -> Iterator[BinaryIO]:
+    """Content for an existing file that keeps its identity; written once all of it is there.
+
+    The room on disk is taken first, so that a full disk leaves the file as it was.
+    """
+    with tempfile.SpooledTemporaryFile(_SPOOLED) as content:
+        yield cast("BinaryIO", content)
+        size = content.tell()
+        content.seek(0)
+        with _undisturbed(), open(target, "r+b") as file:
+            before = os.fstat(file.fileno()).st_size
+            try:
+                if size > before:
+                    os.posix_fallocate(file.fileno(), 0, size)
+            except OSError:
+                file.truncate(before)
+                raise
+            shutil.copyfileobj(content, file)
+            file.truncate(size)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait for the end of the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl-C, so that no half-written file stays."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def leave(_number: int, _frame: FrameType | None) -> NoReturn:
+        sys.exit(Exit.TERMINATED)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+# --- output ---------------------------------------------------------------------------------------
+
+
 def _checked(output: Path | None) -> Path | None:
-    from .atomic import check_output
 
     if output is not None:
         check_output(output)
@@ -40,7 +289,6 @@ Notation = Annotated[
 
 def keep_inputs(output: Path | None, inputs: Iterable[Path]) -> None:
     """InputError where the output would take the place of a file that it is made from."""
-    from .atomic import check_apart
 
     check_apart({"--output": output}, inputs)
 
@@ -53,7 +301,6 @@ def write_instance(
     Raises InputError if the file cannot be written; there is never a part of one.
     """
     from ..model.formats import dump, dump_json
-    from .atomic import whole_file
 
     if notation is None:
         named_json = output is not None and output.suffix.lower() == ".json"
@@ -64,3 +311,164 @@ def write_instance(
         return
     with whole_file(output) as file:
         file.write(text.encode())
+
+
+# --- Files with one record a job: CSV, JSON or Parquet, plain or (CSV, JSON) gzipped --------------
+
+#: Characters of CSV that are written at once.
+_PART = 1 << 16
+#: What zlib calls the gzip container, with the largest window.
+_GZIP = 31
+
+SUFFIXES = (".csv", ".csv.gz", ".json", ".json.gz", ".parquet")
+
+
+def check_path(path: Path, suffixes: Sequence[str] = SUFFIXES) -> None:
+    """Whether a file of records can be written there, before any work is done.
+
+    A FIFO, terminal or device may have any name; it gets CSV unless its name says otherwise.
+    Raises InputError for an unknown suffix, a missing folder, or Parquet without pyarrow.
+    """
+    from ..model.errors import InputError, Problem
+
+    if suffixes and not path.name.endswith(tuple(suffixes)) and not is_special(path):
+        known = ", ".join(suffixes)
+        raise InputError([Problem(f"takes a name that ends in one of {known}", str(path))])
+    check_output(path)
+    if path.name.endswith(".parquet"):
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            text = (
+                "Parquet needs the package pyarrow, which is not installed: "
+                "pip install 'slotwise[parquet]', or take .csv or .json"
+            )
+            raise InputError([Problem(text, str(path))]) from None
+
+
+def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write records of equal keys in the format that the name asks for; whole or not at all.
+
+    But for Parquet they are written one after another and never all in memory.
+    """
+    parts: Iterable[bytes]
+    if path.name.endswith(".parquet"):
+        parts = [_parquet(records)]
+    elif path.name.endswith((".json", ".json.gz")):
+        parts = _json(records)
+    else:
+        parts = _csv(records)
+    if path.name.endswith(".gz"):
+        parts = _gzipped(parts)
+    with whole_file(path) as file:
+        file.writelines(parts)
+
+
+def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A list, as ``json.dumps(…, indent=0)`` writes it."""
+    before = "["
+    for record in records:
+        yield f"{before}\n{json.dumps(record, indent=0)}".encode()
+        before = ","
+    yield b"[]\n" if before == "[" else b"\n]\n"
+
+
+def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Allocations as ``2*hostA 3*hostB``; nothing for what is unknown."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for number, record in enumerate(records):
+        if not number:
+            writer.writerow(record)
+        writer.writerow([csv_cell(_cell(value)) for value in record.values()])
+        if text.tell() > _PART:
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue().encode()
+
+
+def _gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same for the same content, whenever it is made: without a time."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
+    yield from map(packer.compress, parts)
+    yield packer.flush()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return " ".join(f"{count}*{name}" for name, count in value.items())
+    return value
+
+
+def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = [{name: _cell(value) for name, value in record.items()} for record in records]
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
+    return buffer.getvalue()
+
+
+# --- ``--checkpoint`` and ``--checkpoint-every``: where and how often a run leaves its state ------
+
+CheckpointEvery = Annotated[
+    str | None,
+    typer.Option(
+        help="Also write --checkpoint every so often (0.5s, 60s, 5m): kill -9 costs no more.",
+        metavar="TIME",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(slots=True)
+class Checkpoints:
+    """Writes the state of a run to `path` every `every` seconds (None: only when asked to).
+
+    clock: seconds that only go forward.
+    """
+
+    path: Path | None
+    every: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    _due: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._due = self.clock() + (self.every or 0.0)
+
+    @classmethod
+    def of(cls, path: Path | None, every: str | None) -> Checkpoints:
+        """From the two options; InputError where the path or the time makes no sense."""
+        from ..model.errors import InputError
+
+        if path is not None:
+            check_output(path)
+        if every is None:
+            return cls(path)
+        if path is None:
+            raise InputError("--checkpoint-every needs --checkpoint FILE")
+        return cls(path, _seconds(every))
+
+    def when_due(self, state: Callable[[], str]) -> None:
+        """Write what `state` gives if it is time to."""
+        if self.every is not None and self.clock() >= self._due:
+            self.write(state())
+            self._due = self.clock() + self.every
+
+    def write(self, state: str) -> None:
+        """Replace the file as a whole; InputError if it cannot be written."""
+        assert self.path is not None
+        with whole_file(self.path) as file:
+            file.write(state.encode())
+
+
+def _seconds(text: str) -> float:
+    from ..model.errors import InputError
+    from ..model.formats.units import parse_interval
+
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        raise InputError(f"--checkpoint-every: {error}") from None

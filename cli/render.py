@@ -8,19 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..model.array_starts import array_name, profile_text, starts_text
-from ..model.plan import PlannedArray
-from ..model.time_text import WrittenTimes, duration_text, smallest_difference, with_stamps
-from .csv_tables import csv_text
+from ..model.display import WrittenTimes, duration_text, smallest_difference, with_stamps
+from ..model.plan import PlannedArray, array_name, profile_text, starts_text
 from .forecast import likely_cells, likely_columns
 from .selection import Selection, Shown
-from .tables import Column, ListingRow, State, hosts_text, paragraph
+from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan, PlannedJob
-    from ..solver.advice.compare import Comparison
-    from ..solver.advice.compared_job import ComparedJob
+    from ..solver.advice.compare import ComparedJob, Comparison
 
 
 #: What the word "feasible" means to someone who waits for an answer.
@@ -129,7 +126,7 @@ def _planned_array(
     slots: Mapping[str, int],
 ) -> Shown:
     """The elements of an array as one row."""
-    from ..solver.shortage import counted
+    from ..solver.pending_reasons import counted
 
     instance = clock.instance
     name = array_name(array, [item.job for item in items])
@@ -187,7 +184,7 @@ def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
 
 
 def _summary(plan: Plan, clock: WrittenTimes) -> str:
-    from ..solver.advice.summary import plan_sentences
+    from ..solver.advice.compare import plan_sentences
 
     ended = [_ENDED_EARLY] if _may_improve(plan) else []
     first = " ".join(filter(None, (*plan_sentences(plan), clock.note)))

@@ -11,11 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .atomic import check_apart
-from .cells import csv_cell
-from .checkpointing import CheckpointEvery, Checkpoints
-from .exits import Exit
-from .job_records import check_path, write_records
 from .options import (
     CheckpointFile,
     DefaultLimitOption,
@@ -24,13 +19,15 @@ from .options import (
     JobsFile,
     KeepGoing,
     ResumeFile,
+    file_argument,
+    from_stdin,
     limit_of,
+    progress_bar,
     tell,
 )
-from .paths import file_argument
-from .plain_metrics import plain_metric
-from .replay_progress import progress_bar
-from .stdin_file import from_stdin
+from .output import CheckpointEvery, Checkpoints, check_apart, check_path, write_records
+from .process import Exit
+from .tables import csv_cell, plain_metric
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
@@ -77,7 +74,7 @@ def replay(
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
     from ..solver.replay import Replay, measure
-    from .stopping import stop_on_signal
+    from .process import stop_on_signal
 
     if jobs is not None:
         check_path(jobs)
@@ -152,7 +149,7 @@ def tell_left_out(workload: Workload) -> None:
 def _load(path: Path, **options: Any) -> Checkpoint:
     """The checkpoint, which no option given beside it may contradict."""
     from ..model.errors import InputError, Problem
-    from ..model.formats.checkpoint import read_checkpoint
+    from ..model.formats.sealed import read_checkpoint
     from ..solver.replay import Checkpoint
 
     saved = Checkpoint.from_json(read_checkpoint(path), str(path))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .cells import printable
-from .exits import Exit
-from .options import read_source
-from .paths import file_option
+from .options import file_option, read_source
+from .process import Exit
+from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -93,7 +92,7 @@ def resreq(
 
 
 def _check_select(text: str, output: Format) -> int:
-    from ..model.resreq.check import check_select
+    from ..model.resreq.partly import check_select
 
     valid, sentence = check_select(text)
     record = _record(ResreqAnswer(valid, sentence, None, None, None))
@@ -105,7 +104,7 @@ def _options(instance: Instance | None, strict: bool, lenient: bool, dialect: st
     """How the requirement is read: as the instance says, and the options."""
     from ..model.errors import InputError
     from ..model.resreq import Options, Vocabulary, requirement_options
-    from ..model.resreq.options import DIALECTS
+    from ..model.resreq.syntax import DIALECTS
 
     if dialect and dialect not in DIALECTS:
         raise InputError(f"--dialect is {' or '.join(DIALECTS)}, not {dialect!r}")
@@ -146,8 +145,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
 
     from ..model.errors import InputError
     from ..model.resreq import HostTable, order_hosts, select_mask
-    from ..model.resreq.evaluate import Local
-    from ..model.resreq.explain import reasons
+    from ..model.resreq.evaluate import Local, reasons
 
     hosts = instance.cluster.hosts
     table = HostTable(
@@ -177,7 +175,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
 def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:
     """For each host why cu[] leaves it out: it is in no unit of the type that is asked for."""
     from ..model.errors import InputError
-    from ..model.formats.known import unknown_unit_type
+    from ..model.formats.names import unknown_unit_type
 
     cluster = instance.cluster
     if simple.cu is None:

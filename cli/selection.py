@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from ..model.array import array_of
+from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
-from ..model.time_text import WrittenTimes
-from .completion import pending_jobs
+from ..model.job import array_of
+from .options import pending_jobs
 from .tables import Column, ListingRow, listing_text, page_of, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+
 
 Order: TypeAlias = Literal["priority", "start", "gain", "slots", "job"]
 Only: TypeAlias = Literal["now", "later", "unproved", "unplaced"]
@@ -166,3 +167,53 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
         first, last = (clock.text(time) for time in (min(starts), max(starts)))
         span = f", starting {first}" if first == last else f", starting {first} to {last}"
     return paragraph(f"{jobs} not shown{span} (--top 0 shows all, --job NAME one).")
+
+
+# --- What a view of ``slotwise show`` is asked for ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """names: to show, () for all. long: everything about each. recursive: every share level.
+
+    pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
+    arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
+    shared: shared resources. configured: limits as configured. users, queues, hosts: of these
+    alone, () for all. alloc: form of a future allocation, see ``model/plan.py``. gpus: the
+    GPUs of hosts.
+    """
+
+    names: tuple[str, ...] = ()
+    long: bool = False
+    recursive: bool = False
+    pending: bool = False
+    running: bool = False
+    suspended: bool = False
+    ended: bool = False
+    everything: bool = False
+    shared: bool = False
+    configured: bool = False
+    arrays: bool = False
+    users: frozenset[str] = frozenset()
+    queues: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    alloc: str = "lsf"
+    gpus: bool = False
+
+    def wants(self, name: str) -> bool:
+        """Whether something of this name is to be shown."""
+        return not self.names or name in self.names
+
+    def wants_job(self, job: str, user: str, queue: str, hosts: frozenset[str]) -> bool:
+        """Whether a job is to be shown, by name, user, queue and the hosts that it is on."""
+        return (
+            (self.wants(job) or array_of(job) in self.names)
+            and (not self.users or user in self.users)
+            and (not self.queues or queue in self.queues)
+            and (not self.hosts or bool(self.hosts & hosts))
+        )
+
+    @property
+    def any_state(self) -> bool:
+        """Whether jobs of some states alone are asked for."""
+        return self.pending or self.running or self.suspended or self.ended

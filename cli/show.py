@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .cells import printable
 from .options import Example, read_instance
-from .view_options import ViewOptions
+from .selection import ViewOptions
+from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job
-    from ..solver.loop.snapshot import Snapshot
+    from ..solver.scheduler.history import Snapshot
 
 Alloc = Literal["lsf", "rms"]
 ViewFormat = Literal["text", "json", "csv", "lsf-json"]
@@ -185,7 +185,7 @@ def _text(
     cycle: bool | None,
     run: Mapping[str, Any],
 ) -> str:
-    from ..solver.loop.snapshot import snapshot_at, snapshot_of
+    from ..solver.scheduler.history import snapshot_at, snapshot_of
 
     if view == "bhist":
         return _bhist(instance, asked, format, at, run)
@@ -198,22 +198,22 @@ def _text(
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import host_views, job_views, queue_views, share_views, user_views
+    from . import cluster_views, job_views
 
     if format == "lsf-json":
-        from .lsf_json import lsf_json
+        from .job_views import lsf_json
 
         return lsf_json(view, moment, asked)
     render = {
-        "bhosts": host_views.bhosts,
-        "bhpart": share_views.bhpart,
+        "bhosts": cluster_views.bhosts,
+        "bhpart": cluster_views.bhpart,
         "bjobs": job_views.bjobs,
-        "blimits": user_views.blimits,
-        "bmgroup": host_views.bmgroup,
-        "bqueues": queue_views.bqueues,
-        "bresources": host_views.bresources,
-        "bugroup": share_views.bugroup,
-        "busers": user_views.busers,
+        "blimits": cluster_views.blimits,
+        "bmgroup": cluster_views.bmgroup,
+        "bqueues": cluster_views.bqueues,
+        "bresources": cluster_views.bresources,
+        "bugroup": cluster_views.bugroup,
+        "busers": cluster_views.busers,
     }[view]
     return render(moment, asked, format)
 
@@ -227,8 +227,8 @@ def _bhist(
 ) -> str:
     """Runs the simulation, to --at or to its end, and follows the jobs that are asked for."""
     from ..model.errors import InputError
-    from ..solver.loop.history import follow
-    from .history_views import bhist
+    from ..solver.scheduler.history import follow
+    from .job_views import bhist
 
     if format == "lsf-json":
         raise InputError(
@@ -302,7 +302,7 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
 
 def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
     """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
-    from .user_views import known_users
+    from .cluster_views import known_users
 
     cluster = instance.cluster
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
@@ -348,7 +348,7 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _users(instance: Instance, names: list[str]) -> frozenset[str]:
-    from .user_views import known_users, members_of
+    from .cluster_views import known_users, members_of
 
     if "all" in names:
         return frozenset()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from .checkpointing import CheckpointEvery
 from .options import (
     CheckpointFile,
     DefaultLimitOption,
@@ -16,10 +20,522 @@ from .options import (
     JobsFile,
     KeepGoing,
     ResumeFile,
+    file_argument,
+    file_option,
+    from_stdin,
+    limit_of,
+    progress_bar,
+    read_instance,
+    tell,
 )
-from .paths import file_argument, file_option
-from .simulate_loop import LoopOptions, run_loop
-from .stdin_file import from_stdin
+from .output import (
+    CheckpointEvery,
+    Checkpoints,
+    check_apart,
+    check_output,
+    check_path,
+    whole_file,
+    write_records,
+)
+from .process import Exit
+from .tables import (
+    Column,
+    ListingRow,
+    csv_cell,
+    listing_text,
+    plain_metric,
+    plain_table,
+    terminal_width,
+)
+
+if TYPE_CHECKING:
+    from ..model.changes import Change
+    from ..model.errors import InputError, Problem
+    from ..model.formats.file_format import FileFormat
+    from ..model.instance import Instance
+    from ..solver.fairshare.reports import ShareSeries
+    from ..solver.scheduler.events import Settings
+    from ..solver.scheduler.metrics import CycleFit, WaitComparison
+    from ..solver.scheduler.records import Simulation
+    from ..solver.scheduler.simulation import Session
+
+
+# --- What ``slotwise simulate`` reads: an instance or a log, changes over time, lives of hosts ----
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files of the command line, and what is said about them; None where it is not said.
+
+    site: the cluster of a log as an instance at hand, instead of `cluster`. quiet: nothing is told.
+    """
+
+    file: Path
+    cluster: Path | None = None
+    hosts: int | None = None
+    keep_going: bool = False
+    default_limit: str | None = None
+    events: Path | None = None
+    changes: Path | None = None
+    site: Instance | None = None
+    quiet: bool = False
+
+    def tell(self, text: str) -> None:
+        """A remark on stderr."""
+        if not self.quiet:
+            tell(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What is simulated. recorded: real starts of a log's jobs by id. of_lsf: whether these show
+    how often the scheduler ran.
+    """
+
+    instance: Instance
+    changes: tuple[Change, ...] = ()
+    recorded: Mapping[str, int] = field(default_factory=dict)
+    of_lsf: bool = False
+
+
+def read(sources: Sources) -> Simulated:
+    """Everything; what is odd goes to stderr.
+
+    Raises InputError for bad files, and for an option that means nothing for the kind of file.
+    """
+    from ..model.formats.file_format import ReadOptions
+    from ..model.formats.registry import format_of
+    from ..model.formats.source_text import check_readable
+
+    check_readable(sources.file)
+    found = format_of(sources.file)
+    _only_what_applies(sources, found)
+    cluster = sources.site
+    if sources.cluster is not None:
+        cluster = read_instance(sources.cluster, None)
+    limit = limit_of(sources.default_limit)
+    options = ReadOptions(sources.hosts, cluster, sources.keep_going, limit)
+    contents = found.read(sources.file, options)
+    if sources.events is not None and not contents.of_lsf:
+        raise _idle(["events"], sources, found)
+    for remark in contents.remarks:
+        sources.tell(remark)
+    instance = contents.instance
+    changes: list[Change] = []
+    if sources.events is not None:
+        changes += _lives(sources.events, instance, sources)
+    if sources.changes is not None:
+        from ..model.formats.changes import load_changes
+
+        changes += load_changes(sources.changes, instance)
+    return Simulated(instance, tuple(changes), contents.recorded, contents.of_lsf)
+
+
+def _only_what_applies(sources: Sources, found: FileFormat) -> None:
+    asked = {
+        "hosts": sources.hosts,
+        "cluster": sources.cluster or sources.site,
+        "keep_going": sources.keep_going,
+        "default_limit": sources.default_limit,
+    }
+    idle = [name for name, value in asked.items() if value and name not in found.takes]
+    if idle:
+        raise _idle(idle, sources, found)
+
+
+def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
+    from ..model.errors import InputError
+
+    said = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    return InputError(f"{said}: means nothing for {found.kind}, which {sources.file} is")
+
+
+def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
+    """The hosts of the log as lsb.events says they came, closed and opened."""
+    from ..model.errors import report
+    from ..model.formats.log_lines import BadRecords, refused_records
+    from ..model.lsf_state.followed import host_lives
+    from ..model.lsf_state.log_records import read_events
+
+    bad = BadRecords()
+    lives = host_lives(read_events(path, bad, {}))
+    problems: list[Problem] = bad.report()
+    if bad.count and not sources.keep_going:
+        raise refused_records(problems)
+    for line in report(problems):
+        sources.tell(f"warning: {line}")
+    assert instance.origin is not None  # a log that takes --events has one
+    zero = int(datetime.fromisoformat(instance.origin).timestamp())
+    names = [host.name for host in instance.cluster.hosts]
+    found = lives.changes(names, zero)
+    unnamed = sum(name not in lives.first for name in names)
+    passing = len(set(lives.passing) & set(names))
+    sources.tell(
+        f"{path}: {passing} of {len(names)} hosts come and go, {len(lives.controls)} times one was "
+        f"closed or opened; {unnamed} hosts are not in it"
+    )
+    return iter(found)
+
+
+# --- How ``slotwise simulate`` prints what came of it: text, JSON and CSV -------------------------
+
+#: Columns of the table of waits: title and field, recorded and simulated side by side.
+WAITS = (
+    ("JOBS", "jobs"),
+    ("REC_MEAN", "recorded_mean_wait"),
+    ("SIM_MEAN", "simulated_mean_wait"),
+    ("REC_MEDIAN", "recorded_median_wait"),
+    ("SIM_MEDIAN", "simulated_median_wait"),
+    ("REC_P95", "recorded_p95_wait"),
+    ("SIM_P95", "simulated_p95_wait"),
+    ("ABS_ERROR", "mean_absolute_error"),
+    ("ERR_P5", "p5_error"),
+    ("ERR_P25", "p25_error"),
+    ("ERR_P50", "median_error"),
+    ("ERR_P75", "p75_error"),
+    ("ERR_P95", "p95_error"),
+    ("CLOSE", "close"),
+)
+
+
+def render(
+    name: str,
+    result: Simulation,
+    waits: Sequence[WaitComparison],
+    fit: CycleFit | None,
+    format: str,
+) -> str:
+    """The output for one run; waits: of a log, against what was recorded; fit: of its cycle."""
+    from ..solver.scheduler.methods import METHODS
+    from ..solver.scheduler.metrics import measure
+
+    settings = result.settings
+    metrics = {
+        "reservation": settings.reservation,
+        **({"top": settings.top} if METHODS[settings.reservation].looks_ahead else {}),
+        "cycle": settings.cycle,
+        "now": result.instance.now,
+        "origin": result.instance.origin,
+        **measure(result).to_dict(),
+    }
+    if format == "json":
+        record: dict[str, Any] = {"input": name, "complete": result.complete, **metrics}
+        record["notes"] = list(result.notes)
+        record["omissions"] = [item.to_dict() for item in result.omissions]
+        if fit is not None:
+            record["cycle_fit"] = fit.to_dict()
+        if waits:
+            record["recorded"] = [item.to_dict() for item in waits]
+        return json.dumps(record, indent=2)
+    flat = {"input": name, **_flat(metrics)}
+    if format == "csv":
+        flat |= _wait_cells(waits)
+        return ",".join(map(_cell, flat)) + "\n" + ",".join(_cell(value) for value in flat.values())
+    width = max(map(len, flat))
+    lines = [f"{name:<{width}}  {plain_metric(name, value)}" for name, value in flat.items()]
+    if waits:
+        lines += ["", wait_table(waits).rstrip("\n")]
+    return "\n".join(lines)
+
+
+def wait_table(waits: Iterable[WaitComparison]) -> str:
+    """Recorded waits beside simulated ones, a line or a card a queue, in seconds."""
+    rows = []
+    for item in waits:
+        plain = item.to_dict()
+        cells = [_seconds(plain[field]) for _, field in WAITS]
+        rows.append([item.queue or "all", *cells])
+    titles = ["QUEUE", *(title for title, _ in WAITS)]
+    table = plain_table(titles, rows, "<" + ">" * len(WAITS))
+    if len(table.partition("\n")[0]) <= terminal_width():
+        return table
+    columns = [Column(title, label=title.lower().replace("_", " ")) for title in titles]
+    return listing_text(columns, [ListingRow(tuple(cell or "-" for cell in row)) for row in rows])
+
+
+def fit_text(fit: CycleFit) -> str:
+    """What was chosen, and by how much it is better."""
+    if not fit.close[fit.cycle]:
+        return (
+            f"no cycle length fits the log: none of {fit.jobs} jobs starts within 5 s of the "
+            f"recorded start; {fit.cycle} s are taken, --cycle says otherwise"
+        )
+    tried = ", ".join(f"{length} s: {close}" for length, close in fit.close.items())
+    return (
+        f"cycles every {fit.cycle} s fit the log best: {fit.close[fit.cycle]} of {fit.jobs} jobs "
+        f"start within 5 s of the recorded start ({tried}); --cycle says otherwise"
+    )
+
+
+def _seconds(value: float | None) -> str | None:
+    return f"{value:.1f}" if isinstance(value, float) else None if value is None else str(value)
+
+
+def _wait_cells(waits: Iterable[WaitComparison]) -> dict[str, Any]:
+    """All numbers in one row: of all jobs as they are, of a queue with its name in front."""
+    cells: dict[str, Any] = {}
+    for item in waits:
+        front = f"{item.queue}:" if item.queue else "log_"
+        cells |= {front + key: value for key, value in item.to_dict().items() if key != "queue"}
+    return cells
+
+
+def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if name.startswith("predictions"):
+            when = name.removeprefix("predictions")
+            for method, numbers in value.items():
+                flat |= {f"{method}{when}_{key}": number for key, number in numbers.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(csv_cell(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded
+# workload
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOptions:
+    """What the command line says about the loop; see `slotwise simulate --help`."""
+
+    reservation: str | None = None
+    top: int | None = None
+    cycle: int | None = None
+    until: str | None = None
+    cluster: Path | None = None
+    hosts: int | None = None
+    log: Path | None = None
+    shares: Path | None = None
+    events: Path | None = None
+    changes: Path | None = None
+    jobs: Path | None = None
+    format: str = "text"
+    keep_going: bool = False
+    default_limit: str | None = None
+    checkpoint: Path | None = None
+    checkpoint_every: str | None = None
+    resume: Path | None = None
+
+    @property
+    def outputs(self) -> dict[str, Path | None]:
+        """Files to write, by their options."""
+        return {
+            "--jobs": self.jobs,
+            "--cycle-log": self.log,
+            "--shares": self.shares,
+            "--checkpoint": self.checkpoint,
+        }
+
+
+def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> None:
+    """Simulate and write what was asked for; name: of the input in the output, None for its path.
+
+    Raises InputError for input or options that make no sense.
+    """
+    from ..model.omissions import sentences
+    from ..solver.scheduler.checkpoints import save
+    from ..solver.scheduler.metrics import compare_waits
+    from .process import stop_on_signal
+
+    if options.jobs is not None:
+        check_path(options.jobs)
+    if options.log is not None:
+        check_output(options.log)
+    checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
+    series = _series(options)
+    inputs = (source, options.cluster, options.events, options.changes)
+    check_apart(options.outputs, [path for path in inputs if path is not None])
+    with stop_on_signal(at_once=checkpoints.path is None) as stopped:
+        given = workload(source, options)
+        fit = cycle_of(given, options)
+        session = new_session(given, options, fit)
+        if series is not None:
+            _only_with_policies(given.instance)
+            session.recorder = lambda record, world: series.record(world.order, record.time)
+        try:
+            with _progress(session) as show:
+                while not stopped() and session.advance():
+                    checkpoints.when_due(lambda: save(session))
+                    show()
+            result = session.result()
+        except (
+            KeyboardInterrupt,
+            SystemExit,
+        ):  # in the middle of a cycle
+            _stop(session, checkpoints)
+        if not result.complete:
+            _stop(session, checkpoints)
+    for note in (*result.notes, *sentences(result.omissions)):
+        tell(note)
+    if options.jobs is not None:
+        write_records(_records(result, given.recorded), options.jobs)
+    if options.log is not None:
+        with whole_file(options.log) as file:
+            for entry in result.log:
+                file.write(json.dumps(entry).encode() + b"\n")
+    if series is not None and options.shares is not None:
+        write_records(series.records(), options.shares)
+    waits = compare_waits(result.jobs, given.recorded) if given.recorded else ()
+    typer.echo(render(name or str(source), result, waits, fit, options.format))
+
+
+def workload(source: Path, options: LoopOptions) -> Simulated:
+    """What a file gives the loop to run; remarks go to stderr."""
+    sources = Sources(
+        source,
+        cluster=options.cluster,
+        hosts=options.hosts,
+        keep_going=options.keep_going,
+        default_limit=options.default_limit,
+        events=options.events,
+        changes=options.changes,
+    )
+    return read(sources)
+
+
+def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
+    """The cycle length of a log, where nobody says it; it is told."""
+    from ..solver.scheduler.metrics import fit_cycle
+
+    if not given.of_lsf or options.cycle is not None or options.resume is not None:
+        return None
+    fit = fit_cycle(given.instance, given.recorded, given.changes)
+    if fit is not None:
+        tell(fit_text(fit))
+    return fit
+
+
+def _records(result: Simulation, recorded: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """One record a job; of a log with what was recorded."""
+    for job in result.jobs:
+        record = job.to_dict(result.instance.origin)
+        if recorded:
+            real = recorded.get(job.job)
+            known = real is not None and job.start is not None
+            record["recorded_start"] = real
+            record["recorded_wait"] = None if real is None else real - job.submit
+            record["recorded_error"] = job.start - real if known else None  # type: ignore[operator]
+        yield record
+
+
+def _series(options: LoopOptions) -> ShareSeries | None:
+    """What collects --shares; InputError where it could not be written whole."""
+    from ..model.errors import InputError
+    from ..solver.fairshare.reports import ShareSeries
+
+    if options.shares is None:
+        return None
+    check_path(options.shares)
+    if options.resume is not None:
+        raise InputError("--shares does not go with --resume: its beginning would be missing")
+    return ShareSeries()
+
+
+def _only_with_policies(instance: Instance) -> None:
+    from ..model.errors import InputError
+    from ..solver.fairshare.queue_order import has_policy
+
+    if not has_policy(instance):
+        raise InputError("--shares needs fairshare, host partitions or slot pools: there are none")
+
+
+def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = None) -> Session:
+    """A simulation that has begun, or goes on from where it was stopped."""
+    from ..model.formats.sealed import read_checkpoint
+    from ..solver.scheduler.checkpoints import load
+    from ..solver.scheduler.methods import settings_for
+    from ..solver.scheduler.simulation import Session, horizon
+
+    instance = given.instance
+    if options.resume is not None:
+        saved = read_checkpoint(options.resume)
+        session = load(saved, instance, changes=given.changes, source=str(options.resume))
+        _no_contradiction(session, options)
+        return session
+    settings = settings_for(
+        instance,
+        reservation=options.reservation or "configured",
+        top=options.top,
+        cycle=options.cycle if fit is None else fit.cycle,
+    )
+    _only_with_a_future(settings, options)
+    session = Session(
+        instance,
+        settings,
+        changes=given.changes,
+        until=horizon(instance, options.until),
+        keep_log=options.log is not None,
+    )
+    session.begin()
+    return session
+
+
+def _only_with_a_future(settings: Settings, options: LoopOptions) -> None:
+    """InputError for --reservations where no job gets a future allocation."""
+    from ..model.errors import InputError
+    from ..solver.scheduler.methods import METHODS
+
+    if options.top is not None and not METHODS[settings.reservation].looks_ahead:
+        ahead = " or ".join(name for name, method in METHODS.items() if method.looks_ahead)
+        raise InputError(
+            f"--reservations: means nothing for {settings.reservation} reservation, which gives no "
+            f"future allocation: --reservation {ahead} does"
+        )
+
+
+def _no_contradiction(session: Session, options: LoopOptions) -> None:
+    """InputError where an option says otherwise than the checkpoint, which decides."""
+    from ..model.errors import InputError, Problem
+    from ..solver.scheduler.simulation import horizon
+
+    settings = session.settings
+    asked = options.reservation if options.reservation != "configured" else None
+    pairs = {
+        "reservation": (asked, settings.reservation),
+        "reservations": (options.top, settings.top),
+        "cycle": (options.cycle, settings.cycle),
+        "until": (horizon(session.source, options.until), session.until),
+    }
+    wrong = [
+        f"made with {'no ' if had is None else ''}--{name}{'' if had is None else f' {had}'}, "
+        f"not {wanted}"
+        for name, (wanted, had) in pairs.items()
+        if wanted is not None and wanted != had
+    ]
+    if options.log is not None and not session.keep_log:
+        wrong.append("made without --cycle-log: the cycles before it would be missing")
+    if wrong:
+        raise InputError(Problem(text, str(options.resume)) for text in wrong)
+
+
+def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
+    """Leave the state where it was asked for, and with exit code 3."""
+    from ..solver.scheduler.checkpoints import save
+
+    done = f"stopped at {session.world.now} s with {session.started} jobs started"
+    if checkpoints.path is None:
+        tell(f"{done}; nothing was written (no --checkpoint)")
+    else:
+        checkpoints.write(save(session))
+        tell(f"{done}; go on with --resume {checkpoints.path}")
+    raise typer.Exit(Exit.STOPPED)
+
+
+def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
+    title = session.settings.reservation
+    total = len(session.world.states) - len(session.instance.running)
+    return progress_bar(title, total, lambda: (session.started, session.world.now))
+
+
+# --- simulate -------------------------------------------------------------------------------------
 
 Input = Annotated[
     Path | None,

@@ -20,7 +20,7 @@ def main() -> None:
         if ordinary:
             signal.signal(signal.SIGINT, signal.default_int_handler)
     except KeyboardInterrupt:
-        from .exits import Exit
+        from .process import Exit
 
         sys.stderr.write("slotwise: stopped before there was an answer\n")
         sys.exit(Exit.INTERRUPTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .atomic import check_apart, check_output, whole_file
-from .cell_files import CellFiles
-from .exits import Exit
-from .job_records import check_path, write_records
-from .options import FormatOption, tell
-from .paths import file_argument, file_option
-from .study_progress import study_bar
-from .sweep_output import render
+from ..model.confined import check_inside
+from ..model.errors import InputError, Problem, unreadable
+from .options import FormatOption, file_argument, file_option, study_bar, tell
+from .output import check_apart, check_output, check_path, whole_file, write_records
+from .process import Exit
+from .study_output import render_sweep
 from .whatif import Page, Table, Workers, processors
 
 if TYPE_CHECKING:
     from ..solver.studies.sweep import Cell, Sweep
     from ..solver.studies.workers import Lost
+
+
+# --------------------------------------------------------------------------------------------------
+# The cells of a sweep that are done: a folder with one sealed record each, by what was
+# asked
+
+
+class CellFiles:
+    """Rows by the digests of their cells; what stands there is whole, each file is renamed to."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises InputError where no file could be written there."""
+        self.folder = folder
+        check_inside(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError([Problem(f"cannot be made: {reason}", str(folder))]) from error
+        check_output(folder / "cell.json")
+
+    def read(self, cell: Cell) -> dict[str, Any] | None:
+        """The row of a cell, None where there is none yet.
+
+        Raises InputError for a file that cannot be read, is damaged or is another cell's.
+        """
+        from ..model.formats.sealed import CELL, refusal, unseal
+        from ..solver.studies.sweep import FAILED, METRICS, row_of
+
+        path = self._file(cell)
+        check_inside(path)
+        if not path.exists():
+            return None
+        found = unseal(CELL, _text(path), str(path))
+        if found.get("cell") != cell.digest:
+            raise refusal("is the file of another cell: it was renamed or copied", str(path))
+        if list(found) != ["cell", "status", "error", *METRICS]:
+            raise refusal("has other columns than this version of slotwise", str(path))
+        if found["status"] == FAILED:
+            return row_of(cell, error=found["error"])
+        return row_of(cell, {name: found[name] for name in METRICS})
+
+    def write(self, cell: Cell, row: Mapping[str, Any]) -> None:
+        """Keep a row; what tells the cell from others is said by the study itself."""
+        from ..model.formats.sealed import CELL, seal
+        from ..solver.studies.sweep import METRICS
+
+        kept = {name: row[name] for name in ("status", "error", *METRICS)}
+        with whole_file(self._file(cell)) as file:
+            file.write(seal(CELL, {"cell": cell.digest, **kept}).encode())
+
+    def _file(self, cell: Cell) -> Path:
+        return self.folder / f"{cell.digest}.json"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError:
+        raise InputError([Problem("is damaged: not a text file", str(path))]) from None
+
+
+# --- sweep ----------------------------------------------------------------------------------------
 
 Study = Annotated[Path, file_argument(help="The study, YAML or JSON.", show_default=False)]
 Into = Annotated[
@@ -80,7 +143,7 @@ def sweep(
     """
     from ..model.errors import InputError
     from ..solver.studies.sweep import Sweep, cells_of, columns_of
-    from .stopping import cancel_on_signal
+    from .process import cancel_on_signal
 
     if scheduler is not None and jobqueue is not None:
         raise InputError("give --scheduler or --jobqueue, not both")
@@ -105,7 +168,7 @@ def sweep(
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
     _write(result, output, table)
-    typer.echo(render(result, format), nl=False)
+    typer.echo(render_sweep(result, format), nl=False)
     _leave(result, files.folder)
 
 
@@ -170,7 +233,7 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
 
     with ExitStack() as stack:
         if where.scheduler is not None or where.jobqueue is not None:
-            from ..solver.studies.dask_cluster import client_of, on_dask, open_to_others
+            from ..solver.studies.workers import client_of, on_dask, open_to_others
 
             client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.workers))
             if warning := open_to_others(client.scheduler.address):
@@ -189,7 +252,7 @@ def _write(result: Sweep, output: Path | None, table: Path | None) -> None:
     if table is not None:
         write_records(result.to_records(), table)
     if output is not None:
-        from .report.sweep_page import sweep_page
+        from .report.study_pages import sweep_page
 
         with whole_file(output) as file:
             file.write(sweep_page(result).encode())

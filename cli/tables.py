@@ -2,20 +2,75 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
+import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..model.allocation import allocation_text
-from .cells import printable
+from ..model.display import duration_text
+from ..model.plan import allocation_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
+
+
+# --------------------------------------------------------------------------------------------------
+# Text of others in our outputs: control characters are shown, formulas are kept from
+# running
+
+#: Categories of characters that have no look of their own: control, format, surrogate, separators.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Beginnings that a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+_RAW: ContextVar[bool] = ContextVar("raw_csv", default=False)
+
+
+def printable(text: str) -> str:
+    """The text with unseen characters as ``\\x1b`` or ``\\u202e``; lines stay lines."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if char != "\n" and unicodedata.category(char) in _UNSEEN
+        else char
+        for char in text
+    )
+
+
+def csv_cell(value: Any) -> Any:
+    """A cell of CSV; a text that begins like a formula gets an apostrophe in front.
+
+    Numbers stay numbers, negative ones too. A carriage return is shown as such.
+    """
+    if _RAW.get() or not isinstance(value, str):
+        return value
+    formula = value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
+    text = f"'{value}" if formula else value
+    return text.replace("\r", "\\r") if "\r" in text else text  # readers begin a new row there
+
+
+@contextmanager
+def raw_csv(wanted: bool = True) -> Iterator[None]:
+    """Leave cells as they are within the block."""
+    token = _RAW.set(wanted)
+    try:
+        yield
+    finally:
+        _RAW.reset(token)
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 #: What becomes of a job, the most urgent to look at last; the colours say the same.
 State = Literal["now", "later", "unproved", "unplaced", ""]
@@ -118,10 +173,10 @@ def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) 
     From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
     """
     least, natural = _needed_widths(columns, rows)
-    return sum(least if width >= TABLE_WIDTH else natural) > _room(columns, width)
+    return sum(least if width >= TABLE_WIDTH else natural) > _width_left(columns, width)
 
 
-def _room(columns: Sequence[Column], width: int) -> int:
+def _width_left(columns: Sequence[Column], width: int) -> int:
     """Characters that a line has for the texts of these columns."""
     return width - _BETWEEN * (len(columns) - 1) - _EDGES
 
@@ -146,7 +201,7 @@ def _needed_widths(
 def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> list[int]:
     """Of each column: what it needs, and of the rest equal parts, or less where less will do."""
     widths, natural = _needed_widths(columns, rows)
-    rest = max(0, _room(columns, width) - sum(widths))
+    rest = max(0, _width_left(columns, width) - sum(widths))
     wanting = sorted(range(len(widths)), key=lambda place: natural[place] - widths[place])
     for done, place in enumerate(wanting):
         more = min(natural[place] - widths[place], rest // (len(wanting) - done))
@@ -245,3 +300,82 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
         text = filled("  ".join(parts), width, "    " if line else "", "    ")
         texts += text.replace(_BLANK, " ").split("\n")
     return texts
+
+
+# --- Tables as LSF prints them, and the same rows as JSON and CSV ---------------------------------
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
+    """Columns two blanks apart, each aligned as `sides` says (``<`` or ``>``); None is a dash."""
+    texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    lines = (
+        "  ".join(
+            f"{text:{side}{width}}" for text, side, width in zip(row, sides, widths, strict=True)
+        )
+        for row in texts
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def dashed(value: object) -> str:
+    """A value as text, ``-`` for None."""
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else printable(str(value))
+
+
+def json_records(records: Iterable[Mapping[str, Any]]) -> str:
+    """A list of objects."""
+    return json.dumps(list(records), indent=2) + "\n"
+
+
+def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A header and a line a row; None is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+# --- Records as CSV -------------------------------------------------------------------------------
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """CSV with a header; allocations as ``2*hostA 3*hostB``."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(flat(row))
+    return buffer.getvalue()
+
+
+def flat(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as cells of CSV, with its allocations as text."""
+    return {key: csv_cell(_cell(value)) for key, value in record.items()}
+
+
+def _cell(value: Any) -> Any:
+    """An allocation as text, those of several terms joined by ``+``."""
+    if isinstance(value, dict):
+        return allocation_text(value)
+    if isinstance(value, list):
+        return " + ".join(map(allocation_text, value))
+    return value
+
+
+# --- A metric of a simulation or replay as text ---------------------------------------------------
+
+
+def plain_metric(name: str, value: object) -> str:
+    """Times in seconds with 3 decimals, from a minute on also as people say them; ratios with 4."""
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    if not name.endswith(("wait", "error")):
+        return f"{value:.4f}"
+    said = f"  ({duration_text(round(value))})" if value >= 60 else ""
+    return f"{value:.3f} s{said}"

@@ -127,10 +127,16 @@ TOPICS = {
     "diagnosis": ("Diagnosis", ("solver.advice.diagnosis",)),
     "planning": ("Plans and answers", ("library", "solver.advice", "model.plan", "solver.planner")),
     "instances": ("Instances and files", ("instances", "model.formats", "model.instance")),
-    "cluster": ("Cluster, users and limits", ("model.cluster", "model.user", "model.limits")),
-    "jobs": ("Jobs, queues and parameters", ("model.job", "model.queue", "model.params")),
+    "cluster": (
+        "Cluster, users and limits",
+        ("model.cluster", "model.configuration", "model.configuration"),
+    ),
+    "jobs": (
+        "Jobs, queues and parameters",
+        ("model.job", "model.configuration", "model.configuration"),
+    ),
     "changes": ("Changes over time", ("model.changes",)),
-    "simulation": ("Simulation and studies", ("solver.loop", "solver.studies")),
+    "simulation": ("Simulation and studies", ("solver.scheduler", "solver.studies")),
     "forecasts": ("Forecasts", ("solver.forecast",)),
     "errors": ("Errors, progress and the judge", ("",)),
 }

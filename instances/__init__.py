@@ -27,7 +27,7 @@ def example(name: str) -> Path:
 
 def description(name: str) -> str:
     """What a shipped instance shows, one paragraph."""
-    from ..model.formats.raw import parse
+    from ..model.formats.source_text import parse
 
     file = example(name)
     data = parse(file.read_text(encoding="utf-8"), str(file), json_text=file.suffix == ".json")

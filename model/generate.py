@@ -7,14 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .array import ArraySpec, elements, ranges_of
 from .cluster import Cluster, ComputeUnit, Gpus, Host
+from .configuration import Limit, Params, Queue, Scope
 from .errors import InputError, Problem
 from .instance import Instance
-from .job import Job, RunningJob
-from .limits import Limit, Scope
-from .params import Params
-from .queue import Queue
+from .job import ArraySpec, Job, RunningJob, elements, ranges_of
 
 HOUR = 3600
 SLOTS = 16

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .cluster import Cluster
+from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
 from .job import Application, Job, RunningJob
-from .limits import Limit, ReservationUsage
 from .omissions import Omission
-from .params import Params
-from .queue import Queue
-from .user import HostPartition, User, UserGroup
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from .configuration import Queue
 from .errors import nearest
 from .instance import Instance
-from .queue import Queue
 
 #: Modules that LSF ships; a site may have written others.
 MODULES = (

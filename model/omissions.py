@@ -41,9 +41,9 @@ class Omission:
 
     def text(self) -> str:
         """One sentence, without a full stop."""
-        return self.name + self._whom()
+        return self.name + self._of_jobs()
 
-    def _whom(self) -> str:
+    def _of_jobs(self) -> str:
         if self.effect:
             return f" ({self.effect})"
         if not self.jobs:

@@ -2,20 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .allocation import allocation_text
-from .array import array_of
+from .display import (
+    WrittenTimes,
+    duration_text,
+    html_table,
+    iso_time,
+    smallest_difference,
+    with_stamps,
+)
 from .errors import UnknownNameError
+from .job import ArraySpec, array_of, ranges_of
 from .objective import ObjectiveName
 from .omissions import Omission
-from .rich_display import html_table
-from .time_text import duration_text, iso_time, with_stamps
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# --- Allocations as text (TBR-06, VEW-06): ``2*hostA 3*hostB``, and other systems' own forms ------
+
+#: Turns an allocation (host to slots) into the string that an integration shows.
+AllocationFormatter = Callable[[Mapping[str, int]], str]
+
+_NUMBERED = re.compile(r"^(.*?)(\d+)$")
+
+
+def allocation_text(allocation: Mapping[str, int]) -> str:
+    """``2*hostA 3*hostB`` in allocation order."""
+    return " ".join(f"{slots}*{host}" for host, slots in allocation.items())
+
+
+def lsf_allocation(allocation: Mapping[str, int]) -> str:
+    """LSF's default form: ``alloc=2*hostA 3*hostB``."""
+    return f"alloc={allocation_text(allocation)}"
+
+
+def rms_allocation(allocation: Mapping[str, int]) -> str:
+    """The form of RMS: ``rms_alloc=2*sierra[0,2-3]``, nodes of one name and slot count together."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    plain: list[str] = []
+    for host, slots in allocation.items():
+        match = _NUMBERED.match(host)
+        if match:
+            groups.setdefault((slots, match.group(1)), []).append(int(match.group(2)))
+        else:
+            plain.append(f"{slots}*{host}")
+    parts = []
+    for (slots, name), numbers in groups.items():
+        ranges = _ranges(sorted(numbers))
+        single = len(numbers) == 1
+        parts.append(f"{slots}*{name}{ranges}" if single else f"{slots}*{name}[{ranges}]")
+    return "rms_alloc=" + " ".join([*parts, *plain])
+
+
+#: Formatters by name; a library user may pass any function of the same type instead.
+FORMATTERS: Mapping[str, AllocationFormatter] = {"lsf": lsf_allocation, "rms": rms_allocation}
+
+
+def _ranges(numbers: list[int]) -> str:
+    """``0,2-3`` for 0, 2, 3."""
+    parts = []
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        members = [number for _, number in run]
+        parts.append(str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
+    return ",".join(parts)
+
+
+# --- plan -----------------------------------------------------------------------------------------
 
 #: Seconds that a margin may be: a year.
 MOST_MARGIN = 366 * 86400
@@ -377,3 +437,53 @@ class Plan(_Indexed):
         if time is None:
             return None
         return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"
+
+
+# --- When the elements of a job array start, in words (ARR-05) ------------------------------------
+
+#: So many different starts are said one by one.
+_FEW = 4
+
+
+def array_name(array: str, ids: Sequence[str]) -> str:
+    """``101[1-9:2,15]`` of elements."""
+    indices = [int(id.rpartition("[")[2][:-1]) for id in ids]
+    return f"{array}{ArraySpec(ranges_of(indices))}"
+
+
+def starts_text(clock: WrittenTimes, found: PlannedArray) -> str:
+    """``first now, middle +4h, last +9h``; ``all now``."""
+    chosen = (found.first, found.middle, found.last)
+    if chosen[0].start == chosen[2].start:
+        return f"all {clock.text(chosen[0].start)}"
+    beside = smallest_difference(item.start for item in chosen)
+    names = ("first", "middle", "last")
+    return ", ".join(
+        f"{name} {_start(clock, item, beside)}" for name, item in zip(names, chosen, strict=True)
+    )
+
+
+def _start(clock: WrittenTimes, item: PlannedJob, beside: int) -> str:
+    return "without a start" if item.start is None else clock.text(item.start, beside)
+
+
+def profile_text(clock: WrittenTimes, found: PlannedArray) -> str:
+    """How the starts lie between the first and the last: ``10 every 1h``; "" where all are one."""
+    starts = sorted(item.start for item in found.elements if item.start is not None)
+    counts = Counter(starts)
+    times = sorted(counts)
+    if len(times) < 2:
+        return ""
+    if len(times) <= _FEW:
+        beside = smallest_difference(times)
+        return ", ".join(f"{counts[at]} {clock.text(at, beside)}" for at in times)
+    gaps = {later - earlier for earlier, later in pairwise(times)}
+    sizes = {counts[at] for at in times[:-1]}
+    if len(gaps) == 1 and len(sizes) == 1 and counts[times[-1]] <= counts[times[0]]:
+        return f"{counts[times[0]]} every {duration_text(*gaps)}"
+    quarters = [starts[(len(starts) * part + 3) // 4 - 1] for part in (1, 2, 3)]
+    names = ("a quarter", "half", "three quarters")
+    beside = smallest_difference(quarters)
+    return ", ".join(
+        f"{name} by {clock.text(at, beside)}" for name, at in zip(names, quarters, strict=True)
+    )

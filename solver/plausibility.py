@@ -20,9 +20,9 @@ from ..model.lsf_state.bjobs import WAITING, SeenJob
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from .budget import Budget
-from .loop.run_on import started_now
 from .resolve import Resolver
-from .rules.situation import StandingCluster
+from .rules.eligibility import InitialSituation
+from .scheduler.run_on import started_now
 
 #: What LSF says of a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
@@ -129,7 +129,7 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     try:
-        free = StandingCluster(instance, resolver).free_now
+        free = InitialSituation(instance, resolver).free_now
     except InputError:
         return  # a running job's requirement cannot be read, which is told already
     places = {host.name: number for number, host in enumerate(instance.cluster.hosts)}

@@ -17,13 +17,15 @@ from ..model.dependency import (
     Condition,
     DependencyError,
     Negation,
+    Roster,
     StatusTest,
+    circle,
     parse_dependency,
+    waiting_order,
 )
 from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import Job
-from ..model.roster import Roster, circle, waiting_order
 
 #: LSF's words for a job whose condition does not hold yet, and for one whose condition never will.
 NOT_YET = "Job dependency condition not satisfied"

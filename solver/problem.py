@@ -12,17 +12,15 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import Method, Plan, PlannedJob
-from .availability.accepted import accepted_of
-from .availability.arrays import Allocation
+from .availability.calendar import accepted_of
 from .availability.demand import Demand, TermPlacer, released
 from .availability.profile import Profile, close_reserved_slots
+from .availability.resources import Allocation
 from .budget import NOT_LOOKED_AT, Budget
-from .entering import profile_of_running
-from .fairshare.admission import Admission, admissions
-from .fairshare.priority_order import priority_order
+from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
 from .precedence import NEVER, Known, Precedence, from_starts
-from .resolve import Resolver
+from .resolve import Resolver, profile_of_running
 from .rules.rule_book import LeftOut, RuleBook, in_one_partition
 
 #: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.

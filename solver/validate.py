@@ -8,28 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..model.collection import no_collection
+from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import (
-    accepting,
-    capacity,
-    claims,
-    earlier,
-    gpus,
-    hosts,
-    limits,
-    order,
-    partitions,
-    shape,
-    times,
-    units,
-)
-from .validation.facts import Facts, Unfinished
-from .validation.opening import may_be_closed
-from .validation.split import split
-from .validation.violation import Violation
+from .validation import capacity, claims, hosts, shape, times, units
+from .validation.facts import Facts, Unfinished, Violation
+from .validation.hosts import may_be_closed
+from .validation.shape import split
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
@@ -39,7 +25,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.allocations,
     times.starts,
     times.finishes,
-    order.dependencies,
+    times.dependencies,
     times.dispatch_windows,
     times.run_windows,
     shape.split_terms,
@@ -58,16 +44,16 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     shape.resizable,
     hosts.candidates,
     hosts.first_execution_host,
-    partitions.one_partition,
-    accepting.accept_interval,
+    hosts.one_partition,
+    capacity.accept_interval,
     capacity.running,
     capacity.slots,
     capacity.amounts,
     capacity.shared,
     capacity.alone,
-    gpus.kinds,
-    gpus.enough,
-    limits.limits,
+    capacity.kinds,
+    capacity.enough,
+    capacity.limits,
 )
 #: What a plan says of itself.
 _CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
@@ -112,4 +98,4 @@ def validate(
     with no_collection():
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
-        return found or list(earlier.false_bounds(facts, allowed))
+        return found or list(claims.false_bounds(facts, allowed))

@@ -11,12 +11,9 @@ from typing import Any
 
 import numpy as np
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, ResourceDefinition, SharedResource
+from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, User
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, ReservationUsage, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import User
 
 MINUTE = 60
 Random = np.random.Generator

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.queue import Queue
 from slotwise.model.reservation import reservation
 from slotwise.solver.availability.calendar import Calendar
 from slotwise.solver.availability.demand import Availability, Demand, TermDemand
 from slotwise.solver.availability.profile import Profile
-from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
-from slotwise.solver.availability.uses import Alternative, Per, Use
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
 
 #: Index of `mem` in the table of hosts that have nothing else.
 MEM = 1
@@ -71,7 +70,7 @@ def steps(profile: Profile, index: int = SLOTS, until: int = 1000) -> list[tuple
 def caps(where: Availability, job: Demand, start: int = 0) -> list[int]:
     """Slots that the job can have on each host over its window."""
     (term,) = job.terms
-    found: list[int] = where.room(job, term, term.alternatives[0], start).caps.tolist()
+    found: list[int] = where.capacity(job, term, term.alternatives[0], start).caps.tolist()
     return found
 
 

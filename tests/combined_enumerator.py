@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 from itertools import product
 
 from slotwise.model.cluster import Host
+from slotwise.model.configuration import Limit, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit, Scope
 from slotwise.model.plan import Plan
 
 MINUTE, DAY, NEVER = 60, 86_400, 1 << 40
@@ -120,7 +120,7 @@ class Case:
         """The pending jobs as the scheduler takes them."""
         rank = {queue.name: -queue.priority for queue in self.instance.queues}
         pending = self.instance.pending
-        return sorted(pending, key=lambda job: (rank[job.queue], -job.priority, job.standing))
+        return sorted(pending, key=lambda job: (rank[job.queue], -job.priority, job.queue_position))
 
     def length(self, job: str) -> int:
         """Seconds from start to end; what runs now ends in the next second or later."""

@@ -14,11 +14,9 @@ from slotwise.model.cluster import (
     ResourceDefinition,
     SharedResource,
 )
+from slotwise.model.configuration import Limit, Queue, Scope, User
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
-from slotwise.model.user import User
 
 CU = ({}, {"maxcus": "1"}, {"maxcus": "2"}, {"balance": ""}, {"usablecuslots": "2"}, {"excl": ""})
 CU += ({"pref": "maxavail"}, {"pref": "minavail", "maxcus": "2"}, {"balance": "", "excl": ""})

@@ -24,13 +24,11 @@ from slotwise.model.changes import (
     Resize,
 )
 from slotwise.model.cluster import Cluster
+from slotwise.model.configuration import HostPartition, Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats.objects import require_sound
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition
 
 
 def workload(seed: int) -> Instance:

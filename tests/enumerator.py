@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from slotwise.model.cluster import Host
+from slotwise.model.configuration import Limit
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit
 
 MINUTE = 60
 NEVER = 1 << 40

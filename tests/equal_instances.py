@@ -12,13 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
+from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
 from slotwise.model.formats import dump, dump_json, loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, User, UserGroup
 
 MINUTE = 60
 LATER = 100_000

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Limit, Params, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import ComingJobs
-from slotwise.solver.forecast.draws import keys_of
-from slotwise.solver.forecast.forward import PoolWorld
 from slotwise.solver.forecast.history import Ended, History, history_of
-from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints
+from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
+from slotwise.solver.forecast.moment import PoolWorld
 
 HOUR = 3600
 

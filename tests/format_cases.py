@@ -14,12 +14,9 @@ from slotwise.model.cluster import (
     SharedResource,
     Thresholds,
 )
+from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, User
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, ReservationUsage, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import User
 
 AMOUNT = st.floats(0, 1e9) | st.integers(0, 10**6).map(float)
 SECONDS = st.integers(1, 10**6)

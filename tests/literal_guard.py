@@ -11,7 +11,7 @@ from slotwise.solver.availability.profile import FOREVER, Profile
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.placement.earliest import Start, earliest_start
 from slotwise.solver.placement.holding import HeldRows, free_over_run
-from slotwise.solver.world.held import Held, hold_future
+from slotwise.solver.scheduler.held import Held, hold_future
 
 
 class LiteralGuard:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan, PlannedJob
-from slotwise.solver.loop.records import JobRecord, Simulation
+from slotwise.solver.scheduler.records import JobRecord, Simulation
 from slotwise.solver.validate import Violation, validate
 
 #: Seconds that a job lasts that has not ended.

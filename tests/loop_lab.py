@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.records import Simulation
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.records import Simulation
+from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE, HOUR = 60, 3600
 

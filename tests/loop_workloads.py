@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 from random_instances import MINUTE, instances, pending_jobs
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 
 METHODS = ("none", "greedy", "time-based", "optimal")
 

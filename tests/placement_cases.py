@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from slotwise.solver.availability.demand import GroupCap, Room, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import GroupCap, TermCapacity, TermDemand, UnitDemand
 
-Case = tuple[TermDemand, Room]
+Case = tuple[TermDemand, TermCapacity]
 
 
 def ints(values: Sequence[int]) -> Any:
@@ -57,13 +57,13 @@ def case(
         unit=None if units is None else unit_demand(units, **cu),
         first_hosts=None if first is None else bools(first),
     )
-    room = Room(
+    capacity = TermCapacity(
         ints(caps),
         groups,
         None if idle is None else bools(idle),
         None if free is None else ints(free),
     )
-    return term, room
+    return term, capacity
 
 
 @st.composite

@@ -140,7 +140,7 @@ class Slots:
             found.put(item.job, 0)
         return found
 
-    def room(self, job: Job, start: int) -> bool:
+    def capacity(self, job: Job, start: int) -> bool:
         """Whether a job fits in then."""
         seconds = self.used[start : start + (job.run_limit or 0)]
         return all(used + job.slots <= self.total for used in seconds)
@@ -167,7 +167,7 @@ def lexicographic(given: PrecedenceCase, order: Sequence[str]) -> list[int]:
     slots = Slots.of(given, 200)
     for name in order:
         job = jobs[name]
-        start = next(t for t in range(150) if slots.room(job, t) and slots.lets(given, job, t))
+        start = next(t for t in range(150) if slots.capacity(job, t) and slots.lets(given, job, t))
         slots.put(job, start)
     return [slots.starts[name] for name in order]
 
@@ -185,7 +185,7 @@ def plans(given: PrecedenceCase, last: int) -> Iterator[dict[str, int]]:
             return
         job, *rest = left
         for start in range(last + 1):
-            if slots.room(job, start):
+            if slots.capacity(job, start):
                 slots.put(job, start)
                 yield from place(rest)
                 slots.put(job, start, -1)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
 
 MINUTE = 60
 

@@ -12,8 +12,8 @@ from combined_instances import case
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.advice.ask import ask
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 #: Combinations of forms, and of starts, beyond which nothing is enumerated.

@@ -11,8 +11,7 @@ import pytest
 import slotwise as sw
 from advice_checking import carried_out, counted, fits_at, kind, others, placed_forms, with_job
 from combined_enumerator import Case, Form
-from slotwise.solver.advice.explain import Explanation
-from slotwise.solver.advice.obstacles import EVERY_WEEK, Obstacle
+from slotwise.solver.advice.explain import EVERY_WEEK, Explanation, Obstacle
 from slotwise.solver.planning import plan
 from test_combined import EFFORT, drawn, without_windows
 

@@ -10,13 +10,11 @@ import pytest
 import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
 from slotwise.model.instance import Instance, ShareUsage
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.advice.contests import LostContest, lost_contests
-from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.advice.explain import LostContest, lost_contests
+from slotwise.solver.scheduler.history import snapshot_of
 from typer.testing import CliRunner
 
 HOUR = 3600.0
@@ -163,7 +161,7 @@ def test_explain_says_so(tmp_path: Any) -> None:
     assert lines[1] == "bjobs would say: Job slot limit reached: a"
     (contest,) = lost(problem, "pu1")
     assert contest.ahead_from is not None
-    from slotwise.model.time_text import duration_text
+    from slotwise.model.display import duration_text
 
     ahead = duration_text(contest.ahead_from)
     assert lines[2] == f"q/: u1 0.007 behind u2 0.067; ahead from +{ahead}"

@@ -6,9 +6,9 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from slotwise.model.configuration import Params
 from slotwise.model.formats import document
 from slotwise.model.objective import objectives
-from slotwise.model.params import Params
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -16,10 +16,9 @@ from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
 from slotwise.model.generate import generate
-from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy
-from slotwise.solver.advice.diagnosis.words import page_of
-from slotwise.solver.loop.run_on import placed_by_loop
-from slotwise.solver.methods.registry import looking_ahead
+from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy, page_of
+from slotwise.solver.scheduler.methods import looking_ahead
+from slotwise.solver.scheduler.run_on import placed_by_loop
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -299,7 +298,7 @@ def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
 def test_names_of_others_are_text(mill: sw.Instance) -> None:
     """Names with signs of Markdown and HTML stay what they are."""
     from slotwise.cli.diagnose import diagnosis_output
-    from slotwise.cli.report.verdict import html_of
+    from slotwise.cli.report.page import html_of
 
     pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
     instance = replace(mill, pending=pending)

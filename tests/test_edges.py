@@ -13,15 +13,14 @@ from loop_lab import instance as site
 from loop_lab import job as asked
 from loop_lab import running as busy
 from placement_cases import bools, case, ints
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
 from slotwise.model.reservation import Phase, Reservation
+from slotwise.solver.availability.resources import Per, Use
 from slotwise.solver.availability.usage import Usage
-from slotwise.solver.availability.uses import Per, Use
 from slotwise.solver.placement import place
 from slotwise.solver.placement.choose import Need, Rules, Stock, first_fit_choice
 from slotwise.solver.placement.reference import valid
@@ -134,11 +133,13 @@ def test_one_unit_alone_may_hold_less_than_usablecuslots() -> None:
     assert share is not None
     assert share.whole.tolist() == [2, 10, 0]
     assert first_fit_choice(stock, Need(1, 15, 0), rules, True) is None
-    term, room = case([2, 10, 10], 15, units=[0, 1, 2], usablecuslots=5, first=[True, False, False])
-    found = place(term, room)
+    term, capacity = case(
+        [2, 10, 10], 15, units=[0, 1, 2], usablecuslots=5, first=[True, False, False]
+    )
+    found = place(term, capacity)
     assert found is not None
     assert found[0] == 2
-    assert valid(term, room, found)
+    assert valid(term, capacity, found)
     assert min(found[1], found[2]) >= 5
 
 

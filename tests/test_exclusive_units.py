@@ -2,9 +2,9 @@
 
 import pytest
 from judging import job, problem, racks, running
+from slotwise.model.configuration import Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
-from slotwise.model.queue import Queue
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
 

@@ -14,14 +14,12 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.solver.advice import obstacles
+from slotwise.solver.advice import explain
 from slotwise.solver.advice.explain import Explanation
-from slotwise.solver.advice.job_edits import limit_text, section, with_section
-from slotwise.solver.advice.smallest import fewer
-from slotwise.solver.advice.suggestions import tiles
+from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
 from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.pending_reasons import Reason, find_shortage
 from slotwise.solver.placement.earliest import can_start
-from slotwise.solver.shortage import Reason, find_shortage
 
 HOUR = 3600
 
@@ -536,7 +534,7 @@ def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPat
 def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) -> None:
     """None of them alone frees the place; who is in the way all along is named."""
 
-    class Known(obstacles.Reservations):
+    class Known(explain.Reservations):
         def _overlapping(self, time: int) -> list[str]:
             return list(overlapping[time])
 
@@ -547,7 +545,7 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     job = instance.pending[0]
     asker = Asker(instance)
     view = asker.view(job)
-    found = [obstacles.Hindrance(time, True, Reason("x")) for time in range(3)]
+    found = [explain.Hindrance(time, True, Reason("x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]
 

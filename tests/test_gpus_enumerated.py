@@ -8,7 +8,7 @@ import pytest
 from enumerated_plans import Table
 from gpu_instances import SharingTable, exclusive_gpus, shared_gpus
 from slotwise.solver.planning import plan
-from slotwise.solver.rules.shared_gpus import SHARED_GPUS
+from slotwise.solver.rules.rule_book import SHARED_GPUS
 from slotwise.solver.validate import validate
 from test_enumerated import EFFORT, MOST, all_right, starts
 

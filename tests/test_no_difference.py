@@ -6,8 +6,8 @@ import pytest
 from equal_instances import LATER, PAIRS, drawn
 from sampling import pairwise
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 
 Starts = dict[str, int | None]
 

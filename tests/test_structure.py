@@ -93,26 +93,20 @@ def imports(module: str) -> tuple[tuple[str, str], ...]:
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
 ROOMS = (
     "solver.processes",
-    "solver.memory",
     "solver.budget",
     "solver.precedence",
     "solver.availability",
     "solver.placement",
     "solver.resolve",
-    "solver.entering",
     "solver.fairshare",
     "solver.rules",
     "solver.problem",
-    "solver.shortage",
     "solver.pending_reasons",
-    "solver.world",
     "solver.optimal",
     "solver.milp",
-    "solver.methods",
-    "solver.loop",
+    "solver.scheduler",
     "solver.replay",
     "solver.plausibility",
-    "solver.exact",
     "solver.planning",
     "solver.forecast",
     "solver.advice",
@@ -154,7 +148,7 @@ def circles(edges: dict[str, set[str]]) -> set[frozenset[str]]:
     }
 
 
-def room(module: str, rooms: tuple[str, ...]) -> str:
+def capacity(module: str, rooms: tuple[str, ...]) -> str:
     """The room of a module, "" if it is in none."""
     inside = [name for name in rooms if module == name or module.startswith(f"{name}.")]
     return max(inside, key=len, default="")
@@ -193,9 +187,9 @@ def test_no_private_names_are_imported() -> None:
 def test_imports_between_rooms_go_down() -> None:
     found = set()
     for module, targets in graph().items():
-        here = room(module, ROOMS)
+        here = capacity(module, ROOMS)
         for target in targets:
-            there = room(target, ROOMS)
+            there = capacity(target, ROOMS)
             if here and there and ROOMS.index(there) > ROOMS.index(here):
                 found.add((module, target))
     assert found == set()
@@ -207,25 +201,25 @@ def test_rooms_of_the_model_look_down() -> None:
         for module, targets in graph().items()
         if module.startswith("model")
         for target in targets
-        if MODEL_ROOMS.index(room(target, MODEL_ROOMS))
-        > MODEL_ROOMS.index(room(module, MODEL_ROOMS))
+        if MODEL_ROOMS.index(capacity(target, MODEL_ROOMS))
+        > MODEL_ROOMS.index(capacity(module, MODEL_ROOMS))
     }
     assert found == set()
 
 
 def test_every_module_of_the_solver_is_in_a_room() -> None:
     rooms = (*ROOMS, *JUDGE, COURT)
-    homeless = {m for m in sources() if m.startswith("solver.") and not room(m, rooms)}
+    homeless = {m for m in sources() if m.startswith("solver.") and not capacity(m, rooms)}
     assert homeless == set()
 
 
 def test_the_judge_and_the_solvers_share_nothing() -> None:
     for module, targets in graph().items():
         for target in targets:
-            if room(module, JUDGE):
-                assert not room(target, ROOMS), (module, target)
-            elif room(module, ROOMS):
-                assert not room(target, JUDGE), (module, target)
+            if capacity(module, JUDGE):
+                assert not capacity(target, ROOMS), (module, target)
+            elif capacity(module, ROOMS):
+                assert not capacity(target, JUDGE), (module, target)
 
 
 def test_the_court_knows_the_judge_alone() -> None:

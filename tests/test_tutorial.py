@@ -69,7 +69,7 @@ def test_the_changes_of_their_page_are_right() -> None:
     instance = load(ROOT / "instances" / "headline.yaml")
     assert len(loads_changes(shown, instance)) == len(yaml.safe_load(shown)["changes"])
     keys = re.findall(r"^\| (`[^|]*`) \|", text, flags=re.MULTILINE)
-    from slotwise.model.formats.changes_document import ACTIONS
+    from slotwise.model.formats.changes import ACTIONS
 
     assert set(re.findall(r"`(\w+)`", " ".join(keys))) == set(ACTIONS)
 

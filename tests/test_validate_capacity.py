@@ -5,11 +5,9 @@ from dataclasses import replace
 import pytest
 from judging import Case, entry, faults, host, job, plan, problem, racks, running
 from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
+from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.instance import AdvanceReservation
 from slotwise.model.job import RunningJob
-from slotwise.model.limits import ReservationUsage
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.validate import Violation, validate
 
 MEMORY = (host("A", 4, amounts={"mem": 1000.0}), host("B", 4, amounts={"mem": 1000.0}))

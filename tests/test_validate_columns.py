@@ -9,7 +9,7 @@ import pytest
 from judging import host, job, plan, problem, running
 from slotwise.model.cluster import Cluster, ComputeUnit, SharedResource
 from slotwise.solver.validate import validate
-from slotwise.solver.validation.columns import SlotColumns, UnitsOfType
+from slotwise.solver.validation.facts import SlotColumns, UnitsOfType
 
 Held = tuple[str, int, int | None, dict[str, int]]
 

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from judging import faults, host, job, problem, racks, running
 from slotwise.model.cluster import Cluster, Thresholds
+from slotwise.model.configuration import (
+    HostPartition,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    Scope,
+)
 from slotwise.model.instance import AdvanceReservation
 from slotwise.model.job import HostRequest
-from slotwise.model.limits import Limit, ReservationUsage, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.resreq.syntax import Compound, Simple, Term
-from slotwise.model.user import HostPartition
 from slotwise.solver.planning import plan as planned
 from slotwise.solver.validation.facts import counts_of
 

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from judging import Case, faults, host, job, problem, running
 from slotwise.model.cluster import Cluster, ResourceDefinition, SharedResource
+from slotwise.model.configuration import Limit, Queue, Scope, User, UserGroup
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
-from slotwise.model.user import User, UserGroup
 
 ALL = Scope(("all",))
 EACH = Scope(("all",), each=True)

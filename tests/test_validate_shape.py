@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from judging import Case, faults, host, job, problem, racks
 from slotwise.model.cluster import Cluster, HostGroup, ResourceDefinition
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.job import HostRequest
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 
 CASES = [
     Case(

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Literal
+
+import numpy as np
+
+from ...model.cluster import Cluster, ComputeUnit, Host
+from ...model.display import duration_text
+from ...model.instance import Instance
 
 Kind = Literal["running", "planned", "reserved"]
 
@@ -149,3 +156,264 @@ def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int
     if count:
         found.append((place, count))
     return found
+
+
+# --- The rows of a Gantt chart: hosts under their compute units, folded where there are many ------
+
+#: Hosts that need no groups where the cluster has no compute units.
+FEW_HOSTS = 40
+#: Groups that hosts without compute units are cut into, at most.
+MOST_BLOCKS = 100
+SMALLEST_BLOCK = 16
+
+
+@dataclass(slots=True)
+class RowGroup:
+    """A row that folds. type: of the compute unit, "hosts" for a run of hosts without one.
+
+    parent: index of the group around it, None for none. hosts: index of each host somewhere in it.
+    own: of those that lie in no group inside it, which are its rows beside the groups.
+    """
+
+    name: str
+    type: str
+    parent: int | None
+    hosts: tuple[int, ...]
+    own: tuple[int, ...] = ()
+    groups: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartRow:
+    """One line of the chart: a host (index) or a folded or open group (index); depth from 0."""
+
+    kind: str
+    index: int
+    depth: int
+
+
+def host_groups(cluster: Cluster) -> tuple[RowGroup, ...]:
+    """Compute units as a tree, each group before those inside it; runs of hosts where none are.
+
+    Hosts that are in no unit come last, in a group of their own. No groups for few hosts.
+    """
+    if cluster.units:
+        return _units(cluster)
+    count = len(cluster.hosts)
+    if count <= FEW_HOSTS:
+        return ()
+    size = max(SMALLEST_BLOCK, -(-count // MOST_BLOCKS))
+    return tuple(
+        _run(cluster.hosts, range(first, min(first + size, count)))
+        for first in range(0, count, size)
+    )
+
+
+def _run(hosts: Sequence[Host], members: Sequence[int]) -> RowGroup:
+    name = hosts[members[0]].name
+    if len(members) > 1:
+        name = f"{name} – {hosts[members[-1]].name}"
+    return RowGroup(name, "hosts", None, tuple(members), tuple(members))
+
+
+def _units(cluster: Cluster) -> tuple[RowGroup, ...]:
+    index = cluster.host_index()
+    level = {name: depth for depth, name in enumerate(reversed(cluster.unit_types))}
+    inside: dict[str | None, list[ComputeUnit]] = {}
+    names = {unit.name for unit in cluster.units}
+    for unit in sorted(cluster.units, key=lambda unit: level.get(unit.type, 0)):
+        inside.setdefault(unit.parent if unit.parent in names else None, []).append(unit)
+    found: list[RowGroup] = []
+    seen: set[int] = set()
+
+    def add(unit: ComputeUnit, parent: int | None) -> None:
+        hosts = tuple(index[name] for name in unit.hosts)
+        place = len(found)
+        found.append(RowGroup(unit.name, unit.type, parent, hosts))
+        if parent is not None:
+            found[parent].groups.append(place)
+        for child in inside.get(unit.name, ()):
+            add(child, place)
+        found[place].own = tuple(host for host in hosts if host not in seen)
+        seen.update(hosts)
+
+    for unit in inside.get(None, ()):
+        add(unit, None)
+    rest = tuple(host for host in range(len(cluster.hosts)) if host not in seen)
+    if rest:
+        found.append(RowGroup("other hosts", "hosts", None, rest, rest))
+    return tuple(found)
+
+
+def visible_rows(groups: Sequence[RowGroup], hosts: int, opened: frozenset[int]) -> list[ChartRow]:
+    """The rows from top to bottom; all hosts (their number) where there are no groups."""
+    if not groups:
+        return [ChartRow("host", index, 0) for index in range(hosts)]
+    return [
+        row
+        for place, group in enumerate(groups)
+        if group.parent is None
+        for row in _rows(groups, place, 0, opened)
+    ]
+
+
+def _rows(
+    groups: Sequence[RowGroup], place: int, depth: int, opened: frozenset[int]
+) -> Iterator[ChartRow]:
+    yield ChartRow("group", place, depth)
+    if place in opened:
+        for child in groups[place].groups:
+            yield from _rows(groups, child, depth + 1, opened)
+        for host in groups[place].own:
+            yield ChartRow("host", host, depth + 1)
+
+
+def opened_within(groups: Sequence[RowGroup], hosts: int, most: int) -> frozenset[int]:
+    """The groups to open, level by level, as long as no more than `most` rows come of it."""
+    opened: frozenset[int] = frozenset()
+    level = [place for place, group in enumerate(groups) if group.parent is None]
+    while level:
+        wider = opened | frozenset(level)
+        if len(visible_rows(groups, hosts, wider)) > most:
+            break
+        opened = wider
+        level = [child for place in level for child in groups[place].groups]
+    return opened
+
+
+# --- Round times for an axis: whole minutes, hours or days, by the clock where there is one -------
+
+#: Seconds between ticks, as people count time; beyond them whole days.
+_STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+
+
+def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int, str]]:
+    """Times (seconds from the origin) in [begin, end] and their labels, `most` or one more.
+
+    Without an origin they count from now, else they are round by the clock; now is called so.
+    """
+    span = max(1, end - begin)
+    days = -(-span // (86400 * most)) * 86400
+    step = next((size for size in _STEPS if span <= most * size), days)
+    if instance.origin is None:
+        first = instance.now - (instance.now - begin) // step * step
+        times = range(first, end + 1, step)
+        return [(t, "now" if t == instance.now else duration_text(t - instance.now)) for t in times]
+    zero = datetime.fromisoformat(instance.origin)
+    past_midnight = round((zero - zero.replace(hour=0, minute=0, second=0)).total_seconds())
+    first = -(-(begin + past_midnight) // step) * step - past_midnight
+    form = "%m-%d" if step >= 86400 else "%m-%d %H:%M" if step >= 60 else "%H:%M:%S"
+    return [
+        (time, (zero + timedelta(seconds=time)).strftime(form))
+        for time in range(first, end + 1, step)
+    ]
+
+
+# --- How much of a group of hosts is in use over time: the picture of a folded row ----------------
+
+#: Steps of one load; those with more are averaged over equal stretches of time.
+MOST_STEPS = 800
+KINDS: tuple[Kind, ...] = ("running", "planned", "reserved")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Slots by kind from each time (seconds) until the next.
+
+    reserved: as far as no job uses what is held.
+    """
+
+    times: tuple[int, ...] = ()
+    running: tuple[float, ...] = ()
+    planned: tuple[float, ...] = ()
+    reserved: tuple[float, ...] = ()
+
+    def to_dict(self) -> dict[str, tuple[float, ...]]:
+        """Plain data; the same columns, not copies."""
+        return {name: getattr(self, name) for name in ("times", *KINDS)}
+
+
+#: Of every group, and at the end of all hosts: by time, how much more of each kind is in use.
+Changes = list[dict[int, list[int]]]
+
+
+def loads(
+    stretches: Iterable[Stretch],
+    groups: Sequence[RowGroup],
+    hosts: Mapping[str, int],
+    slots: Sequence[int],
+    before: Changes | None = None,
+) -> list[Load]:
+    """The load of every group, and at the end that of all hosts.
+
+    before: what else is in use, of :func:`load_changes`.
+    """
+    changes = load_changes(stretches, groups, hosts, len(slots), before)
+    sizes = [sum(slots[host] for host in group.hosts) for group in groups]
+    return [_load(at, size) for at, size in zip(changes, [*sizes, sum(slots)], strict=True)]
+
+
+def load_changes(
+    stretches: Iterable[Stretch],
+    groups: Sequence[RowGroup],
+    hosts: Mapping[str, int],
+    count: int,
+    before: Changes | None = None,
+) -> Changes:
+    """Where the load changes by these stretches, of `count` hosts; `before` is added."""
+    around = _groups_of(groups, count)
+    if before is None:
+        before = [{} for _ in range(len(groups) + 1)]
+    changes = [{time: list(more) for time, more in at.items()} for at in before]
+    for stretch in stretches:
+        if stretch.finish is not None and stretch.finish <= stretch.start:
+            continue
+        kind = KINDS.index(stretch.kind)
+        share: dict[int, int] = {}
+        for name, slots in stretch.allocation.items():
+            for group in around[hosts[name]]:
+                share[group] = share.get(group, 0) + slots
+        for group, more in share.items():
+            at = changes[group]
+            at.setdefault(stretch.start, [0, 0, 0])[kind] += more
+            if stretch.finish is not None:
+                at.setdefault(stretch.finish, [0, 0, 0])[kind] -= more
+    return changes
+
+
+def _groups_of(groups: Sequence[RowGroup], hosts: int) -> list[list[int]]:
+    """The groups that each host lies in, and the one of all hosts."""
+    found: list[list[int]] = [[] for _ in range(hosts)]
+    for place, group in enumerate(groups):
+        for host in group.hosts:
+            found[host].append(place)
+    for around in found:
+        around.append(len(groups))
+    return found
+
+
+def _load(changes: Mapping[int, Sequence[int]], size: int) -> Load:
+    if not changes:
+        return Load()
+    times = sorted(changes)
+    levels = np.cumsum([changes[time] for time in times], axis=0).astype(float)
+    levels[:, 2] = np.minimum(levels[:, 2], np.maximum(size - levels[:, 0] - levels[:, 1], 0.0))
+    kept, levels = thinned(np.array(times, dtype=np.int64), levels, MOST_STEPS)
+    columns = [tuple(np.round(levels[:, kind], 2).tolist()) for kind in range(len(KINDS))]
+    return Load(tuple(kept.tolist()), *columns)
+
+
+def thinned(times: np.ndarray, levels: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Steps [T] with their levels [T, K]; more than `most` become means over equal stretches."""
+    if len(times) <= most:
+        return times, levels
+    stretches = np.diff(times)
+    area = np.vstack(
+        [np.zeros(levels.shape[1]), np.cumsum(levels[:-1] * stretches[:, None], axis=0)]
+    )
+    edges = np.linspace(times[0], times[-1], most).astype(np.int64)
+    edges = np.unique(edges)
+    at = np.clip(np.searchsorted(times, edges, side="right") - 1, 0, len(times) - 1)
+    whole = area[at] + levels[at] * (edges - times[at])[:, None]
+    means = np.diff(whole, axis=0) / np.diff(edges)[:, None]
+    return edges, np.vstack([means, levels[-1]])

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..atomic import check_apart, check_output, whole_file
-from ..exits import Exit
 from ..forecast import MaybeHistory, MaybeSamples, drawing_of
 from ..options import (
     AsLsf,
@@ -22,22 +20,23 @@ from ..options import (
     ObjectiveOption,
     ReportTimeLimit,
     Workers,
+    file_option,
     progress,
     read_instance,
     read_source,
     tell,
 )
-from ..paths import file_option
+from ..output import check_apart, check_output, whole_file
+from ..process import Exit, left_of
 from ..simulate import ClusterFile, HostCount, Reservation, Until
-from ..stopping import left_of
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.plan import Plan
     from ...solver.advice.likely import Drawing
-    from ..simulate_loop import LoopOptions
-    from .advice import Advice
+    from ..simulate import LoopOptions
     from .data import Report
+    from .page import Advice
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 Output = Annotated[
@@ -134,7 +133,7 @@ def report(
     that is shown.
     """
     from ...model.errors import InputError
-    from ..stopping import cancel_on_signal
+    from ..process import cancel_on_signal
 
     outputs = _outputs(output, png, svg, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
@@ -221,7 +220,7 @@ def _verdict(found: Report, asked: Asked, cancel: threading.Event) -> str:
     """Who starves and why, above the comparison of all methods; --explain 0 leaves it out."""
     if found.comparison is None or not asked.explain or cancel.is_set():
         return ""
-    from .verdict import verdict_html
+    from .page import verdict_html
 
     return verdict_html(found.instance, asked.for_advice(), cancel)
 
@@ -240,7 +239,7 @@ def _planned(
 ) -> Report:
     from ...model.errors import InputError
     from .data import report_of_comparison, report_of_plan
-    from .sources import saved_data
+    from .page import saved_data
 
     saved = saved_data(file) if file is not None else None
     if saved is not None:
@@ -335,7 +334,7 @@ def _advice(
     cancel: threading.Event,
     show: Callable[[Any], None] | None,
 ) -> Advice:
-    from .advice import advise
+    from .page import advise
 
     return advise(
         instance,
@@ -359,8 +358,8 @@ def _simulated(
 ) -> Report:
     from ...instances import example as example_path
     from ...model.errors import InputError
-    from ...solver.fairshare.series import ShareSeries
-    from ..simulate_loop import LoopOptions, new_session, workload
+    from ...solver.fairshare.reports import ShareSeries
+    from ..simulate import LoopOptions, new_session, workload
     from .data import report_of_simulation
 
     if (file is None) == (example is None):

@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from ..cells import printable
-from .bars import Bar
+from ..tables import printable
+from .bars import Bar, ChartRow, Load, ticks, visible_rows
 from .data import Chart, Report, View, chart
-from .loads import Load
-from .rows import ChartRow, visible_rows
-from .ticks import ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +24,7 @@ JOBS = (
     *("#5a55c9", "#d1495b", "#2a9db0", "#7a9e3b", "#9a6b4f"),
 )
 #: Names in the picture are drawn where a bar is at least this wide (share of the axis) and high.
-ROOM_FOR_NAME = 0.05
+NAME_WIDTH = 0.05
 MOST_TICKS = 8
 #: A pool of processors is one row; it may be as high as this (inches).
 ONE_ROW = 3.5
@@ -140,7 +137,7 @@ def _bar(
     if bar.kind == "reserved":
         style = {"facecolor": "none", "edgecolor": RESERVED, "hatch": "//////", "linewidth": 0.6}
     axis.broken_barh([(begin, end - begin)], (top, bar.count * lane), **style)
-    if end - begin > ROOM_FOR_NAME * (right - left) and bar.count * lane > 0.3:
+    if end - begin > NAME_WIDTH * (right - left) and bar.count * lane > 0.3:
         axis.text(
             (begin + end) / 2,
             top + bar.count * lane / 2,

@@ -9,12 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.plan import PlannedJob
-from ...solver.shortage import counted
-from ..cells import printable
-from .bars import Stretch
-from .loads import loads
-from .rows import ChartRow, RowGroup, host_groups, opened_within, visible_rows
-from .ticks import ticks
+from ...solver.pending_reasons import counted
+from ..tables import printable
+from .bars import (
+    ChartRow,
+    RowGroup,
+    Stretch,
+    host_groups,
+    loads,
+    opened_within,
+    ticks,
+    visible_rows,
+)
 
 #: Lines of a chart, as far as folding can bring it down to that.
 MOST_ROWS = 32

@@ -9,9 +9,8 @@ their own.
 
 from __future__ import annotations
 
-from .encode import to_document
+from .encode import dump, dump_json, to_document
 from .reader import from_document, load, load_with_warnings, loads, loads_with_warnings
-from .writer import dump, dump_json
 
 __all__ = [
     "changes_schema",
@@ -36,6 +35,6 @@ def json_schema() -> dict[str, object]:
 
 def changes_schema() -> dict[str, object]:
     """The JSON Schema (draft 2020-12) of a file of changes."""
-    from .changes_document import schema
+    from .changes import schema
 
     return schema()

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..array import MOST as LARGEST_INDEX
-from ..array import parse_array
 from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
-from ..characters import strange_character, visible
 from ..dependency import DependencyError, parse_dependency
+from ..display import strange_character, visible
 from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
+from ..job import MOST as LARGEST_INDEX
+from ..job import parse_array
 from .names import host_requests, tokens
 from .text import positive_duration
 from .units import MINUTE, Clock, LimitOnHost, parse_stamp
@@ -55,7 +55,7 @@ class BsubLine:
     """What a bsub line or a job script asks for.
 
     fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
-    (:class:`~slotwise.model.array.ArraySpec`). problems: what is wrong, with the line of a
+    (:class:`~slotwise.model.job.ArraySpec`). problems: what is wrong, with the line of a
     script. quiet: the options that have no say in a start, as given. notes: what stands there and
     does not count, with the reason. queues: those of -q, the first that takes the job counts.
     given: the values of options as written. lines: the line of the script that gave an option, 0

@@ -6,11 +6,17 @@ text = dump_changes(changes, instance)      # loads_changes(text, instance) == c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+import math
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from datetime import datetime
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
 
 from .. import changes as c
 from ..cluster import BUILTIN_AMOUNTS
@@ -18,17 +24,143 @@ from ..errors import InputError, Problem, nearest
 from ..input_limits import counting, limits
 from ..instance import Instance
 from ..job import Job
-from . import changes_document as d
+from . import fields as f
 from .bsub import read_bsub
+from .document import JobEntry, Section
 from .encode import allocation_text, plain_job
+from .field_rules import FieldRule, fits, words
+from .fields import reader
 from .finding import Finding, Location, problems
-from .hostlimits import LimitScale
 from .jobs import JobBuilder
-from .known import unknown_host
-from .names import expand_range
+from .names import expand_range, unknown_host
+from .objects import examine_objects
+from .rules import LimitScale
 from .sniff import refuse_other
 from .source_text import file_content, plain_data, with_script
 from .units import Clock, size_text
+
+# --- The form of a file of changes as pydantic models; docs/changes.md describes the keys ---------
+
+FORMAT = "slotwise-changes/1"
+#: Keys of an entry that say what happens; each entry has one of them.
+ACTIONS = (
+    *("down", "up", "close", "open", "ok", "load"),
+    *("submit", "end", "resize", "release", "bkill", "bmod", "bswitch", "btop", "bbot"),
+)
+
+
+class LoadEntry(Section):
+    """What a host reports: load indices as numbers, mem, swp and tmp as sizes."""
+
+    host: f.Words
+    values: dict[f.Name, f.Number] = Field(default_factory=dict)
+    mem: f.Size | None = None
+    swp: f.Size | None = None
+    tmp: f.Size | None = None
+
+
+class ResizeEntry(Section):
+    """The slots that a running job has from then on."""
+
+    job: f.JobId
+    allocation: f.Allocation
+
+
+class ReleaseEntry(Section):
+    """The slots that a running job gives back."""
+
+    job: f.JobId
+    slots: f.Allocation
+
+
+class SwitchEntry(Section):
+    """bswitch."""
+
+    job: f.JobId
+    queue: f.Name
+
+
+class ModifyEntry(Section):
+    """bmod: a line of its options, or fields, or both where they do not overlap."""
+
+    job: f.JobId
+    bsub: f.Text | None = None
+    slots: f.Slots | None = None
+    queue: f.Name | None = None
+    res_req: f.Requirements | None = None
+    run_limit: f.Duration | None = None
+    cpu_limit: f.Duration | None = None
+    estimated_run_time: f.Duration | None = None
+    begin: f.Instant | None = None
+    deadline: f.Instant | None = None
+    priority: f.Whole | None = None
+    project: f.Name | None = None
+    group: f.Name | None = None
+    application: f.Name | None = None
+    hosts: f.Hosts | None = None
+    exclusive: f.YesNo | None = None
+    resizable: f.YesNo | None = None
+    gpu: f.Line | None = None
+    extsched: f.Line | None = None
+    name: f.Line | None = None
+    dependency: f.Line | None = None
+    orphan_term: f.YesNo | None = None
+    array_limit: f.Count | None = None
+    whole_hosts: f.YesNo | None = None
+
+
+class ChangeEntry(Section):
+    """One change: when, and what."""
+
+    at: f.Instant
+    down: f.Words | None = None
+    up: f.Words | None = None
+    close: f.Words | None = None
+    open: f.Words | None = None
+    ok: f.Words | None = None
+    load: LoadEntry | None = None
+    submit: JobEntry | None = None
+    end: f.JobId | None = None
+    resize: ResizeEntry | None = None
+    release: ReleaseEntry | None = None
+    bkill: f.JobId | None = None
+    bmod: ModifyEntry | None = None
+    bswitch: SwitchEntry | None = None
+    btop: f.JobId | None = None
+    bbot: f.JobId | None = None
+
+    @model_validator(mode="after")
+    def _one_action(self) -> ChangeEntry:
+        given = [key for key in ACTIONS if getattr(self, key) is not None]
+        if len(given) != 1:
+            said = f"has {' and '.join(given)}: make it {len(given)} entries"
+            wanted = said if given else f"says no change: give one of {', '.join(ACTIONS)}"
+            raise ValueError(wanted)
+        return self
+
+    @property
+    def action(self) -> str:
+        """The key that says what happens."""
+        return next(key for key in ACTIONS if getattr(self, key) is not None)
+
+
+class ChangesDocument(Section):
+    """A file of changes."""
+
+    format: Literal["slotwise-changes/1"]
+    description: f.Text = ""
+    changes: Annotated[list[ChangeEntry], Field(default_factory=list)]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a file of changes."""
+    found = ChangesDocument.model_json_schema(by_alias=True)
+    one = [{"required": [key]} for key in ACTIONS]
+    found["$defs"]["ChangeEntry"]["oneOf"] = one
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+# --- changes --------------------------------------------------------------------------------------
 
 #: Keys of host changes and the status that they bring.
 STATUS_OF = {"down": c.DOWN, "up": c.UP, "close": c.CLOSED, "open": c.OPEN, "ok": c.OK}
@@ -53,7 +185,7 @@ def loads_changes(
     text: str | bytes, instance: Instance, source: str = "", *, format: str | None = None
 ) -> tuple[c.Change, ...]:
     """The same of a text; format: "yaml", "json" or None for "look at it"."""
-    from .positions import compose, lines
+    from .source_text import compose, lines
 
     data, content = plain_data(text, source, format)
     changes, found = _interpret(_with_scripts(data, Path(source).parent), instance)
@@ -74,7 +206,7 @@ def _with_scripts(data: Any, folder: Path) -> Any:
 
 
 def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], list[Finding]]:
-    from .raw import strange_values
+    from .source_text import strange_values
 
     entries, found = _entries(data)
     found += strange_values(data)
@@ -85,11 +217,11 @@ def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], lis
     return tuple(sorted(reader.changes, key=lambda change: change.time)), found
 
 
-def _entries(data: Any) -> tuple[list[tuple[Location, d.ChangeEntry]], list[Finding]]:
+def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Finding]]:
     """The entries whose form is right, and what is wrong with the others."""
     from pydantic import ValidationError
 
-    from .messages import explain
+    from .finding import explain
 
     if isinstance(data, dict) and isinstance(items := data.get("changes"), list):
         if len(items) > limits().jobs:
@@ -99,16 +231,16 @@ def _entries(data: Any) -> tuple[list[tuple[Location, d.ChangeEntry]], list[Find
     context = {"base": 1024, "unit": 1.0}
     try:
         with counting():
-            document = d.ChangesDocument.model_validate(data, context=context)
+            document = ChangesDocument.model_validate(data, context=context)
     except ValidationError as error:
-        found = explain(error, d.ChangesDocument)
+        found = explain(error, ChangesDocument)
     else:
         return [(("changes", i), entry) for i, entry in enumerate(document.changes)], []
-    right: list[tuple[Location, d.ChangeEntry]] = []
+    right: list[tuple[Location, ChangeEntry]] = []
     broken = {finding.place[:2] for finding in found}
     for index, item in enumerate(items):
         if ("changes", index) not in broken:
-            entry = d.ChangeEntry.model_validate(item, context=context)
+            entry = ChangeEntry.model_validate(item, context=context)
             right.append((("changes", index), entry))
     return right, found
 
@@ -131,7 +263,7 @@ class _ChangeReader:
         self._instance = instance
         self._origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
         self._found: list[Finding] = []
-        self._entries: list[tuple[int, Location, d.ChangeEntry]] = []
+        self._entries: list[tuple[int, Location, ChangeEntry]] = []
         running = (item.job for item in instance.running)
         jobs = (*running, *instance.pending, *instance.future)
         self._jobs = {job.id: job for job in jobs}
@@ -140,7 +272,7 @@ class _ChangeReader:
         #: Jobs as they are submitted or changed, and the key of the entry that says so.
         self._asked: list[tuple[Job, Location]] = []
 
-    def read(self, place: Location, entry: d.ChangeEntry) -> None:
+    def read(self, place: Location, entry: ChangeEntry) -> None:
         """Take an entry; what it means is found at the end, in the order of time."""
         clock = Clock(self._origin, self._instance.now)
         try:
@@ -190,7 +322,7 @@ class _ChangeReader:
                 names += hosts or ()
         return list(dict.fromkeys(names))
 
-    def _load(self, at: int, place: Location, entry: d.LoadEntry) -> None:
+    def _load(self, at: int, place: Location, entry: LoadEntry) -> None:
         values = dict(entry.values)
         for name in BUILTIN_AMOUNTS:
             size = getattr(entry, name)
@@ -234,7 +366,7 @@ class _ChangeReader:
                     self._asked.append((settled, where))
                 self.changes.append(c.NewJob(settled))
 
-    def _job_change(self, at: int, place: Location, entry: d.ChangeEntry) -> None:
+    def _job_change(self, at: int, place: Location, entry: ChangeEntry) -> None:
         """A change of a job, or of each element of an array."""
         what = getattr(entry, entry.action)
         name = what if isinstance(what, str) else what.job
@@ -245,7 +377,7 @@ class _ChangeReader:
         for id in found or [name]:
             self._change_of(at, place, entry, id)
 
-    def _change_of(self, at: int, place: Location, entry: d.ChangeEntry, name: str) -> None:
+    def _change_of(self, at: int, place: Location, entry: ChangeEntry, name: str) -> None:
         what = getattr(entry, entry.action)
         key = place if isinstance(what, str) else (*place, "job")
         job = self._jobs.get(name)
@@ -274,17 +406,17 @@ class _ChangeReader:
                 self.changes.append(c.Modification(at, name, given))
                 self._now_is(job, place, given)
 
-    def _size(self, at: int, place: Location, entry: d.ResizeEntry | d.ReleaseEntry) -> None:
+    def _size(self, at: int, place: Location, entry: ResizeEntry | ReleaseEntry) -> None:
         known = self._instance.cluster.host_index()
-        key = "allocation" if isinstance(entry, d.ResizeEntry) else "slots"
+        key = "allocation" if isinstance(entry, ResizeEntry) else "slots"
         hosts: dict[str, int] = getattr(entry, key)
         for host in hosts:
             if host not in known:
                 self._say((*place, key), f"unknown host {host!r}{nearest(host, known)}")
-        kind = c.Resize if isinstance(entry, d.ResizeEntry) else c.Release
+        kind = c.Resize if isinstance(entry, ResizeEntry) else c.Release
         self.changes.append(kind(at, entry.job, hosts))
 
-    def _modified(self, at: int, place: Location, entry: d.ModifyEntry) -> dict[str, Any]:
+    def _modified(self, at: int, place: Location, entry: ModifyEntry) -> dict[str, Any]:
         """The fields of a job that bmod gives anew."""
         clock = Clock(self._origin, at)
         given: dict[str, Any] = {}
@@ -328,20 +460,20 @@ class _ChangeReader:
 
     def _refusals(self) -> list[Finding]:
         """Why bsub would refuse a job as it is after a change."""
-        from .rules import check
+        from .rules import rule_findings
 
         # Each under a name of its own: a job may be changed several times.
         jobs = tuple(replace(job, id=f"job{n}") for n, (job, _) in enumerate(self._asked))
         alone = replace(self._instance, running=(), pending=(), future=jobs)
         found: dict[tuple[str, str], Finding] = {}
-        for finding in check(alone) if jobs else ():
+        for finding in rule_findings(alone) if jobs else ():
             match finding.place:
                 case ("future", int(index), *rest) if not finding.warning:
                     job, place = self._asked[index]
                     message = finding.message.replace(f"job{index}", f"job {job.id}")
-                    told = replace(finding, place=(*place, *rest), message=message)
+                    reported = replace(finding, place=(*place, *rest), message=message)
                     # What a later change of the same job leaves wrong is said once.
-                    found.setdefault((job.id, message), told)
+                    found.setdefault((job.id, message), reported)
         return list(found.values())
 
 
@@ -353,7 +485,7 @@ def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
     import yaml
 
     entries = [_entry(change, instance) for change in changes]
-    document = {"format": d.FORMAT, "changes": entries}
+    document = {"format": FORMAT, "changes": entries}
     text: str = yaml.safe_dump(
         document, sort_keys=False, width=100, default_flow_style=None, allow_unicode=True
     )
@@ -408,3 +540,237 @@ _WRITERS: dict[type[Any], Callable[[Any, Instance], dict[str, Any]]] = {
     c.NewJob: _new_job,
     c.Modification: _modify_entry,
 }
+
+
+# --- Changes made in memory, held to the rules of files of changes --------------------------------
+#
+# Each by itself: its class and what its fields hold, asked of the types that read a file. Then the
+# names in it, and every job as it is submitted or changed, which must pass like a job of an
+# instance (:mod:`.objects`). Paths lead from the list to what is wrong: ``changes[3].job.slots``.
+
+_JOB_FIELDS = frozenset(item.name for item in fields(Job)) - {"id"}
+_FUTURE = re.compile(r"future\[(\d+)\](.*)")
+
+
+def require_sound_changes(changes: object, instance: Instance) -> None:
+    """Raise InputError with everything that is wrong with changes made for a sound instance."""
+    if isinstance(changes, (str, bytes)) or not isinstance(changes, Sequence):
+        kind = type(changes).__name__
+        message = f"must be a list or a tuple of changes, not {kind}: load_changes reads a file"
+        raise InputError([Problem(message, path="changes")])
+    review = _Review(instance)
+    review.all(changes)
+    if review.found:
+        review.found.sort(key=lambda item: item[0])  # what is wrong with one stays in its order
+        raise InputError(dict.fromkeys(problem for _, problem in review.found))
+
+
+# --- what the fields may hold --------------------------------------------------------------------
+
+
+def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, str) or value not in known:
+            hint = nearest(value, known) if isinstance(value, str) else ""
+            raise ValueError(f"must be one of {', '.join(known)}, not {value!r}{hint}")
+        return value
+
+    return read
+
+
+def _load(values: Any) -> dict[str, float]:
+    """Load indices as numbers, sizes (MB) of 0 or more."""
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError('reports nothing: give values such as {"r1m": 2.5}')
+    read = {_NAME(name): _NUMBER(value) for name, value in values.items()}
+    for name, value in read.items():
+        if name in BUILTIN_AMOUNTS and not 0 <= value < math.inf:
+            raise ValueError(f"{name} must be 0 or more (MB), not {value:g}")
+    return read
+
+
+def _fields(given: Any) -> Any:
+    """Fields of a job; their values are looked at in the job that they give."""
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError('changes nothing: give fields of a job such as {"slots": 4}')
+    for name in given:
+        if name not in _JOB_FIELDS:
+            hint = nearest(name, _JOB_FIELDS) if isinstance(name, str) else ""
+            raise ValueError(f"a job has no field {reprlib.repr(name)} that changes{hint}")
+    return given
+
+
+def _rule(name: str, reads: Callable[[Any], Any], kind: Any) -> FieldRule:
+    def plain(item: Any) -> Any:
+        value = getattr(item, name)
+        return dict(value) if isinstance(value, Mapping) else value
+
+    return FieldRule((name,), (MISSING,), reads, (fits(kind),), words(kind), plain)
+
+
+_NAME, _NUMBER = reader(f.Name), reader(f.Number)
+_TIME = _rule("time", reader(f.Whole), int)
+_HOST = _rule("host", _NAME, str)
+_JOB = _rule("job", reader(f.JobId), str)
+_SLOTS = reader(f.Allocation)
+_RULES: dict[type, tuple[FieldRule, ...]] = {
+    c.HostStatus: (_TIME, _HOST, _rule("status", _one_of(c.STATUSES), str)),
+    c.LoadReport: (_TIME, _HOST, _rule("values", _load, Mapping[str, float])),
+    c.Resize: (_TIME, _JOB, _rule("allocation", _SLOTS, Mapping[str, int])),
+    c.Release: (_TIME, _JOB, _rule("slots", _SLOTS, Mapping[str, int])),
+    c.EarlyEnd: (_TIME, _JOB),
+    c.Kill: (_TIME, _JOB),
+    c.Moved: (_TIME, _JOB, _rule("to", _one_of(("top", "bottom")), str)),
+    c.QueueSwitch: (_TIME, _JOB, _rule("queue", _NAME, str)),
+    c.Modification: (_TIME, _JOB),
+    c.NewJob: (),
+}
+
+
+# --- the review ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Review:
+    """Looks at changes; found: number of the change and what is wrong with it.
+
+    asked: jobs as they are submitted or changed, with the number of the change and the change.
+    """
+
+    instance: Instance
+    found: list[tuple[int, Problem]] = field(default_factory=list)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    asked: list[tuple[Any, int, c.Change]] = field(default_factory=list)
+
+    def all(self, changes: Iterable[object]) -> None:
+        """Each by itself, then new jobs, then the others in the order of time."""
+        instance = self.instance
+        running = (item.job for item in instance.running)
+        self.jobs = {job.id: job for job in (*running, *instance.pending, *instance.future)}
+        right: list[tuple[int, Any]] = [
+            item for item in enumerate(changes) if self._fields_right(*item)
+        ]
+        for number, change in right:
+            if isinstance(change, c.NewJob):
+                self._submitted(number, change)
+        others = [(n, change) for n, change in right if not isinstance(change, c.NewJob)]
+        for number, change in sorted(others, key=lambda item: item[1].time):
+            if isinstance(change, (c.HostStatus, c.LoadReport)):
+                self._known_hosts(number, "host", [change.host])
+            else:
+                self._of_job(number, change)
+        self._refusals()
+
+    def _say(self, number: int, field_name: str, message: str) -> None:
+        path = f"changes[{number}]" + (f".{field_name}" if field_name else "")
+        self.found.append((number, Problem(message, path=path)))
+
+    def _fields_right(self, number: int, change: Any) -> bool:
+        """Whether a change is one, and its fields hold what they may."""
+        rules = _RULES.get(type(change))
+        if rules is None:
+            known = ", ".join(kind.__name__ for kind in _RULES)
+            self._say(number, "", f"must be one of {known}, not {reprlib.repr(change)}")
+            return False
+        reported: dict[str, str] = {}
+        for rule in rules:
+            (name,) = rule.names
+            reported[name] = rule.complaint(change, getattr(change, name))
+        if isinstance(change, c.Modification):
+            try:
+                _fields(change.fields)
+            except (TypeError, ValueError) as error:
+                reported["fields"] = str(error)
+        wrong = {name: message for name, message in reported.items() if message}
+        if "time" in reported and "time" not in wrong:
+            wrong |= self._too_early("time", change.time)
+        for name, message in wrong.items():
+            self._say(number, name, message)
+        return not wrong
+
+    def _too_early(self, name: str, at: int) -> dict[str, str]:
+        now = self.instance.now
+        early = f"second {at} lies before the instance's now, second {now}"
+        return {name: early} if at < now else {}
+
+    def _known_hosts(self, number: int, name: str, hosts: Iterable[str]) -> None:
+        cluster = self.instance.cluster
+        for host in hosts:
+            if host not in cluster.host_index():
+                self._say(number, name, unknown_host(cluster, host))
+
+    def _submitted(self, number: int, change: c.NewJob) -> None:
+        job: Any = change.job  # whatever a program puts there
+        self.asked.append((job, number, change))
+        if not isinstance(job, Job):
+            return
+        if type(job.submit) is int:
+            for name, message in self._too_early("job.submit", job.submit).items():
+                self._say(number, name, message)
+        if isinstance(job.id, str):
+            if job.id in self.jobs:
+                self._say(number, "job.id", f"there is a job {job.id} already")
+            else:
+                self.jobs[job.id] = job
+
+    def _of_job(self, number: int, change: Any) -> None:
+        job = self.jobs.get(change.job)
+        if job is None:
+            hint = nearest(change.job, self.jobs)
+            self._say(number, "job", f"unknown job {change.job!r}{hint}")
+        elif type(job.submit) is int and job.submit > change.time:
+            message = f"job {job.id} is submitted later, at second {job.submit}"
+            self._say(number, "job", message)
+        match change:
+            case c.Resize():
+                self._known_hosts(number, "allocation", change.allocation)
+            case c.Release():
+                self._known_hosts(number, "slots", change.slots)
+            case c.QueueSwitch() if job is not None:
+                self._now_is(replace(job, queue=change.queue), number, change)
+            case c.Modification() if job is not None:
+                self._now_is(replace(job, **change.fields), number, change)
+
+    def _now_is(self, job: Job, number: int, change: c.Change) -> None:
+        self.jobs[job.id] = job
+        self.asked.append((job, number, change))
+
+    def _refusals(self) -> None:
+        """What is wrong with the jobs: they are all that an instance like the given one has."""
+        # A job may be changed several times: each time it has a name of its own.
+        taken = {job.id for job, _, _ in self.asked if isinstance(job, Job) and _is_text(job.id)}
+        names = (name for n in count() if (name := f"job{n}") not in taken)
+        jobs = [
+            job if isinstance(change, c.NewJob) else replace(job, id=next(names))
+            for job, _, change in self.asked
+        ]
+        alone = replace(self.instance, running=(), pending=(), future=tuple(jobs))
+        reported: set[tuple[str, str]] = set()
+        for problem in examine_objects(alone)[0] if jobs else ():
+            match = _FUTURE.fullmatch(problem.path)
+            if match is None:
+                continue
+            job, number, change = self.asked[int(match[1])]
+            message = problem.message
+            if not isinstance(change, c.NewJob):
+                message = message.replace(jobs[int(match[1])].id, f"job {job.id}")
+                # What a later change of the same job leaves wrong is said once.
+                if (job.id, message) in reported:
+                    continue
+            reported.add((str(getattr(job, "id", "")), message))
+            self._say(number, _place(change, match[2]), message)
+
+
+def _place(change: c.Change, place: str) -> str:
+    """What of the change gives the job a field; place: the field's, such as ``.slots``."""
+    match change:
+        case c.NewJob():
+            return f"job{place}"
+        case c.Modification():
+            name = re.match(r"\.(\w+)", place)
+            return f"fields{place}" if name and name[1] in change.fields else "fields"
+    return "queue"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

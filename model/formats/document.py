@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ..configuration import Params, Queue, User
 from ..job import Application
-from ..params import Params
-from ..queue import Queue
-from ..user import User
 from . import fields as f
-from .kinds import entry
+from .fields import entry
 
 FORMAT: Literal["slotwise/1"] = "slotwise/1"
 
@@ -271,7 +269,7 @@ class JobEntry(Section):
     from_host: f.Name = ""
     gpu: f.Line = ""
     extsched: f.Line = ""
-    queued_as: f.Standing | None = None
+    queued_as: f.QueuePosition | None = None
     requeued: f.YesNo = False
     unheeded: f.Options = ()
     name: f.Line = ""

@@ -5,11 +5,11 @@ Reading what is written here gives an equal instance, and equal instances give e
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..array import arrays_of, elements
 from ..cluster import (
     Cluster,
     ComputeUnit,
@@ -18,6 +18,9 @@ from ..cluster import (
     SharedResource,
     Thresholds,
 )
+from ..configuration import Limit, Params, Queue, Scope, UserGroup, usual_queue, with_default_queue
+from ..errors import InputError
+from ..input_limits import limits
 from ..instance import (
     AdvanceReservation,
     HeldHosts,
@@ -25,16 +28,14 @@ from ..instance import (
     PoolUsage,
     ShareUsage,
 )
-from ..job import Job, RunningJob
-from ..limits import Limit, Scope
+from ..job import Job, RunningJob, arrays_of, elements
 from ..omissions import Omission
-from ..params import Params, usual_queue, with_default_queue
-from ..queue import Queue
-from ..user import UserGroup
-from . import text, written
-from .kinds import plain
+from . import text
+from .fields import plain
 from .names import compress
-from .units import format_size, size_text
+from .objects import require_sound
+from .source_text import check_length
+from .units import format_duration, format_size, size_text
 
 Plain = dict[str, Any]
 
@@ -207,7 +208,7 @@ def _host(host: Host) -> Plain:
             "thresholds": _thresholds(host.thresholds),
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
-            "gpus": None if host.gpus is None else written.gpus(host.gpus),
+            "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
         }
     )
 
@@ -358,7 +359,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "slots": None if slots == held else slots,
             "user": _unless(job.user, "user"),
             "queue": _unless(job.queue, params.default_queue),
-            "res_req": written.requirements(job.res_req),
+            "res_req": text.requirements(job.res_req),
             "run_limit": job.run_limit,
             "cpu_limit": job.cpu_limit,
             "estimated_run_time": job.estimated_run_time,
@@ -372,7 +373,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "project": _unless(job.project, "default"),
             "group": _some(job.group),
             "application": _some(job.application),
-            "hosts": written.requests(job.hosts),
+            "hosts": text.requests(job.hosts),
             "exclusive": job.exclusive or None,
             "resizable": job.resizable or None,
             "from_host": _some(job.from_host),
@@ -380,7 +381,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "extsched": _some(job.extsched),
             "queued_as": None if job.queued_as is None else list(job.queued_as),
             "requeued": job.requeued or None,
-            "unheeded": written.requirements(job.unheeded),
+            "unheeded": text.requirements(job.unheeded),
             "name": _some(job.name),
             "dependency": _some(job.dependency),
             "think_time": job.think_time or None,
@@ -415,3 +416,103 @@ def _running(item: RunningJob, params: Params) -> Plain:
         "suspended": item.suspended or None,
     }
     return _kept(entry)
+
+
+# --- An Instance as text: YAML for people, JSON for programs and large instances ------------------
+
+#: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
+_DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")
+_INSTANTS = (
+    "start",
+    "finish",
+    "end",
+    "submit",
+    "begin",
+    "deadline",
+    "stamp",
+    "since",
+    "rest_until",
+)
+_TIMED = (
+    *("advance_reservations", "share_usage", "pool_usage", "held", "lsf_says"),
+    *("running", "pending", "future"),
+)
+
+
+def dump(instance: Instance) -> str:
+    """The instance as YAML: the same bytes for equal instances, and no content lost.
+
+    Raises InputError with everything that is wrong with it, or where it is beyond the limits on
+    input: what is written can be read.
+    """
+    import yaml
+
+    document = _document(instance)
+    for section in _TIMED:
+        if section in document:
+            document[section] = [_readable(entry) for entry in document[section]]
+    if "now" in document:
+        document["now"] = format_duration(document["now"])
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes equal parts out instead of pointing from one to the other."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    text: str = yaml.dump(
+        document,
+        Dumper=Dumper,
+        sort_keys=False,
+        width=100,
+        default_flow_style=None,
+        allow_unicode=True,
+    )
+    check_length(text, "")
+    return text
+
+
+def _document(instance: Instance) -> Plain:
+    """The document of a sound instance."""
+    require_sound(instance)
+    counts = {
+        "hosts": (len(instance.cluster.hosts), limits().hosts),
+        "jobs": (
+            len(instance.running) + len(instance.pending) + len(instance.future),
+            limits().jobs,
+        ),
+    }
+    for what, (count, most) in counts.items():
+        if count > most:
+            raise InputError(f"has more than {most:,} {what} (--max-{what})")
+    return to_document(instance)
+
+
+def _readable(entry: Plain) -> Plain:
+    timed = (*_DURATIONS, *_INSTANTS)
+    return {
+        name: format_duration(value) if name in timed and value else value
+        for name, value in entry.items()
+    }
+
+
+def dump_json(instance: Instance) -> str:
+    """The instance as JSON, an entry a line: the quick form for thousands of entries.
+
+    Raises InputError as :func:`dump` does.
+    """
+    document = _document(instance)
+    parts = [f"{json.dumps(name)}: {_json(value)}" for name, value in document.items()]
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    check_length(text, "")
+    return text
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(_compact(item) for item in value) + "\n]"
+    return _compact(value)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import attrgetter, is_
-from typing import Any, get_args, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from ..characters import strange_character
 from ..cluster import (
     BUILTIN_AMOUNTS,
     Cluster,
@@ -27,6 +27,17 @@ from ..cluster import (
     ResourceDefinition,
     SharedResource,
 )
+from ..configuration import (
+    HostPartition,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    Scope,
+    User,
+    UserGroup,
+)
+from ..display import strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..instance import (
@@ -39,19 +50,111 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Application, HostRequest, Job, RunningJob
-from ..limits import Limit, ReservationUsage, Scope
 from ..omissions import Omission
-from ..params import Params
-from ..queue import Queue
-from ..user import HostPartition, User, UserGroup
 from . import document as d
 from . import fields as f
-from . import text, written
-from .hints import Fits, all_printable, fits, texts, words
-from .key_reader import key_reader, reader
-from .kinds import KINDS, factors
-from .messages import explain
+from . import text
+from .fields import KINDS, factors, key_reader, reader
+from .finding import explain
 from .units import format_size
+
+# --- Whether a value in memory has the type that its field declares, and that type in words -------
+
+Fits = Callable[[Any], bool]
+
+_PLAIN: dict[Any, tuple[Fits, str]] = {
+    int: (lambda value: type(value) is int, "a whole number"),
+    float: (lambda value: isinstance(value, float) or type(value) is int, "a number"),
+    bool: (lambda value: type(value) is bool, "True or False"),
+    str: (lambda value: isinstance(value, str), "a text"),
+    type(None): (lambda value: value is None, "None"),
+}
+
+
+def fits(hint: Any) -> Fits:
+    """What says whether a value is of the type; True is no number, 4 is one where 4.0 is."""
+    if hint in _PLAIN:
+        return _PLAIN[hint][0]
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, types.UnionType):
+        choices = [fits(choice) for choice in inner]
+        return lambda value: any(choice(value) for choice in choices)
+    if kind is tuple and inner[1:] == (...,):
+        item = fits(inner[0])
+        return lambda value: isinstance(value, tuple) and all(map(item, value))
+    if kind is tuple:
+        items = [fits(part) for part in inner]
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(items)
+            and all(part(each) for part, each in zip(items, value, strict=True))
+        )
+    if kind is frozenset:
+        member = fits(inner[0])
+        return lambda value: isinstance(value, frozenset) and all(map(member, value))
+    if kind in (Mapping, dict):
+        key, content = fits(inner[0]), fits(inner[1])
+        return lambda value: (
+            isinstance(value, (dict, Mapping))  # the first is quick to tell
+            and all(map(key, value))
+            and all(map(content, value.values()))
+        )
+    if isinstance(hint, type) and is_dataclass(hint):
+        parts = {name: fits(part) for name, part in get_type_hints(hint).items()}
+        return lambda value: (
+            isinstance(value, hint)
+            and all(part(getattr(value, name)) for name, part in parts.items())
+        )
+    return lambda value: isinstance(value, hint)
+
+
+def words(hint: Any) -> str:
+    """The type as a message names it."""
+    if hint in _PLAIN:
+        return _PLAIN[hint][1]
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind in (Union, types.UnionType):
+        return " or ".join(words(choice) for choice in inner)
+    if kind is tuple and inner[1:] == (...,):
+        return f"a tuple, each part {words(inner[0])}"
+    if kind is tuple:
+        return f"a tuple of {' and '.join(words(part) for part in inner)}"
+    if kind is frozenset:
+        return f"a frozenset, each member {words(inner[0])}"
+    if kind in (Mapping, dict):
+        return f"a mapping of {words(inner[0])} to {words(inner[1])}"
+    return f"an object of class {hint.__name__}"
+
+
+def all_printable(value: Any) -> bool:
+    """Whether every text within a value is surely of printable characters; quick."""
+    kind = type(value)
+    if kind is str:
+        return bool(value.isprintable())
+    if kind is dict:
+        return all(map(all_printable, value)) and all(map(all_printable, value.values()))
+    if kind is tuple:
+        return all(map(all_printable, value))
+    return kind is int or kind is float or kind is bool or value is None
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (tuple, list, frozenset, set)):
+        for item in value:
+            yield from texts(item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from texts(key)
+            yield from texts(item)
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from texts(getattr(value, part.name))
+
+
+# --- field rules ----------------------------------------------------------------------------------
 
 #: What writing a value of the wrong type may raise.
 _UNWRITABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -140,7 +243,7 @@ def _run_limits(limits: tuple[Any, Any]) -> tuple[int | None, int | None]:
         if value is not None:
             text.positive_duration(value)
     if default is not None and most is not None:
-        text.run_limit(written.run_limit(default, most))
+        text.run_limit(text.run_limit_text(default, most))
     return default, most
 
 
@@ -180,7 +283,7 @@ def _scope(value: Any) -> Scope | None:
 
 
 def _hosts(requests: Any) -> Any:
-    return written.requests(requests) or []
+    return text.requests(requests) or []
 
 
 def _allocation(slots: Any) -> Any:
@@ -208,7 +311,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("booleans", frozenset[f.Name]),
         _single("exclusive", frozenset[f.Name]),
         _THRESHOLDS,
-        _single("gpus", f.HostGpus | None, lambda host: written.gpus(host.gpus)),
+        _single("gpus", f.HostGpus | None, lambda host: text.gpus_text(host.gpus)),
     ),
     HostGroup: (_single("name", f.NewName), _single("members", tuple[f.Name, ...])),
     ComputeUnit: (
@@ -406,12 +509,12 @@ def class_rules(kind: type) -> ClassRules:
     if kind not in _RULES:
         rules = _rules_of(kind)
         usual = _usual(kind)
-        told = [(name, rule) for rule in rules for name in rule.names]
+        named = [(name, rule) for rule in rules for name in rule.names]
         _RULES[kind] = ClassRules(
             rules,
             usual,
-            attrgetter(*(name for name, _ in told)),
-            tuple((name, usual[name], rule) for name, rule in told),
+            attrgetter(*(name for name, _ in named)),
+            tuple((name, usual[name], rule) for name, rule in named),
         )
     return _RULES[kind]
 
@@ -430,11 +533,11 @@ def _rules_of(kind: type) -> tuple[FieldRule, ...]:
     section = _SECTIONS[kind]
     known = known_fields(kind).values() if section is not None else ()
     special = (*_SPECIAL.get(kind, ()), *(_of_fact(section, item) for item in known if section))
-    told = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
+    named = {name for item in special for name in item.names} | _OBJECTS.get(kind, frozenset())
     plain = [
         _Special((name,), key_reader(section, name))
         for name in usual
-        if name not in told and section is not None
+        if name not in named and section is not None
     ]
     return tuple(
         FieldRule(

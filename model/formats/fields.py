@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, PlainValidator, Strict, ValidationInfo, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    Strict,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+    create_model,
+)
 
-from ..array import MOST as LARGEST_INDEX
-from ..array import ArraySpec, parse_spec
-from ..characters import strange_character
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
+from ..configuration import Params
+from ..display import strange_character
 from ..errors import nearest
+from ..facts import KnownField, known_fields
 from ..input_limits import check_length
-from ..job import HostRequest
-from ..resreq.options import DIALECTS
+from ..job import MOST as LARGEST_INDEX
+from ..job import ArraySpec, HostRequest, parse_spec
+from ..resreq.syntax import DIALECTS
 from . import names, text, units
 
 MOST = 2**31 - 1
@@ -145,7 +158,7 @@ def _max_slots(value: object) -> int | str:
     )
 
 
-def _standing(value: object) -> tuple[int, int]:
+def _queue_position(value: object) -> tuple[int, int]:
     match value:
         case (int(time), int(place)) if max(abs(time), abs(place)) <= MOST:
             return time, place
@@ -278,9 +291,9 @@ Places: TypeAlias = Annotated[
     WithJsonSchema({"type": ["number", "string"], "minimum": 0, "examples": [5, "5@[a b] 9@[c]"]}),
 ]
 #: When and where among those of that time a job stands in its queue.
-Standing: TypeAlias = Annotated[
+QueuePosition: TypeAlias = Annotated[
     tuple[int, int],
-    PlainValidator(_standing),
+    PlainValidator(_queue_position),
     WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
 ]
 Allocation: TypeAlias = Annotated[
@@ -358,3 +371,174 @@ UnitTypes: TypeAlias = Annotated[
 ]
 PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
+
+
+# --------------------------------------------------------------------------------------------------
+# Kinds of fields: how the key of a file is read, how it is written, and what memory may
+# hold
+#
+# A field of the model names its kind (:class:`..facts.Fact`). The types are those of
+# :mod:`.fields`, which also have the JSON Schema.
+
+Writes = Callable[..., Any]
+
+
+def _shortest(value: float) -> float | int:
+    """A whole number without its decimal point."""
+    return int(value) if value == int(value) else value
+
+
+def _joined(words: tuple[str, ...]) -> str | None:
+    return " ".join(words) or None
+
+
+def _flag(value: bool) -> str:
+    return "Y" if value else "N"
+
+
+def _requests(*hosts: Any) -> Any:
+    return text.requests(*hosts) or []
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKind:
+    """One kind of fields.
+
+    reads: type of the key in a file. writes: its value in a file, of the fields that it sets; None
+    leaves it out. checks: type that reads what memory holds, None for `reads`. as_file: whether
+    memory is checked as a file has it, by `writes`. number: whether LSF's files have a number.
+    """
+
+    reads: Any
+    writes: Writes = _same
+    checks: Any = None
+    as_file: bool = False
+    number: bool = False
+
+
+KINDS: dict[str, FieldKind] = {
+    "name": FieldKind(Name),
+    "new_name": FieldKind(NewName),
+    "text": FieldKind(Text),
+    "line": FieldKind(Line),
+    "requirement": FieldKind(Text),
+    "words": FieldKind(Words, _joined),
+    "listed_words": FieldKind(Words, list),
+    "flag": FieldKind(YesNo, _flag),
+    "boolean": FieldKind(YesNo),
+    "whole": FieldKind(Whole, number=True),
+    "count": FieldKind(CountOrNone, number=True),
+    "count_from_1": FieldKind(Count, number=True),
+    "number": FieldKind(Number, _shortest, number=True),
+    "amount": FieldKind(Amount, _shortest, number=True),
+    "percent": FieldKind(Number, _shortest, number=True),
+    "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
+    "gpu_req": FieldKind(Line),
+    "gpu_syntax": FieldKind(GpuSyntax),
+    "windows": FieldKind(Windows),
+    "dialect": FieldKind(Dialect),
+    "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
+    "dispatch_order": FieldKind(Literal["QUEUE", ""]),
+    "exclusive": FieldKind(Exclusive),
+    "cycles": FieldKind(ReserveTime, text.cycles, as_file=True),
+    "shares": FieldKind(Shares, text.write_user_shares),
+    "thresholds": FieldKind(ThresholdMap, text.write_thresholds, as_file=True),
+    "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
+    "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
+    "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
+    "run_limit": FieldKind(RunLimit, text.run_limit_text),
+    "preemption": FieldKind(Preemption, text.preemption_text, as_file=True),
+}
+#: Kind of the field that has a queue's own values of parameters of the cluster, by name.
+FACTORS = "factors"
+_PLAIN_DEFAULTS = (str, bool, int, float)
+
+
+def factors() -> dict[str, KnownField]:
+    """The parameters of the cluster of which a queue may have its own value, by key."""
+    return {item.key: item for item in known_fields(Params).values() if item.fact.by_queue}
+
+
+def entry(name: str, kind: type, base: type[BaseModel], says: str, **more: Any) -> Any:
+    """The section of a file that describes objects of a class; more: keys that they have beside."""
+    keys: dict[str, Any] = {}
+    for item in known_fields(kind).values():
+        if item.fact.kind == FACTORS:
+            for key, factor in factors().items():
+                keys[factor.name] = _optional(KINDS[factor.fact.kind].reads, key)
+        else:
+            keys[item.name] = _key(item)
+    names = {other: item.key for item in known_fields(kind).values() for other in item.fact.aka}
+    made = create_model(
+        name, __base__=base, __doc__=says, __module__=base.__module__, **keys, **more
+    )
+    made.lsf_names = names  # type: ignore[attr-defined]
+    return made
+
+
+def _key(item: KnownField) -> Any:
+    default = item.defaults[0]
+    reads = KINDS[item.fact.kind].reads
+    alias = item.key if item.key != item.name else None
+    plain = isinstance(default, _PLAIN_DEFAULTS) or default == ()
+    if item.required:
+        return (reads, Field(alias=alias))
+    if item.fact.also or not plain:
+        return _optional(reads, alias)
+    return (reads, Field(default, alias=alias))
+
+
+def _optional(reads: Any, alias: str | None) -> Any:
+    return (reads | None, Field(None, alias=alias))
+
+
+def given(kind: type, section: BaseModel) -> dict[str, Any]:
+    """The fields of an object of a class as a section of a file sets them."""
+    found: dict[str, Any] = {}
+    for item in known_fields(kind).values():
+        if item.fact.kind == FACTORS:
+            values = {key: getattr(section, each.name) for key, each in factors().items()}
+            found[item.name] = {k: value for k, value in values.items() if value is not None}
+            continue
+        value = getattr(section, item.name)
+        if item.fact.also:
+            found |= {} if value is None else dict(zip(item.names, value, strict=True))
+        elif value is not None:
+            found[item.name] = value
+    return found
+
+
+def plain(item: Any) -> dict[str, Any]:
+    """An object as a section of a file has it, without what is as usual."""
+    found: dict[str, Any] = {}
+    for known in known_fields(type(item)).values():
+        values = tuple(getattr(item, name) for name in known.names)
+        if values == known.defaults:
+            continue
+        if known.fact.kind == FACTORS:
+            found |= {name: _shortest(values[0][name]) for name in sorted(values[0])}
+        elif (value := KINDS[known.fact.kind].writes(*values)) is not None:
+            found[known.key] = value
+    return found
+
+
+# --- What reads one value of an instance file: the type that its key has in :mod:`.document` ------
+
+
+def reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads a type of :mod:`.fields`."""
+    found: Callable[[Any], Any] = TypeAdapter(kind).validator.validate_python
+    return found
+
+
+def key_reader(section: type[BaseModel], key: str, *, many: bool = False) -> Callable[[Any], Any]:
+    """What reads one key of a section of the document; many: a list of its values."""
+    info = section.model_fields[key]
+    kind: Any = info.annotation
+    if info.metadata:
+        kind = Annotated[kind, *info.metadata]
+    return reader(list[kind] if many else kind)

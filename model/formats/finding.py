@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import copy
+import reprlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
-from ..characters import visible
-from ..errors import Problem
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..display import visible
+from ..errors import Problem, nearest
+from .document import FORMAT, Document
 
 #: Keys and indices from the root of a document.
 Location = tuple[str | int, ...]
@@ -53,3 +60,171 @@ def problems(
         Problem(finding.message, source, lines.get(finding.place), path_text(finding.place))
         for finding in unique
     )
+
+
+# --- pydantic's findings in our words, and a document without what they are about -----------------
+
+#: Sections that other sections refer to by name.
+_DEFINING = frozenset(
+    {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}
+    | {"applications", "users", "user_groups", "params"}
+)
+#: Keys by another name that people write, by section.
+_MEANT = {("resources", "type"): "kind", ("resources", "resourcename"): "name"}
+#: Letters of an entry that a message writes as it should be.
+_SHOWN = 80
+#: Keys without which an entry is none.
+_NEEDED = frozenset(
+    {"name", "id", "type", "members", "amount", "HOSTS", "USER_SHARES"}
+) | frozenset({"start", "end", "allocation"})
+#: Keys whose value decides over other entries.
+_DECIDING = frozenset({"MXJ", "slots", "ncpus", "PRIORITY", "FAIRSHARE", "HOSTS"})
+
+
+def explain(error: ValidationError, root: type[BaseModel] = Document) -> list[Finding]:
+    """One finding for each error, with the nearest valid key for an unknown one.
+
+    root: what the document is an instance of.
+    """
+    found: list[Finding] = []
+    for detail in error.errors(include_url=False):
+        place = _place(detail)
+        found.append(Finding(place, _message(detail, place, root)))
+    return found
+
+
+def _place(detail: ErrorDetails) -> Location:
+    """Where it is; behind a wrong key, but not behind an unknown one, pydantic writes ``[key]``."""
+    loc = detail["loc"]
+    marked = loc[-1:] == ("[key]",) and detail["type"] != "extra_forbidden"
+    return loc[:-1] if marked else loc
+
+
+def _message(detail: ErrorDetails, place: Location, root: type[BaseModel]) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    given = reprlib.repr(detail["input"])
+    match kind:
+        case "extra_forbidden":
+            return f"unknown key {place[-1]!r}{_hint(place, root)}"
+        case "missing":
+            return f"the key {place[-1]!r} is missing"
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"must be {context['expected']}, not {given}"
+        case "greater_than_equal":
+            return f"must be {context['ge']} or more, not {given}"
+        case "less_than_equal":
+            return f"must be {context['le']} or less, not {given}"
+        case "list_type":
+            return f"must be a list, not {given}{_as_list(place, detail['input'], root)}"
+        case "too_short":
+            return "must have at least one entry"
+    wanted = {
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "string_type": "a text",
+        "bool_type": "true or false",
+        "dict_type": "a mapping of keys to values",
+        "model_type": "a mapping of keys to values",
+    }.get(kind)
+    return f"must be {wanted}, not {given}" if wanted else f"{detail['msg']}, not {given}"
+
+
+def _hint(place: Location, root: type[BaseModel]) -> str:
+    """The key that is meant: the one of that meaning, or the nearest by its letters."""
+    key, known = str(place[-1]), _keys(place[:-1], root)
+    meant = _MEANT.get((str(place[0]), key.lower()))
+    return f" (did you mean {meant!r}?)" if meant in known else nearest(key, known)
+
+
+def _as_list(place: Location, given: object, root: type[BaseModel]) -> str:
+    """How the first entry of a mapping of names would be written in a list, "" for others."""
+    first = next(iter(given.items()), None) if isinstance(given, dict) else None
+    if first is None or not isinstance(first[1], dict) or "name" not in _keys(place, root):
+        return ""
+    meant = ((_MEANT.get((str(place[0]), str(key)), key), first[1][key]) for key in first[1])
+    shown = ", ".join(f"{key}: {value}" for key, value in (("name", first[0]), *meant))
+    return f": write - {{{shown}}}" if len(shown) <= _SHOWN else ""
+
+
+def section_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    """The form of what stands under a key, or of each entry there; None for plain values."""
+    info = next((i for n, i in model.model_fields.items() if (i.alias or n) == key), None)
+    return _section(info.annotation if info else None)
+
+
+def _keys(place: Location, root: type[BaseModel]) -> list[str]:
+    """The keys that are valid at a place of the document."""
+    model = root
+    for part in place:
+        if isinstance(part, str):
+            model = section_of(model, part) or model
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _section(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for arg in get_args(annotation) if (found := _section(arg))), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A document without its broken parts, so that the remainder can still be checked.
+
+    removed: entries of a section that had to go whole. defining: whether other parts may have
+    referred to what is gone, so that a missing name proves nothing. deciding: the same of values.
+    """
+
+    data: Any
+    removed: Mapping[str, tuple[int, ...]]
+    defining: bool
+    deciding: bool
+
+    def original(self, finding: Finding) -> Finding:
+        """The finding at its place in the document as it was given."""
+        if len(finding.place) < 2 or not isinstance(finding.place[1], int):
+            return finding
+        index = finding.place[1]
+        for gone in self.removed.get(str(finding.place[0]), ()):
+            index += gone <= index
+        return replace(finding, place=(finding.place[0], index, *finding.place[2:]))
+
+
+def rest(data: Any, error: ValidationError) -> Rest:
+    """What remains of the data without what the error is about."""
+    data = copy.deepcopy(data)
+    removed: dict[str, list[int]] = {}
+    defining = deciding = False
+    for detail in error.errors(include_url=False, include_context=False, include_input=False):
+        place = _place(detail)
+        if place == ("format",):
+            data["format"] = FORMAT
+            continue
+        whole = len(place) <= 2 or detail["type"] == "missing" or place[2] in _NEEDED
+        if whole and len(place) >= 2 and isinstance(place[1], int):
+            removed.setdefault(str(place[0]), []).append(place[1])
+            defining |= place[0] in _DEFINING
+        elif whole:
+            _remove(data, place)
+            defining |= len(place) < 2 or place[0] in _DEFINING
+        else:
+            _remove(data, place[:3])
+            deciding |= place[2] in _DECIDING
+    unique = {section: tuple(sorted(set(found))) for section, found in removed.items()}
+    for section, indices in unique.items():
+        if isinstance(data[section], list):
+            for index in reversed(indices):
+                del data[section][index]
+        else:  # an array or another sequence of a program
+            del data[section]
+    return Rest(data, unique, defining, deciding)
+
+
+def _remove(data: Any, place: Location) -> None:
+    """Take one key out, if it is (still) there."""
+    for part in place[:-1]:
+        data = data.get(part, {}) if isinstance(data, dict) else data[int(part)]
+    if isinstance(data, dict) and place:
+        data.pop(place[-1], None)

@@ -23,8 +23,7 @@ from ..job import OTHERS
 from . import document as d
 from .fields import MOST
 from .finding import Finding, Location
-from .known import unknown_unit_type
-from .names import inner_first, names
+from .names import inner_first, names, unknown_unit_type
 
 #: Names of a ring that are all written out.
 _LONGEST = 12

@@ -10,6 +10,8 @@ import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ..cluster import Cluster
+from ..errors import nearest
 from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
 
@@ -292,3 +294,59 @@ def _written(run: Sequence[str]) -> str:
     assert first is not None
     assert last is not None
     return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"
+
+
+# --- What a name that nobody knows could have been ------------------------------------------------
+
+
+def host_names(cluster: Cluster) -> list[str]:
+    """Names that stand for hosts: hosts, host groups, compute units."""
+    names = [host.name for host in cluster.hosts]
+    names += [group.name for group in cluster.groups]
+    return names + [unit.name for unit in cluster.units]
+
+
+def unknown_host(cluster: Cluster, name: str) -> str:
+    """The message for a name that stands for no host."""
+    return f"unknown host or host group {name!r}{nearest(name, host_names(cluster))}"
+
+
+def unknown_unit_type(name: str, types: Sequence[str]) -> str:
+    """The message for a compute unit type that COMPUTE_UNIT_TYPES does not have."""
+    have = (
+        f"COMPUTE_UNIT_TYPES has {', '.join(types)}" if types else "COMPUTE_UNIT_TYPES is not set"
+    )
+    return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN
+# leaves)
+
+
+class Domains:
+    """Hosts that are known, to be found under names that differ from theirs by a domain alone."""
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        self._hosts = set(hosts)
+        self._by_short: dict[str, list[str]] = {}
+        for host in sorted(self._hosts):
+            self._by_short.setdefault(_without_domain(host), []).append(host)
+
+    def known(self, name: str) -> str:
+        """The known host that a name stands for; the name itself where that is none, or unclear.
+
+        One of both has no domain, and no second known host begins alike: ``node1.a`` and
+        ``node1.b`` are two hosts, ``node1`` is then neither. Addresses (``10.0.0.1``) have none.
+        """
+        short = _without_domain(name)
+        alike = self._by_short.get(short, ())
+        if name in self._hosts or len(alike) != 1 or short not in (name, alike[0]):
+            return name
+        return alike[0]
+
+
+def _without_domain(name: str) -> str:
+    """The name without its domain."""
+    first = name.split(".", 1)[0]
+    return name if first.isdigit() else first

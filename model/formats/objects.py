@@ -7,12 +7,24 @@ is wrong: ``pending[3].slots``, ``cluster.hosts[0].amounts``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ..cluster import Cluster, ComputeUnit, Host, HostGroup, ResourceDefinition, SharedResource
-from ..collection import no_collection
+from ..compact import OnDemand, no_collection
+from ..configuration import (
+    HostPartition,
+    Limit,
+    Params,
+    Queue,
+    ReservationUsage,
+    User,
+    UserGroup,
+    with_default_queue,
+)
 from ..errors import InputError, Problem
 from ..instance import (
     AdvanceReservation,
@@ -24,20 +36,226 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Application, Job, RunningJob
-from ..limits import Limit, ReservationUsage
 from ..omissions import Omission
-from ..on_demand import OnDemand
-from ..params import Params, with_default_queue
-from ..polling import Poll, never, polled
-from ..queue import Queue
-from ..user import HostPartition, User, UserGroup
+from ..progress import Poll, never, polled
+from . import document as d
 from .field_rules import FieldRule, class_rules
 from .fields import MOST
 from .finding import Finding, Location, path_text
+from .hosts import HostBuilder
 from .jobs import default_slots
-from .machines import read_machines
-from .places import attribute_place
-from .rules import check
+from .reader import from_document, load_with_warnings
+from .rules import rule_findings
+
+# --- Where in an instance in memory a finding of the rules of files is ----------------------------
+
+#: Sections of a file that have another name in the model.
+_SECTIONS: dict[str, Location] = {
+    "hosts": ("cluster", "hosts"),
+    "host_groups": ("cluster", "groups"),
+    "compute_units": ("cluster", "units"),
+    "resources": ("cluster", "resources"),
+    "shared_resources": ("cluster", "shared"),
+    "user_groups": ("groups",),
+    "host_partitions": ("partitions",),
+}
+#: Keys whose values the model keeps under another name than the reader.
+_FIELDS = {
+    ("hosts", "RESOURCES"): "booleans",
+    ("compute_units", "members"): "hosts",
+    ("limits", "RESOURCE"): "amounts",
+    ("queues", "PREEMPTION"): "preemptive",
+    ("advance_reservations", "allocation"): "slots",
+}
+_ENTRIES: dict[str, type[d.Section]] = {
+    "hosts": d.HostEntry,
+    "params": d.ParamsEntry,
+    "queues": d.QueueEntry,
+    "limits": d.LimitEntry,
+    "applications": d.ApplicationEntry,
+    "users": d.UserEntry,
+    "user_groups": d.GroupEntry,
+    "host_partitions": d.PartitionEntry,
+}
+
+
+def attribute_place(finding: Finding, instance: Instance) -> Finding:
+    """The finding, its place as attributes and indices from the instance on."""
+    place = finding.place
+    if not place:
+        return finding
+    section, rest = str(place[0]), place[1:]
+    if section == "params":
+        keys = _python_names("params")
+        return replace(finding, place=("params", *(keys.get(str(key), key) for key in rest)))
+    found: list[str | int] = [*_SECTIONS.get(section, (section,))]
+    if rest and section in ("host_groups", "reservation_usage"):
+        rest = (_number(section, str(rest[0]), instance), *_members(section), *rest[1:])
+    found += rest[:1]
+    for key in rest[1:]:
+        name = _FIELDS.get((section, str(key)))
+        name = name or _python_names(section).get(str(key), str(key))
+        if section == "limits":
+            name = name if not name.startswith("per_") else f"{name.removeprefix('per_')}s"
+        if section == "running" and name in d.JobEntry.model_fields:
+            found.append("job")
+        found.append(key if isinstance(key, int) else name)
+    return replace(finding, place=tuple(found))
+
+
+def _members(section: str) -> Location:
+    return ("members",) if section == "host_groups" else ("resource",)
+
+
+def _number(section: str, name: str, instance: Instance) -> int:
+    names: Iterable[str] = (
+        [group.name for group in instance.cluster.groups]
+        if section == "host_groups"
+        else [item.resource for item in instance.reservation_usage]
+    )
+    return list(names).index(name)
+
+
+@cache
+def _python_names(section: str) -> dict[str, str]:
+    """Key of a file to the name of the model's field."""
+    entry = _ENTRIES.get(section)
+    if entry is None:
+        return {}
+    return {info.alias or name: name for name, info in entry.model_fields.items()}
+
+
+# --- Groups, units, shared resources and partitions in memory, held to the rules of files ---------
+
+
+def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, list[Finding]]:
+    """The instance with the machines as the reader of files leaves them, and what it would say.
+
+    The machines are given to that reader once more; hosts of groups and units in memory are hosts
+    themselves, which it must leave as they are. poll: called now and then.
+    """
+    cluster = instance.cluster
+    names = {host.name for host in cluster.hosts}
+    nodes = any(host.node_of for host in cluster.hosts)
+    plain = not (nodes or cluster.groups or cluster.units or cluster.shared or instance.partitions)
+    if plain and len(names) == len(cluster.hosts):
+        return instance, []
+    findings: list[Finding] = []
+    builder = HostBuilder(_document(cluster, poll), findings)
+    built = builder.cluster()
+    partitions = tuple(
+        replace(item, hosts=builder.members(("host_partitions", number, "HOSTS"), item.hosts))
+        for number, item in enumerate(instance.partitions)
+    )
+    found = [attribute_place(finding, instance) for finding in findings]
+    if not findings:
+        found += _without_group(cluster)
+        groups = {group.name: group for group in built.groups}
+        read_groups = [groups[group.name] for group in cluster.groups]
+        found += _unlike(("cluster", "groups"), "members", cluster.groups, read_groups)
+        found += _unlike(("cluster", "units"), "hosts", cluster.units, built.units)
+        found += _unlike(("cluster", "shared"), "hosts", cluster.shared, built.shared)
+        found += _unlike(("partitions",), "hosts", instance.partitions, partitions)
+    parts: dict[str, Any] = {"groups": built.groups, "units": built.units, "shared": built.shared}
+    read = replace(instance, cluster=replace(cluster, **parts), partitions=partitions)
+    return read, found
+
+
+def _without_group(cluster: Cluster) -> Iterator[Finding]:
+    """Machines that no group stands for, as one does in files."""
+    known = {group.name for group in cluster.groups}
+    machines = machine_nodes(cluster.hosts)
+    for index, host in enumerate(cluster.hosts):
+        if host.node_of and host.node_of not in known and machines[host.node_of][0] == host.name:
+            message = f"the machine {host.node_of} needs a group of its nodes (sw.instance adds it)"
+            yield Finding(("cluster", "hosts", index, "node_of"), message, undefined=True)
+
+
+def machine_nodes(hosts: Iterable[Host]) -> dict[str, list[str]]:
+    """Machines of several nodes, and the hosts that are their nodes, in order."""
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        if host.node_of:
+            found.setdefault(host.node_of, []).append(host.name)
+    return found
+
+
+def with_machine_groups(cluster: Cluster) -> Cluster:
+    """The cluster in which every machine of nodes is a group too, as files give it.
+
+    One that is broken stays as it is.
+    """
+    whole = isinstance(cluster.hosts, tuple) and isinstance(cluster.groups, tuple)
+    hosts = whole and all(
+        isinstance(host, Host) and isinstance(host.node_of, str) and isinstance(host.name, str)
+        for host in cluster.hosts
+    )
+    if not hosts or not all(isinstance(group, HostGroup) for group in cluster.groups):
+        return cluster
+    taken = {host.name for host in cluster.hosts}
+    known = {group.name for group in cluster.groups}
+    added = tuple(
+        HostGroup(name, tuple(nodes))
+        for name, nodes in machine_nodes(cluster.hosts).items()
+        if name not in known and name not in taken
+    )
+    return replace(cluster, groups=(*cluster.groups, *added)) if added else cluster
+
+
+def _unlike(
+    section: tuple[str, ...], key: str, given: Sequence[object], found: Sequence[object]
+) -> Iterator[Finding]:
+    """Objects whose hosts the reader has understood in another way."""
+    for number, (item, other) in enumerate(zip(given, found, strict=True)):
+        listed, read = getattr(item, key), getattr(other, key)
+        if listed is not None and (set(listed) != set(read) or len(listed) != len(read)):
+            message = "must name hosts, each once, and in a unit those of the units within it"
+            yield Finding((*section, number, key), message)
+
+
+def _document(cluster: Cluster, poll: Poll) -> d.Document:
+    """The machines as a document has them; nothing of it has to be read."""
+    inner: dict[str, list[str]] = {}
+    for unit in cluster.units:
+        if unit.parent is not None:
+            inner.setdefault(unit.parent, []).append(unit.name)
+    units = [
+        d.UnitEntry.model_construct(
+            name=unit.name, type=unit.type, members=tuple(inner.get(unit.name, unit.hosts))
+        )
+        for unit in cluster.units
+    ]
+    machines = machine_nodes(cluster.hosts)
+    template = d.HostEntry.model_construct(name=("",), slots=0)
+    types = (cluster.unit_types, cluster.default_unit_type)
+    return d.Document.model_construct(
+        format=d.FORMAT,
+        hosts=[
+            template.model_copy(
+                update={"name": (host.name,), "slots": host.slots, "node_of": host.node_of}
+            )
+            for host in polled(cluster.hosts, poll)
+        ],
+        host_groups={
+            group.name: group.members
+            for group in cluster.groups
+            if group.name not in machines or set(group.members) != set(machines[group.name])
+        },
+        compute_units=units,
+        shared_resources=[
+            d.SharedEntry.model_construct(
+                name=item.name,
+                amount=float(item.amount),
+                hosts=None if item.hosts is None else tuple(sorted(item.hosts)),
+                static=item.static,
+            )
+            for item in cluster.shared
+        ],
+        params=d.ParamsEntry.model_construct(compute_unit_types=types),
+    )
+
+
+# --- objects --------------------------------------------------------------------------------------
 
 #: What stands in each tuple of a cluster and of an instance.
 _OF_CLUSTER: dict[str, type] = {
@@ -143,7 +361,7 @@ class _Survey:
     def related(self, sound: Instance) -> Iterator[Finding]:
         """What does not fit together in what is right by itself."""
         read, found = read_machines(sound, self.poll)
-        found += [attribute_place(finding, sound) for finding in check(read, self.poll)]
+        found += [attribute_place(finding, sound) for finding in rule_findings(read, self.poll)]
         # A complaint about a whole object may only be due to the part that is gone.
         broken = {f.place[:n] for f in self.findings for n in range(1, len(f.place) + 1)}
         for finding in found:
@@ -275,8 +493,94 @@ class _Survey:
 
 def _no_hosts() -> str:
     """What the reader of files says of a document without hosts."""
+    from .build import examine
     from .document import FORMAT
-    from .examine import examine
 
     _, found = examine({"format": FORMAT, "hosts": []})
     return found[0].message
+
+
+# --- Instances made in a program: put together, and checked, with the errors of instance files ----
+
+
+def instance(
+    cluster: Cluster | Iterable[Host] | Mapping[str, Any] | Instance,
+    *,
+    pending: Iterable[Job] = (),
+    running: Iterable[RunningJob] = (),
+    future: Iterable[Job] = (),
+    queues: Iterable[Queue] | None = None,
+    applications: Iterable[Application] = (),
+    users: Iterable[User] = (),
+    groups: Iterable[UserGroup] = (),
+    partitions: Iterable[HostPartition] = (),
+    limits: Iterable[Limit] = (),
+    reservation_usage: Iterable[ReservationUsage] = (),
+    advance_reservations: Iterable[AdvanceReservation] = (),
+    share_usage: Iterable[ShareUsage] = (),
+    pool_usage: Iterable[PoolUsage] = (),
+    held: Iterable[HeldHosts] = (),
+    borrowed: Iterable[BorrowedSlots] = (),
+    lsf_says: Iterable[SaidByLsf] = (),
+    params: Params | None = None,
+    now: int = 0,
+    origin: str | None = None,
+    name: str = "",
+    description: str = "",
+    omissions: Iterable[Omission] = (),
+) -> Instance:
+    """An instance of these parts, checked as a file is; the fields are those of :class:`Instance`.
+
+    cluster: a cluster or its hosts. A mapping is taken for the plain data of an instance file, an
+    Instance is checked and returned as it is; both stand alone. queues: None for the one queue
+    "default". now: seconds from the origin, which is an ISO 8601 stamp or None.
+    Raises InputError with everything that is wrong, each with its path: ``pending[3].slots``.
+    """
+    parts: dict[str, Any] = {key: value for key, value in locals().items() if key != "cluster"}
+    if isinstance(cluster, (Mapping, Instance)):
+        if given := [key for key, value in parts.items() if _is_given(value)]:
+            raise InputError(f"{', '.join(given)}: an instance that is whole takes no other parts")
+        if isinstance(cluster, Mapping):
+            return from_document(dict(cluster))
+        require_sound(cluster)
+        return cluster
+    machines = cluster if isinstance(cluster, Cluster) else Cluster(_tuple("hosts", cluster))
+    parts["queues"] = (Queue("default"),) if queues is None else _tuple("queues", queues)
+    parts["params"] = _params(Params() if params is None else params, parts["queues"])
+    plain = ("params", "now", "origin", "name", "description")
+    lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
+    made = Instance(with_machine_groups(machines), **(parts | lists))
+    require_sound(made)
+    return made
+
+
+def _is_given(value: Any) -> bool:
+    # An array has a length and no truth value.
+    return len(value) > 0 if hasattr(value, "__len__") else bool(value)
+
+
+def _params(params: Any, queues: tuple[Any, ...]) -> Any:
+    """The parameters, with the default queue that they have in a file; what is none stays."""
+    sound = isinstance(params, Params) and isinstance(params.default_queue, str)
+    if not sound or not all(isinstance(q, Queue) and isinstance(q.name, str) for q in queues):
+        return params
+    return with_default_queue(params, [queue.name for queue in queues])
+
+
+def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:
+    if isinstance(items, (str, Mapping)) or not isinstance(items, Iterable):
+        raise InputError(f"{name}: must be a list or a tuple, not {type(items).__name__}")
+    return tuple(items)
+
+
+def check(source: Instance | str | Path) -> tuple[Problem, ...]:
+    """What is odd about an instance in memory or in a file, but no error.
+
+    Raises InputError with everything that is wrong with it.
+    """
+    if isinstance(source, (str, Path)):
+        return load_with_warnings(source)[1]
+    problems, warnings = examine_objects(source)
+    if problems:
+        raise InputError(problems)
+    return warnings

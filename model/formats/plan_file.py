@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import Any, get_args
 
 from ..cluster import Cluster, Host
+from ..display import iso_time
 from ..errors import InputError, Problem, SlotwiseError, nearest
 from ..instance import Instance
 from ..job import Job
@@ -23,7 +24,6 @@ from ..omissions import Omission
 from ..plan import MOST_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound
-from ..time_text import iso_time
 from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
 
 _STATUSES = get_args(Status)

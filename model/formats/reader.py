@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..collection import no_collection
+from ..compact import no_collection
 from ..errors import InputError, Problem
 from ..input_limits import limits
 from ..instance import Instance
-from .examine import examine
+from .build import examine
 from .file_format import Contents, ReadOptions
 from .finding import Finding, Location, problems
-from .raw import is_json, surely_printable
 from .sniff import kind_of, refuse_other
-from .source_text import file_content, plain_data, with_script
+from .source_text import file_content, is_json, plain_data, surely_printable, with_script
 
 #: Suffixes of instance files.
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -77,7 +76,7 @@ def loads_with_warnings(
     text: str | bytes, source: str = "", *, format: str | None = None
 ) -> tuple[Instance, tuple[Problem, ...]]:
     """As :func:`loads`, with what is odd but no error; bytes are taken for UTF-8."""
-    from .positions import compose, lines
+    from .source_text import compose, lines
 
     if not isinstance(text, (str, bytes)):
         raise InputError([Problem(f"must be a text, not {type(text).__name__}", source)])
@@ -129,7 +128,7 @@ def _with_config(
     data: dict[str, Any], source: str, lines: _Lines
 ) -> tuple[Instance, tuple[Problem, ...]]:
     """An instance that adds to a directory of LSF configuration."""
-    from .lsf.overlay import overlay
+    from .lsf.site import overlay
 
     try:
         whole = overlay(data, source)

@@ -12,9 +12,8 @@ INSTANCE = "instance"
 
 def file_formats() -> tuple[FileFormat, ...]:
     """All formats; the first that recognises a file reads it, so the least telling comes last."""
-    from .pool import PoolSnapshot
     from .reader import InstanceFile
-    from .trace import AcctLogFile, SwfLogFile
+    from .trace import AcctLogFile, PoolSnapshot, SwfLogFile
 
     return (PoolSnapshot(), InstanceFile(), AcctLogFile(), SwfLogFile())
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from ..configuration import Queue
 from ..errors import InputError, Problem
 from ..gpu_request import gpu_options
+from ..input_limits import counting
 from ..instance import Instance
 from ..job import Job
-from ..polling import Poll, never
-from ..queue import Queue
+from ..progress import Poll, never, polled
 from ..resreq import (
     Compound,
     Options,
@@ -24,8 +25,34 @@ from ..resreq import (
 )
 from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
-from .kinds_of_jobs import of_jobs
-from .known import unknown_unit_type
+from .names import unknown_unit_type
+
+# --- Looks at jobs of which many are alike --------------------------------------------------------
+
+
+def of_jobs(
+    section: str,
+    jobs: Sequence[Job],
+    kind: Callable[[Job], Any],
+    look: Callable[[Location, Job], Iterable[Finding]],
+    poll: Poll = never,
+) -> list[Finding]:
+    """The findings of a look at each job, with its place.
+
+    kind: all that the look depends on. One job of each kind is looked at first: of a sound section
+    the others need none.
+    """
+    with counting():  # suggestions count where findings are told
+        kinds = dict(zip(map(kind, jobs), jobs, strict=True))
+        alike = polled(kinds.values(), poll)
+        sound = not any(any(True for _ in look((), job)) for job in alike)
+    if sound:
+        return []
+    numbered = enumerate(polled(jobs, poll))
+    return [found for index, job in numbered for found in look((section, index), job)]
+
+
+# --- requirements ---------------------------------------------------------------------------------
 
 #: All of a job that decides over its requirement.
 _ASKED = attrgetter(

@@ -3,20 +3,455 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter, gt
+from typing import TypeVar
 
+from ..cluster import Cluster
+from ..configuration import Params, Queue
+from ..dependency import (
+    DependencyError,
+    Roster,
+    StatusTest,
+    circle,
+    compare,
+    parse_dependency,
+    predecessors,
+    status_tests,
+)
 from ..errors import Problem, nearest
-from ..instance import Instance
-from ..polling import Poll, never
+from ..instance import HeldHosts, Instance
+from ..job import OTHERS, Application, HostRequest, Job, RunningJob
+from ..modules import loaded, module_notes
+from ..progress import Poll, never, polled
 from .finding import Finding, Location
-from .jobrules import check_jobs
-from .known import unknown_host
-from .loop_memory import memory_findings
-from .queuerules import check_queues
-from .requirements import check_requirements
+from .names import host_names, unknown_host, unknown_unit_type
+from .requirements import check_requirements, of_jobs
+from .text import SHARE_KEYWORDS
+from .units import LimitOnHost, format_duration
+
+# --- What an instance says that its loop remembers: it must be of its own jobs and hosts ----------
 
 
-def check(instance: Instance, poll: Poll = never) -> list[Finding]:
+def memory_findings(instance: Instance) -> Iterator[Finding]:
+    """Hosts held by jobs that do not pend, slots borrowed by jobs that do not have them."""
+    if instance.held:
+        waiting = {job.id for job in instance.pending}
+        for index, item in enumerate(instance.held):
+            place: Location = ("held", index)
+            if item.job not in waiting:
+                hint = nearest(item.job, waiting)
+                yield Finding((*place, "job"), f"no pending job is called {item.job!r}{hint}")
+            yield from _held(instance, item, place)
+        yield from _twice("held", [item.job for item in instance.held])
+    if instance.borrowed:
+        running = {item.job.id: item.allocation for item in instance.running}
+        for index, loan in enumerate(instance.borrowed):
+            place = ("borrowed", index)
+            if loan.job not in running:
+                hint = nearest(loan.job, running)
+                yield Finding((*place, "job"), f"no running job is called {loan.job!r}{hint}")
+                continue
+            yield from _borrowed(loan.slots, running[loan.job], (*place, "slots"))
+        yield from _twice("borrowed", [item.job for item in instance.borrowed])
+
+
+def _held(instance: Instance, item: HeldHosts, place: Location) -> Iterator[Finding]:
+    known = instance.cluster.host_index()
+    for host in item.hosts:
+        if host not in known:
+            message = unknown_host(instance.cluster, host)
+            yield Finding((*place, "hosts"), message, undefined=True)
+    if item.since is not None and item.since > instance.now:
+        late = item.since - instance.now
+        message = f"lies {late} s after the instance's now: what is held has been held"
+        yield Finding((*place, "since"), message)
+
+
+def _borrowed(
+    slots: Mapping[str, int], has: Mapping[str, int], place: Location
+) -> Iterator[Finding]:
+    for host, count in slots.items():
+        if count > has.get(host, 0):
+            message = f"the job has {has.get(host, 0)} slots on {host}, not {count}"
+            yield Finding(place, message)
+
+
+def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for index, job in enumerate(jobs):
+        if job in seen:
+            yield Finding((section, index, "job"), f"job {job} stands here already")
+        seen.add(job)
+
+
+# --- Validity rules of queues, users and parameters (MEM-05, MEM-06, PLC-11, TBR-15) --------------
+
+
+def check_queues(instance: Instance) -> Iterator[Finding]:
+    """What is wrong with the queues and the parameters that govern them."""
+    names = [queue.name for queue in instance.queues]
+    if instance.params.default_queue not in names:
+        message = f"unknown queue {instance.params.default_queue!r}"
+        hint = nearest(instance.params.default_queue, names)
+        yield Finding(("params", "DEFAULT_QUEUE"), message + hint, undefined=True)
+    users = _known_users(instance)
+    for index, queue in enumerate(instance.queues):
+        place: Location = ("queues", index)
+        yield from _references(instance, queue, place, names)
+        yield from _reservation(instance, queue, place)
+        yield from _users(queue, place, users)
+    yield from _unknown_sharers(instance, users)
+    for place, message in module_notes(instance):
+        yield Finding(place, message, warning=True)
+
+
+def _references(
+    instance: Instance, queue: Queue, place: Location, names: list[str]
+) -> Iterator[Finding]:
+    cluster = instance.cluster
+    for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
+        if name != OTHERS and cluster.expand(name) is None:
+            yield Finding((*place, "HOSTS"), unknown_host(cluster, name), undefined=True)
+    for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
+        if name != "*" and name not in names:
+            message = f"unknown queue {name!r}{nearest(name, names)}"
+            yield Finding((*place, "PREEMPTION"), message, undefined=True)
+    unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
+    if queue.exclusive.startswith("CU") and unit_type not in cluster.unit_types:
+        message = unknown_unit_type(unit_type, cluster.unit_types)
+        yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
+
+
+def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:
+    if queue.slot_reserve is not None and queue.resource_reserve is not None:
+        message = (
+            f"queue {queue.name} has RESOURCE_RESERVE too: SLOT_RESERVE is ignored, and "
+            "RESOURCE_RESERVE reserves both slots and memory"
+        )
+        yield Finding((*place, "SLOT_RESERVE"), message, warning=True)
+    if (
+        queue.chunk_job_size is not None
+        and queue.chunk_job_size > 1
+        and instance.params.time_reserve_numjobs
+    ):
+        message = (
+            f"job chunking of queue {queue.name} does not go with time-based reservation: "
+            "leave out CHUNK_JOB_SIZE or LSB_TIME_RESERVE_NUMJOBS"
+        )
+        yield Finding((*place, "CHUNK_JOB_SIZE"), message)
+    if not loaded(instance, "schmod_reserve") and queue.resource_reserve is not None:
+        message = (
+            "schmod_reserve is not among the modules: no memory is reserved for pending "
+            f"sequential jobs of queue {queue.name}"
+        )
+        yield Finding((*place, "RESOURCE_RESERVE"), message, warning=True)
+
+
+def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
+    for word in queue.users:
+        name = word.removeprefix("~").removesuffix("/")
+        if users and name not in users and name != "all":
+            message = f"nobody is called {name!r} here{nearest(name, users)}"
+            yield Finding((*place, "USERS"), message, warning=True, undefined=True)
+
+
+def _known_users(instance: Instance) -> set[str]:
+    """Every user and group that the instance names apart from shares; empty if none is declared."""
+    if not instance.users and not instance.groups:
+        return set()
+    known = {user.name.removesuffix("@") for user in instance.users}
+    for group in instance.groups:
+        known.update((group.name, *(member.removeprefix("~") for member in group.members)))
+    known.update(item.job.user for item in instance.running)
+    known.update(job.user for job in (*instance.pending, *instance.future))
+    return known
+
+
+def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
+    """Shares of someone whom nothing else names: allowed, but mostly a slip of the pen."""
+    if not users:
+        return
+    lists: list[tuple[Location, tuple[tuple[str, int], ...]]] = [
+        (("queues", i, "FAIRSHARE"), queue.user_shares or ())
+        for i, queue in enumerate(instance.queues)
+    ]
+    lists += [
+        (("host_partitions", i, "USER_SHARES"), partition.user_shares)
+        for i, partition in enumerate(instance.partitions)
+    ]
+    for place, shares in lists:
+        for name, _ in shares:
+            if name not in users | SHARE_KEYWORDS and not name.endswith("@"):
+                message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
+                yield Finding(place, message, warning=True, undefined=True)
+
+
+# --- Dependency conditions (-w) of an instance: they can be read, and no jobs wait in a circle ----
+
+
+def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
+    """What is wrong with the conditions of jobs that wait."""
+    sections = (("pending", instance.pending), ("future", instance.future))
+    asking = [
+        (section, index, job)
+        for section, jobs in sections
+        for index, job in enumerate(polled(jobs, poll))
+        if job.dependency
+    ]
+    if not asking:
+        return
+    roster = Roster.of(instance)
+    waits_for: dict[str, tuple[str, ...]] = {}
+    for section, index, job in asking:
+        problems = list(_problems(roster, job))
+        yield from (Finding((section, index, "dependency"), text) for text in problems)
+        waits_for[job.id] = () if problems else predecessors(roster, job)
+    if stuck := circle(waits_for):
+        section, index, _ = next(item for item in asking if item[2].id == stuck[0])
+        chain = " waits for ".join(stuck)
+        message = f"can never hold: job {chain}"
+        yield Finding((section, index, "dependency"), message)
+
+
+def condition_problems(instance: Instance, job: Job) -> Iterator[str]:
+    """What is wrong with the condition of one more job of an instance."""
+    if job.dependency:
+        instance = replace(instance, pending=(*instance.pending, job))
+        yield from _problems(Roster.of(instance), job)
+
+
+def _problems(roster: Roster, job: Job) -> Iterator[str]:
+    try:
+        condition = parse_dependency(job.dependency)
+    except DependencyError as error:
+        yield error.problems[0].message
+        return
+    for test in status_tests(condition):
+        names = roster.meant(test.job, job)
+        if job.id in names:
+            yield f"{test.text}: the job would wait for itself"
+        elif test.word.startswith("num") and names and not _possible(test, len(names)):
+            yield f"{test.text}: can never hold, there are {len(names)}"
+
+
+def _possible(test: StatusTest, total: int) -> bool:
+    """Whether some count of so many elements would do."""
+    if test.number is None:
+        return True
+    return any(compare(count, test.operator, test.number) for count in range(total + 1))
+
+
+# --- Validity rules of jobs: what bsub would refuse, and what running jobs cannot hold ------------
+
+_NAMES = ("queue", "user", "application", "from_host", "hosts")
+#: What a job names.
+_NAMED = attrgetter(*_NAMES)
+#: All that bsub looks at.
+_SUBMITTED = attrgetter(
+    *_NAMES,
+    *("slots", "max_slots", "run_limit", "cpu_limit", "exclusive", "begin", "deadline", "priority"),
+    *("requeued", "whole_hosts"),
+)
+
+
+def check_jobs(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
+    """What is wrong with the jobs; a job that is merely too big for the cluster is not wrong."""
+    waiting = (("pending", instance.pending), ("future", instance.future))
+    running = [item.job for item in instance.running]
+    yield from _identities((("running", running), *waiting))
+    references = _References(instance)
+    yield from of_jobs("running", running, _NAMED, references.check, poll)
+
+    def look(place: Location, job: Job) -> Iterator[Finding]:
+        yield from references.check(place, job)
+        if job.begin is not None and job.deadline is not None and job.deadline <= job.begin:
+            yield Finding((*place, "deadline"), "must be later than begin")
+        if job.requeued:
+            return  # it was let in before; what its queue takes today is asked when it has a turn
+        queue = references.queues.get(job.queue)
+        if queue is not None and queue.users and not references.admits(queue.users, job.user):
+            yield Finding((*place, "user"), f"user {job.user} may not use queue {queue.name}")
+        yield from _priority(place, job, instance.params.max_user_priority)
+        yield from _submission(place, job, queue)
+
+    for section, jobs in waiting:
+        yield from of_jobs(section, jobs, _SUBMITTED, look, poll)
+    yield from check_conditions(instance, poll)
+    yield from _running(instance, poll)
+
+
+def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for section, jobs in sections:
+        ids = {job.id for job in jobs}
+        if len(ids) == len(jobs) and seen.isdisjoint(ids):
+            seen |= ids
+            continue
+        for index, job in enumerate(jobs):
+            if job.id in seen:
+                yield Finding((section, index, "id"), f"there is a job {job.id} already")
+            seen.add(job.id)
+
+
+class _References:
+    """The names a job may use."""
+
+    def __init__(self, instance: Instance) -> None:
+        cluster = instance.cluster
+        self.queues = {queue.name: queue for queue in instance.queues}
+        self._applications = {profile.name for profile in instance.applications}
+        self._machines = {
+            name for host in cluster.hosts for name in (host.name, host.node_of) if name
+        }
+        self._hosts = {"all", OTHERS, *host_names(cluster)}
+        self._members = {group.name: group.members for group in instance.groups}
+        self._sound: set[tuple[object, ...]] = set()
+
+    def check(self, place: Location, job: Job) -> Iterable[Finding]:
+        """Queue, application and hosts exist; equal ones once."""
+        named = _NAMED(job)
+        if named in self._sound:
+            return ()
+        found = list(self._wrong(place, job))
+        if not found:
+            self._sound.add(named)
+        return found
+
+    def _wrong(self, place: Location, job: Job) -> Iterator[Finding]:
+        queue = self.queues.get(job.queue)
+        if queue is None:
+            hint = nearest(job.queue, self.queues)
+            message = f"unknown queue {job.queue!r}{hint}"
+            yield Finding((*place, "queue"), message, undefined=True)
+        if job.application and job.application not in self._applications:
+            hint = nearest(job.application, self._applications)
+            message = f"unknown application {job.application!r}{hint}"
+            yield Finding((*place, "application"), message, undefined=True)
+        if job.from_host and job.from_host not in self._machines:
+            hint = nearest(job.from_host, self._machines)
+            message = f"unknown submission host {job.from_host!r}{hint}"
+            yield Finding((*place, "from_host"), message, undefined=True)
+        for request in job.hosts:
+            if request.name not in self._hosts:
+                hint = nearest(request.name, self._hosts)
+                message = f"unknown host or host group {request.name!r}{hint}"
+                yield Finding((*place, "hosts"), message, undefined=True)
+
+    def admits(self, users: tuple[str, ...], user: str) -> bool:
+        """Whether USERS of a queue lets a user submit; what runs was let in before."""
+        wanted = [name for name in users if not name.startswith("~")]
+        excluded = [name[1:] for name in users if name.startswith("~")]
+        return (not wanted or self._covers(wanted, user)) and not self._covers(excluded, user)
+
+    def _covers(self, names: Iterable[str], user: str) -> bool:
+        stack, seen = [name.removesuffix("/") for name in names], set[str]()
+        while stack:
+            name = stack.pop()
+            if name in ("all", user):
+                return True
+            if name not in seen:
+                seen.add(name)
+                stack.extend(self._members.get(name, ()))
+        return False
+
+
+def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
+    if most and job.priority > most:
+        message = f"must be {most} or less, not {job.priority}: MAX_USER_PRIORITY is {most}"
+        yield Finding((*place, "priority"), message)
+
+
+def _submission(place: Location, job: Job, queue: Queue | None) -> Iterator[Finding]:
+    """What bsub would refuse in this queue."""
+    if queue is None:
+        return
+    if queue.slots is not None:
+        least, _, most = queue.slots
+        if job.most_slots < least or (most is not None and job.slots > most):
+            wanted = f"{least} to {most}" if most is not None else f"{least} or more"
+            message = f"queue {queue.name} takes jobs of {wanted} slots (PROCLIMIT)"
+            yield Finding((*place, "slots"), message)
+    longest = queue.run_limit_max
+    if job.run_limit is not None and longest is not None and job.run_limit > longest:
+        limit = format_duration(longest)
+        message = f"queue {queue.name} takes jobs of {limit} at most (RUNLIMIT)"
+        yield Finding((*place, "run_limit"), message)
+    most_cpu = queue.cpu_limit
+    if job.cpu_limit is not None and most_cpu is not None and job.cpu_limit > most_cpu:
+        limit = format_duration(most_cpu)
+        message = f"queue {queue.name} takes jobs of {limit} of CPU time at most (CPULIMIT)"
+        yield Finding((*place, "cpu_limit"), message)
+    if job.whole_hosts and not job.exclusive:
+        yield Finding((*place, "whole_hosts"), "such a job is exclusive: give exclusive: true")
+    if job.exclusive and not job.whole_hosts and queue.exclusive == "N":
+        message = f"queue {queue.name} takes no exclusive jobs: it needs EXCLUSIVE: Y"
+        yield Finding((*place, "exclusive"), message)
+
+
+def _running(instance: Instance, poll: Poll) -> Iterator[Finding]:
+    slots = {host.name: host.slots for host in instance.cluster.hosts}
+    held = dict.fromkeys(slots, 0)
+    for index, item in enumerate(polled(instance.running, poll)):
+        if not _plain(item, instance.now):
+            yield from _times(instance, index, item)
+        place: Location = ("running", index, "allocation")
+        if not item.allocation:
+            yield Finding(place, "holds no slots: name hosts such as 2*hostA")
+        for host, count in item.allocation.items():
+            if host not in slots:
+                message = f"unknown host {host!r}{nearest(host, slots)}"
+                yield Finding(place, message, undefined=True)
+            elif not item.suspended:
+                held[host] += count
+    if any(map(gt, held.values(), slots.values())):
+        yield from _overfull(instance, slots, held)
+
+
+def _overfull(
+    instance: Instance, slots: Mapping[str, int], held: Mapping[str, int]
+) -> Iterator[Finding]:
+    """Hosts of which more is held than there is, at the last job that holds something there."""
+    last = {
+        host: index
+        for index, item in enumerate(instance.running)
+        for host in item.allocation
+        if host in slots and not item.suspended
+    }
+    for host, index in last.items():
+        if held[host] > slots[host]:
+            message = f"{host} has {slots[host]} slots, the running jobs hold {held[host]}"
+            yield Finding(("running", index, "allocation"), message)
+
+
+def _plain(item: RunningJob, now: int) -> bool:
+    """Whether a running job has started, names no end and holds as many slots as it asked for."""
+    job = item.job
+    plain = item.finish is None and item.start <= now and job.max_slots is None
+    return plain and sum(item.allocation.values()) == job.slots
+
+
+def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding]:
+    place: Location = ("running", index)
+    if item.start > instance.now:
+        message = (
+            f"starts {format_duration(item.start - instance.now)} after now: a running job has"
+        )
+        yield Finding((*place, "start"), f"{message} started already")
+    if item.finish is not None and item.finish < item.start:
+        yield Finding((*place, "finish"), "is before the start")
+    job = item.job
+    if item.allocation and not job.resizable and not job.slots <= item.slots <= job.most_slots:
+        message = f"asks for {job.slots} slots and holds {item.slots}: only a resizable job may"
+        yield Finding((*place, "slots"), message)
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     """Everything that does not fit together, at its place in a document of this instance.
 
     poll: called now and then; what it raises ends the look.
@@ -209,3 +644,154 @@ def _job_places(instance: Instance) -> dict[str, Location]:
         for section, jobs in sections
         for index, job in enumerate(jobs)
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one
+# number
+#
+# A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
+# the job. A plan knows how long a job lasts before it knows where, so the hosts that a job may use
+# must have one factor; a running job counts by its first execution host.
+
+Limited = TypeVar("Limited", Job, Queue, Application, Params)
+
+_LSF_NAMES = {
+    "run_limit": "RUNLIMIT",
+    "run_time": "RUNTIME",
+    "cpu_limit": "CPULIMIT",
+    "estimated_run_time": "ESTIMATED_RUNTIME",
+}
+_LIMITS = ("run_limit", "run_limit_max", "run_time", "cpu_limit", "estimated_run_time")
+
+
+def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
+    """The instance with all limits in wall-clock time; those that cannot be go to `findings`."""
+    scale = LimitScale(instance.cluster, instance.queues)
+
+    def settled(place: Location, item: Limited, hosts: Callable[[], Iterable[str]]) -> Limited:
+        found, wrong = scale.settled(item, hosts)
+        job = isinstance(item, Job)
+        findings.extend(
+            Finding((*place, name if job else _LSF_NAMES[name]), message) for name, message in wrong
+        )
+        return found
+
+    def waiting(section: str, jobs: Sequence[Job]) -> tuple[Job, ...]:
+        if not any(map(_on_a_host, jobs)):
+            return tuple(jobs)
+        return tuple(
+            settled((section, n), job, partial(scale.hosts_of, job)) if _on_a_host(job) else job
+            for n, job in enumerate(jobs)
+        )
+
+    def running(number: int, item: RunningJob) -> RunningJob:
+        if not _on_a_host(item.job):
+            return item
+        job = settled(("running", number), item.job, lambda: list(item.allocation)[:1])
+        return replace(item, job=job)
+
+    def everywhere() -> list[str]:
+        return [host.name for host in instance.cluster.hosts]
+
+    return replace(
+        instance,
+        params=settled(("params",), instance.params, everywhere),
+        queues=tuple(
+            settled(("queues", n), queue, partial(scale.hosts_of_queue, queue))
+            for n, queue in enumerate(instance.queues)
+        ),
+        applications=tuple(
+            settled(("applications", n), item, everywhere)
+            for n, item in enumerate(instance.applications)
+        ),
+        running=tuple(running(n, item) for n, item in enumerate(instance.running)),
+        pending=waiting("pending", instance.pending),
+        future=waiting("future", instance.future),
+    )
+
+
+def _on_a_host(job: Job) -> bool:
+    """Whether some limit of the job counts on one host."""
+    limits = (job.run_limit, job.run_time, job.cpu_limit, job.estimated_run_time)
+    return LimitOnHost in map(type, limits)
+
+
+class LimitScale:
+    """Limits on hosts of one cluster as wall-clock time."""
+
+    def __init__(self, cluster: Cluster, queues: Iterable[Queue]) -> None:
+        self._cluster = cluster
+        self._queues = {queue.name: queue for queue in queues}
+        self._factor = {host.name: host.cpu_factor for host in cluster.hosts}
+        self._machine = {host.node_of: host.cpu_factor for host in cluster.hosts if host.node_of}
+        self._models: dict[str, set[float]] = {}
+        for host in cluster.hosts:
+            self._models.setdefault(host.model, set()).add(host.cpu_factor)
+
+    def settled(
+        self, item: Limited, hosts: Callable[[], Iterable[str]]
+    ) -> tuple[Limited, list[tuple[str, str]]]:
+        """A job, queue or application with its limits in wall-clock time, and what is wrong.
+
+        hosts: gives those that it may use, asked only for a limit on a host. What is wrong: the
+        field and why.
+        """
+        changed: dict[str, int] = {}
+        wrong: list[tuple[str, str]] = []
+        for name in _LIMITS:
+            limit = getattr(item, name, None)
+            if isinstance(limit, LimitOnHost):
+                changed[name] = int(limit)
+                try:
+                    changed[name] = self._seconds(limit, hosts())
+                except ValueError as error:
+                    wrong.append((name.removesuffix("_max"), str(error)))
+        return (replace(item, **changed) if changed else item), wrong  # type: ignore[arg-type]
+
+    def hosts_of(self, job: Job) -> set[str]:
+        """The hosts that -m and the queue leave to a job."""
+        queue = self._queues.get(job.queue)
+        allowed = self.hosts_of_queue(queue) if queue is not None else set(self._factor)
+        return allowed & self._named(job.hosts)
+
+    def hosts_of_queue(self, queue: Queue) -> set[str]:
+        """HOSTS of a queue."""
+        excluded = {h for name in queue.excluded_hosts for h in self._cluster.expand(name) or ()}
+        return self._named(queue.hosts) - excluded
+
+    def _named(self, requests: Sequence[HostRequest]) -> set[str]:
+        if not requests or any(request.name == OTHERS for request in requests):
+            return set(self._factor)
+        return {host for item in requests for host in self._cluster.expand(item.name) or ()}
+
+    def _seconds(self, limit: LimitOnHost, hosts: Iterable[str]) -> int:
+        own = self._reference(limit.host)
+        there = {self._factor[host] for host in hosts if host in self._factor} or {own}
+        if len(there) > 1:
+            factors = ", ".join(f"{factor:g}" for factor in sorted(there))
+            raise ValueError(
+                f"counts on {limit.host} (CPU factor {own:g}), and the hosts that may run the job "
+                f"have other factors ({factors}), so that its length depends on its place: give "
+                f"wall-clock time such as {format_duration(int(limit))}, or hosts of one factor"
+            )
+        return max(1, round(int(limit) * own / there.pop()))
+
+    def _reference(self, name: str) -> float:
+        """The CPU factor of a host or model."""
+        if name in self._factor:
+            return self._factor[name]
+        if name in self._machine:
+            return self._machine[name]
+        factors = self._models.get(name, set())
+        if len(factors) == 1:
+            return next(iter(factors))
+        if factors:
+            raise ValueError(f"the hosts of model {name} have several CPU factors: name a host")
+        hint = nearest(name, self._names())
+        raise ValueError(f"unknown host or model {name!r}{hint} behind the limit")
+
+    def _names(self) -> Iterator[str]:
+        yield from self._factor
+        yield from self._machine
+        yield from self._models

@@ -18,11 +18,10 @@ from pydantic import BaseModel
 from ..errors import InputError, Problem, nearest
 from ..instance import Instance
 from . import text
+from .build import examine
 from .document import Document, HostEntry, ParamsEntry, QueueEntry, Section
 from .encode import to_document
-from .examine import examine
-from .finding import Finding, Location
-from .messages import section_of
+from .finding import Finding, Location, section_of
 from .names import expand_range
 from .source_text import plain_data
 

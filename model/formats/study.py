@@ -12,8 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from ..errors import InputError
 from . import fields as f
 from .document import Section
-from .finding import Finding, Location, problems
-from .messages import explain
+from .finding import Finding, Location, explain, problems
 from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
 from .swf import DefaultLimit
@@ -130,7 +129,7 @@ def load_study(path: str | Path) -> StudyDocument:
 
     Raises InputError with everything that is wrong with its form.
     """
-    from .positions import compose, lines
+    from .source_text import compose, lines
 
     data, kind = file_content(Path(path))
     plain, content = plain_data(data, str(path), kind)
@@ -143,7 +142,7 @@ def load_study(path: str | Path) -> StudyDocument:
 
 def _interpret(data: Any) -> tuple[StudyDocument | None, list[Finding]]:
     """The study and all that is wrong; what cannot be read hides nothing of the rest."""
-    from .raw import strange_values
+    from .source_text import strange_values
 
     found = list(strange_values(data))
     unread: set[Location] = set()

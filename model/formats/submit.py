@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from ..array import ArraySpec, elements, too_large
 from ..errors import InputError, Problem
 from ..instance import Instance
-from ..job import Job
+from ..job import ArraySpec, Job, elements, too_large
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
 from .bsub import bsub_line
 from .finding import Finding
-from .hostlimits import LimitScale
-from .job_conditions import condition_problems
-from .jobrules import check_jobs
 from .requirements import check_requirements
+from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
 
 

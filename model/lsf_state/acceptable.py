@@ -11,11 +11,11 @@ from ..duration import within_queue_limit
 from ..errors import InputError, Problem
 from ..formats import from_document, to_document
 from ..formats.finding import Finding, path_text
-from ..formats.rules import check
+from ..formats.rules import rule_findings
 from ..instance import Instance
 from ..job import Job
 from ..resreq import Vocabulary, heeded_part, readable, requirement_options
-from .remarks import Remarks
+from .values import Remarks
 
 #: What a queue is without a parameter that names what nobody described.
 _DROPPED: dict[str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ def acceptable(instance: Instance, notes: Remarks) -> Instance:
 
 
 def _fatal(instance: Instance) -> list[Finding]:
-    return [finding for finding in check(instance) if not finding.warning]
+    return [finding for finding in rule_findings(instance) if not finding.warning]
 
 
 #: Why something of a job was left out, and the job, "" where that touches nobody.
@@ -92,7 +92,7 @@ class _Mended:
                     self._runs(index, key, finding.message)
                 case ("pending" | "future" as kind, int(index), *rest):
                     self._waits(kind, index, str(rest[0]) if rest else "", finding.message)
-        self._tell()
+        self._report()
         kept = {
             name: tuple(
                 job
@@ -174,16 +174,16 @@ class _Mended:
                 )
         return bool(strangers)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         for section, reasons in self._partly.items():
-            _tell(self._notes, "left out a part of the requirements of", section, reasons)
+            _report(self._notes, "left out a part of the requirements of", section, reasons)
         for section, reasons in self._bare.items():
-            _tell(self._notes, "left out the requirements of", section, reasons)
+            _report(self._notes, "left out the requirements of", section, reasons)
         for (section, key), found in self._limited.items():
             gone = self._gone[section]
             limits = [(text, "") for index, text in found.items() if index not in gone]
             name = "run limit" if key == "run_limit" else "CPU limit"
-            _tell(self._notes, f"took the queue's maximum as the {name} of", section, limits)
+            _report(self._notes, f"took the queue's maximum as the {name} of", section, limits)
         for section, unread in self._unread.items():
             for text, count in Counter(unread.values()).items():
                 jobs = f"{count} {section} job{'s' * (count > 1)}"
@@ -191,7 +191,7 @@ class _Mended:
                     f"left out {jobs} whose requirement cannot be read: {text}", count=count
                 )
         for section, dropped in self._gone.items():
-            _tell(self._notes, "left out", section, [(text, "") for text in dropped.values()])
+            _report(self._notes, "left out", section, [(text, "") for text in dropped.values()])
 
 
 def _strangers(instance: Instance, name: str) -> str:
@@ -208,7 +208,7 @@ def _strangers(instance: Instance, name: str) -> str:
     return ", ".join(dict.fromkeys(word for word in plain if word not in known))
 
 
-def _tell(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
+def _report(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
     """Sentences for the most frequent reasons; pending jobs that are named are touched."""
     found = Counter(reason for reason, _ in reasons).most_common()
     for number, (reason, count) in enumerate(found):

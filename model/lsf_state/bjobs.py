@@ -3,20 +3,153 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
 from ..errors import InputError, Problem
 from . import values
-from .bjobs_clauses import clauses, unread
-from .bjobs_layout import TIMED, blocks
 from .gpus import GPU_PARTS, allocated, of_block, sections
-from .records import Reading, Text, check_kind, json_records
-from .records import field as pick
-from .remarks import Remarks
-from .tables import limit_row
-from .values import PrintedTimes
+from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row
+from .values import field as pick
+
+# --------------------------------------------------------------------------------------------------
+# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks
+# for
+#
+# ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
+# neither list below is told: it may have a say in the job's start.
+
+#: A value ends where a comma, a semicolon or another value follows.
+_END = re.compile(r">(?=\s*(?:[,;<]|$))")
+_NAME = re.compile(r"[^<,;]*")
+#: What the reader takes from them.
+READ = frozenset(
+    {"job", "user", "project", "user group", "application", "status", "queue", "job priority"}
+    | {"submitted from host", "requested resources", "specified hosts", "exclusive execution"}
+    | {"specified start time", "specified termination time", "requested gpu"}
+    | {"dependency condition", "job name"}
+)
+#: What has no say in when a job starts, or where.
+SILENT = frozenset(
+    {"command", "mail", "job group", "share group charged", "job description", "cwd"}
+    | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
+    | {"output file (overwrite)", "error file (overwrite)", "checkpoint directory", "esub"}
+    | {"pre-execute command", "post-execute command", "pre-exec", "post-exec", "execution home"}
+    | {"notify when job begins", "notify when job ends", "notify when job begins/ends"}
+    | {"interactive mode", "interactive pseudo-terminal mode", "interactive pseudo-terminal shell"}
+    | {"interactive pseudo-terminal shell mode", "ssh", "x11 forwarding", "job messages"}
+    | {"interactive", "interactive shell mode", "user-defined signal", "warning action"}
+    | {"checkpoint period", "migration threshold", "host file", "umask", "shared memory"}
+)
+_SLOTS = re.compile(r"\d+(?:\s*[,-]\s*\d+)? (?:processors? requested|task\(s\))")
+
+
+def clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """Name and values (with their brackets) of each part; no name where only a value is listed."""
+    at = 0
+    while at < len(sentence):
+        name = _NAME.match(sentence, at)
+        assert name is not None
+        begin = at = name.end()
+        while at < len(sentence) and sentence[at] == "<":
+            end = _END.search(sentence, at)
+            at = len(sentence) if end is None else end.end()
+            while at < len(sentence) and sentence[at].isspace():
+                at += 1
+        yield " ".join(name[0].split()), sentence[begin:at].strip()
+        at += 1
+
+
+def unread(sentence: str) -> list[str]:
+    """Names of the parts that nobody reads and that may have a say in a start."""
+    found = []
+    for name, _ in clauses(sentence.partition(", Command <")[0]):
+        word = name.lower()
+        if word and word not in READ and word not in SILENT and not _SLOTS.fullmatch(word):
+            found.append(name)
+    return found
+
+
+# --- The lines of ``bjobs -l`` as they were before they were wrapped ------------------------------
+#
+# bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
+# begins the next one below the text behind the time stamp: 21 blanks, or 26 where
+# LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
+
+#: A line that begins with a time, up to the text behind it.
+TIMED = re.compile(
+    r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
+)
+#: No other line begins with as many blanks.
+_LEAST_INDENT = 15
+#: Columns of text, where no line that was broken is longer.
+_USUAL_WIDTH = 79
+#: Blanks at the end of a line that mail programs and editors cut off; more is another layout.
+_MOST_CUT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """indent: blanks before the rest of a wrapped line. width: columns at which lines break."""
+
+    indent: int
+    width: int
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> Wrapping:
+        """The layout of a file."""
+        blanks = Counter(
+            lead
+            for line in lines
+            if line.strip() and (lead := len(line) - len(line.lstrip(" "))) >= _LEAST_INDENT
+        )
+        stamps = Counter(len(found[0]) for line in lines if (found := TIMED.match(line)))
+        # A rest that begins with a blank stands one column further in.
+        indent = min(blanks, default=_LEAST_INDENT)
+        if stamps:
+            behind = stamps.most_common(1)[0][0]
+            if behind in blanks or behind + 1 in blanks:
+                indent = behind
+        rests = [line.startswith(" " * indent) for line in lines]
+        widths = Counter(
+            len(line) for line, wrapped in zip(lines, rests[1:], strict=False) if wrapped
+        )
+        if max(widths, default=0) <= _USUAL_WIDTH:
+            return cls(indent, _USUAL_WIDTH)
+        return cls(indent, max(widths, key=lambda width: (widths[width], width)))
+
+    def is_rest(self, line: str) -> bool:
+        """Whether a line goes on with the one before it."""
+        return line.startswith(" " * self.indent)
+
+    def whole(self, line: str) -> str:
+        """A line that was broken, with the blanks that were cut off its end."""
+        cut = self.width - len(line)
+        return line + " " * cut if 0 < cut <= _MOST_CUT else line
+
+
+def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number (from 1) and unwrapped lines of each job."""
+    lines = [line.rstrip("\r") for line in content.splitlines()]
+    wrapping = Wrapping.of(lines)
+    start, block = 0, list[str]()
+    for number, (line, after) in enumerate(zip(lines, [*lines, ""][1:], strict=True), start=1):
+        text = wrapping.whole(line) if wrapping.is_rest(after) else line
+        if wrapping.is_rest(line) and block:
+            block[-1] += text[wrapping.indent :]
+        elif line.lstrip().startswith("Job <"):
+            if block:
+                yield start, block
+            start, block = number, [text.lstrip()]
+        elif block:
+            block.append(text)
+    if block:
+        yield start, block
+
+
+# --- bjobs ----------------------------------------------------------------------------------------
 
 #: What bjobs -l and -UF begin a job with; the first line of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)

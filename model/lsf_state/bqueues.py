@@ -3,14 +3,303 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..cluster import BUILTIN_INDICES
+from ..gpu_request import GPU_NAMES, PHYSICAL
 from . import values
-from .records import Reading, Text, check_kind, json_records, lacks
-from .records import field as pick
-from .share_tables import PrintedAccount, printed_shares, share_table
-from .tables import limit_row, load_rows, table_row
+from .values import Reading, Text, check_kind, json_records, lacks, limit_row, load_rows, table_row
+from .values import field as pick
+
+# --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
+
+_SIZES = ("mem", "swp", "tmp")
+
+
+@dataclass(slots=True)
+class SeenHost:
+    """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
+
+    sched, stop: thresholds. used: slots that started jobs hold, reserved_slots: those that are
+    reserved for pending ones; None where it is not said. gpus: how many GPUs it has, None likewise.
+    gpus_used: those of them that started jobs have.
+    """
+
+    name: str
+    status: str = "ok"
+    cpu_factor: float | None = None
+    user_slots: int | None = None
+    slots: int | None = None
+    used: int | None = None
+    reserved_slots: int | None = None
+    windows: str = ""
+    gpus: int | None = None
+    gpus_used: int | None = None
+    total: dict[str, float] = field(default_factory=dict)
+    reserved: dict[str, float] = field(default_factory=dict)
+    sched: dict[str, float] = field(default_factory=dict)
+    stop: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all its slots are in use or reserved, as far as its numbers say."""
+        if not self.slots or self.used is None:
+            return False
+        return self.used + (self.reserved_slots or 0) >= self.slots
+
+
+def read_bhosts(text: Text) -> list[SeenHost]:
+    """All hosts of a text; InputError with everything that is wrong with it."""
+    check_kind(text, "bhosts")
+    reading = Reading(text)
+    hosts = list(_hosts_of_json(text, reading) if text.is_json else _hosts_of_text(text, reading))
+    reading.once("host", ((host.name, None) for host in hosts))
+    return hosts
+
+
+def _hosts_of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
+    for number, record in json_records(text):
+        reading.at(f"RECORDS[{number - 1}]")
+        name = pick(record, "HOST_NAME", "HOST")
+        if not name:
+            reading.wrong("has no HOST_NAME")
+            continue
+        reading.at(f"host {name}")
+        if wrong := lacks(record, "STATUS", "MAX"):
+            reading.wrong(wrong)
+            return
+        yield _host(name, record | {"JL/U": pick(record, "JL/U", "JL_U")}, reading)
+
+
+def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
+    value = reading.value
+    numbers = {
+        key: value(key, pick(record, key), values.whole)
+        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP", "RSV", "NGPUS", "NGPUS_ALLOC")
+    }
+    counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
+    host = SeenHost(
+        name,
+        status=pick(record, "STATUS") or "ok",
+        cpu_factor=value("CPUF", pick(record, "CPUF"), values.number),
+        user_slots=numbers["JL/U"],
+        slots=numbers["MAX"],
+        used=None if None in counted else sum(number or 0 for number in counted),
+        reserved_slots=numbers["RSV"],
+        windows=pick(record, "DISPATCH_WINDOW"),
+        gpus=numbers["NGPUS"],
+        gpus_used=numbers["NGPUS_ALLOC"],
+    )
+    for index in _SIZES:
+        free = value(index, pick(record, f"AVAILABLE_{index.upper()}"), values.size)
+        held = value(index, pick(record, f"RESERVED_{index.upper()}"), values.size)
+        if free is not None:
+            host.total[index] = free
+            host.reserved[index] = held or 0.0
+    return host
+
+
+def _hosts_of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
+    lines = text.content.splitlines()
+    starts = [n for n, line in enumerate(lines) if re.match(r"HOST\s+\S+\s*$", line)]
+    if not starts:
+        yield from _hosts_of_table(lines, reading)
+        return
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        name = lines[start].split()[1]
+        reading.at(f"host {name}", start + 1)
+        yield _host_block(name, lines[start + 1 : end], reading)
+
+
+def _hosts_of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
+    """Plain bhosts: a line a host."""
+    names: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if words[:2] == ["HOST_NAME", "STATUS"]:
+            names = words
+            if wrong := lacks(dict.fromkeys(names, ""), "MAX"):
+                reading.at("", number)
+                reading.wrong(wrong)
+                return
+        elif words and names:
+            reading.at(f"host {words[0]}", number)
+            row = table_row(names, words)
+            if words[0].startswith("*"):
+                reading.wrong("its name is cut short: give the output of bhosts -w or bhosts -l")
+            elif row is None:
+                reading.wrong(f"has {len(words)} of {len(names)} columns")
+            else:
+                yield _host(words[0], row, reading)
+
+
+def _host_block(name: str, lines: list[str], reading: Reading) -> SeenHost:
+    """What bhosts -l says of one host."""
+    names: list[str] = []
+    host = SeenHost(name)
+    for line in lines:
+        words = line.split()
+        if words[:1] == ["STATUS"]:
+            names = words
+        elif names and words:
+            row = table_row(names, words)
+            if row is None:
+                reading.wrong(f"the line under STATUS has {len(words)} of {len(names)} columns")
+            else:
+                host = _host(name, row, reading)
+            break
+    else:
+        reading.wrong("has no line with STATUS and MAX")
+    rows = {
+        "Total": host.total,
+        "Reserved": host.reserved,
+        "loadSched": host.sched,
+        "loadStop": host.stop,
+    }
+    for label, found in load_rows(lines):
+        for index, word in found.items():
+            if index in BUILTIN_INDICES:
+                amount = reading.value(index, word, values.load)
+            else:
+                amount = _own(word)
+            if amount is not None:
+                rows[label][index] = amount
+    _count_gpus(host)
+    return host
+
+
+def _count_gpus(host: SeenHost) -> None:
+    """Its GPUs from the rows Total and Reserved, in which they then are no longer.
+
+    Total is what is left of ngpus_physical, as of mem; ngpus is all that there are.
+    """
+    reserved = host.reserved.get(PHYSICAL)
+    left = host.total.get(PHYSICAL)
+    both = None if left is None else left + (reserved or 0.0)
+    count = host.total.get("ngpus", both)
+    host.gpus = None if count is None else round(count)
+    host.gpus_used = None if reserved is None else round(reserved)
+    for row in (host.total, host.reserved, host.sched, host.stop):
+        for name in GPU_NAMES & row.keys():
+            del row[name]
+
+
+def _own(word: str) -> float | None:
+    """A resource of the site: a number, or None for a text."""
+    try:
+        return values.load(word)
+    except ValueError:
+        return None
+
+
+# --- SHARE_INFO_FOR tables of ``bqueues -l``, ``bqueues -r`` and ``bhpart -r`` --------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedAccount:
+    """One line of a table. path: of the level, ``Partition1/group2``; account: below it.
+
+    priority: as printed, with its digits. cpu_time, run_time: seconds; run_time of running jobs
+    and, where it counts, of finished ones. line: in the text.
+    """
+
+    path: str
+    account: str
+    shares: int
+    priority: str
+    started: int
+    reserved: int
+    cpu_time: float
+    run_time: float
+    adjust: float | None = None
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class SeenPartition:
+    """One host partition. hosts: as printed."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    shares: tuple[tuple[str, int], ...] = ()
+    accounts: list[PrintedAccount] = field(default_factory=list)
+
+
+def read_bhpart(text: Text) -> list[SeenPartition]:
+    """All partitions of a text; InputError with everything that is wrong with it."""
+    check_kind(text, "bhpart")
+    reading = Reading(text)
+    found: list[SeenPartition] = []
+    lines = text.content.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if match := re.match(r"\s*HOST_PARTITION_NAME:\s*(\S+)", line):
+            found.append(SeenPartition(match[1]))
+        elif found and (match := re.match(r"\s*HOSTS:\s*(.*)", line)):
+            found[-1].hosts = tuple(match[1].split())
+        elif found and (match := re.match(r"\s*USER_SHARES:\s*(.*)", line)):
+            found[-1].shares = printed_shares(match[1])
+        elif found and re.match(r"\s*SHARE_INFO_FOR:", line):
+            found[-1].accounts += share_table(lines, number, reading)
+    reading.done()
+    return found
+
+
+def share_table(lines: Sequence[str], start: int, reading: Reading) -> Iterator[PrintedAccount]:
+    """The accounts under the SHARE_INFO_FOR in line `start` (from 1)."""
+    path = lines[start - 1].partition(":")[2].strip().rstrip("/")
+    names: list[str] = []
+    for number in range(start + 1, len(lines) + 1):
+        words = lines[number - 1].split()
+        if words[:2] == ["USER/GROUP", "SHARES"]:
+            names = words
+            continue
+        if not words or not names:
+            if names:
+                return
+            continue
+        if words[0].endswith(":"):
+            return
+        reading.at(f"{path}/{words[0]}", number)
+        row = table_row(names, words)
+        if row is None or len(words) != len(names):
+            reading.wrong(f"has {len(words)} of {len(names)} columns of a share account")
+        elif account := _account(path, row, number, reading):
+            yield account
+
+
+def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> PrintedAccount | None:
+    value = reading.value
+    shares = value("SHARES", row.get("SHARES", ""), values.whole)
+    priority = value("PRIORITY", row.get("PRIORITY", ""), values.number)
+    numbers = [
+        value(name, row.get(name, "0"), values.number) or 0.0
+        for name in ("STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
+    ]
+    adjust = value("ADJUST", row.get("ADJUST", ""), values.number)
+    if shares is None or priority is None:
+        return None
+    return PrintedAccount(
+        path,
+        row["USER/GROUP"],
+        shares,
+        row["PRIORITY"],
+        int(numbers[0]),
+        int(numbers[1]),
+        numbers[2],
+        numbers[3],
+        adjust,
+        line,
+    )
+
+
+def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
+    """``[user1, 100] [default, 1]``."""
+    pairs = re.findall(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]", text)
+    return tuple((name, int(number)) for name, number in pairs)
+
+
+# --- bqueues --------------------------------------------------------------------------------------
 
 _COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP")
 

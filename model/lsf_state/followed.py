@@ -6,13 +6,20 @@ so a log of any length takes the memory of the cluster's busiest moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from ..changes import CLOSED, OPEN, HostStatus
+from ..cluster import Host
+from ..formats.finished_jobs import FinishedJob
+from ..workload import Workload
 from . import log_records as r
-from .bhosts import SeenHost
-from .bjobs import SeenJob
+from .bjobs import SeenJob, requirement
 from .bjobs import requirement as plain_requirement
+from .bqueues import SeenHost
 from .dependencies import same_job, waits
 
 Key = tuple[int, int]
@@ -184,7 +191,7 @@ class Follower:
         job = item.job
         alike = (job.queue, job.priority, job.status)
         others = sorted(
-            _standing(other.job)
+            _queue_position(other.job)
             for other in self.jobs.values()
             if other is not item
             and (other.job.queue, other.job.priority, other.job.status) == alike
@@ -271,8 +278,8 @@ class Follower:
 
     def _ran(self, item: Logged, time: int) -> float:
         start = item.job.start or time
-        stands = time - item.suspended if item.suspended is not None else 0
-        return time - start - item.idle - stands
+        stopped = time - item.suspended if item.suspended is not None else 0
+        return time - start - item.idle - stopped
 
     def _use(self, job: SeenJob, sign: int) -> None:
         for host, slots in job.allocation.items():
@@ -293,7 +300,7 @@ def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> 
     return follower.result()
 
 
-def _standing(job: SeenJob) -> tuple[int, int]:
+def _queue_position(job: SeenJob) -> tuple[int, int]:
     return job.queued_as or (job.submit or 0, 0)
 
 
@@ -336,3 +343,189 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.run_limit = record.run_limit
     if record.hosts is not None:
         job.hosts = " ".join(record.hosts)
+
+
+# --- When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation -----
+#
+# `badmin hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts
+# its configuration has (MBD_START). Where a log names more, the others came and went - hosts of a
+# cloud, borrowed hosts: each is there from the first record that names it until its last job has
+# ended.
+
+
+@dataclass(slots=True)
+class HostLives:
+    """What a log says of hosts; times in seconds since 1970.
+
+    first, last: the first record that names a host, and when its last job had ended; in the order
+    in which they are named. controls: closing (False) and opening, in order. configured: the most
+    hosts that the daemon's configuration ever had, None where the log does not say.
+    """
+
+    first: dict[str, int] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)
+    controls: list[tuple[int, str, bool]] = field(default_factory=list)
+    configured: int | None = None
+
+    @property
+    def passing(self) -> list[str]:
+        """Hosts beyond those of the configuration, which came and went."""
+        return [] if self.configured is None else list(self.first)[self.configured :]
+
+    def changes(self, hosts: Iterable[str], zero: int) -> tuple[HostStatus, ...]:
+        """What happens to these hosts in seconds from `zero`; earlier things happen at 0."""
+        wanted = set(hosts)
+        found: list[HostStatus] = []
+        for name in self.passing:
+            if name not in wanted:
+                continue
+            if self.first[name] > zero:
+                found.append(HostStatus(0, name, CLOSED))
+                found.append(HostStatus(self.first[name] - zero, name, OPEN))
+            if name in self.last:
+                found.append(HostStatus(max(0, self.last[name] - zero), name, CLOSED))
+        for time, name, opens in self.controls:
+            if name in wanted:
+                found.append(HostStatus(max(0, time - zero), name, OPEN if opens else CLOSED))
+        return tuple(sorted(found, key=lambda change: change.time))
+
+
+def host_lives(records: Iterable[r.Record]) -> HostLives:
+    """The lives of all hosts that a log names, from its records in order."""
+    lives = HostLives()
+    running: dict[tuple[int, int], set[str]] = {}
+    for record in records:
+        match record:
+            case r.Started():
+                _name(lives, record.hosts, record.time)
+                running[record.number, record.index] = set(record.hosts)
+            case r.Resized():
+                _name(lives, record.hosts, record.time)
+                running.setdefault((record.number, record.index), set()).update(record.hosts)
+            case r.Changed() if not record.status & (r.RUNNING | r.STOPPED):
+                for host in running.pop((record.number, record.index), ()):
+                    lives.last[host] = record.time
+            case r.Controlled(kind="host"):
+                lives.controls.append((record.time, record.name, record.open))
+            case r.DaemonStarted():
+                lives.configured = max(lives.configured or 0, record.hosts)
+    for hosts in running.values():  # they run on when the log ends
+        for host in hosts:
+            lives.last.pop(host, None)
+    return lives
+
+
+def _name(lives: HostLives, hosts: Iterable[str], time: int) -> None:
+    for host in hosts:
+        lives.first.setdefault(host, time)
+
+
+# --- A moment of a log of finished jobs: what ran and what waited then (lsb.acct, SWF) ------------
+
+
+def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: bool) -> Moment:
+    """What ran and waited at `at` (seconds since 1970) of jobs that have finished since.
+
+    later: jobs submitted afterwards too. hosts: with the most slots that were ever in use at once
+    on each host, for which every job of the log is kept in mind.
+    """
+    moment = Moment(at)
+    uses: dict[str, tuple[array[int], array[int]]] = {}  # begins and ends, and slots then taken
+    for job in jobs:
+        moment.first = job.submit if moment.first is None else min(moment.first, job.submit)
+        moment.last = max(moment.last, job.end)
+        if hosts and job.start:
+            for name, slots in job.hosts.items():
+                times, changes = uses.setdefault(name, (array("q"), array("q")))
+                times.extend((job.start, job.end))
+                changes.extend((slots, -slots))
+        if job.submit > at:
+            if later and job.start:
+                moment.later.append(_seen(job, at))
+        elif job.end > at:
+            moment.jobs.append(_seen(job, at))
+    moment.hosts = [SeenHost(name, slots=_most(*uses[name])) for name in sorted(uses)]
+    return moment
+
+
+def _most(times: array[int], changes: array[int]) -> int:
+    """The most that was taken at once: at one moment what ends makes room first."""
+    slots = np.asarray(changes)
+    used = np.cumsum(slots[np.lexsort((slots, np.asarray(times)))])
+    return max(int(used.max()), int(slots.max()))
+
+
+def _seen(job: FinishedJob, at: int) -> SeenJob:
+    """A job that has not ended by `at`; one that runs has used its CPU time evenly."""
+    runs = bool(job.start) and job.start <= at
+    return SeenJob(
+        id=job.id,
+        status="RUN" if runs else "PEND",
+        user=job.user,
+        queue=job.queue,
+        project=job.project,
+        application=job.application,
+        slots=sum(job.hosts.values()) or job.slots or 1,
+        res_req=requirement(job.res_req),
+        submit=job.submit,
+        begin=job.begin or None,
+        start=job.start if runs else None,
+        run_limit=job.run_limit,
+        real_run_time=job.end - job.start if job.start else None,
+        cpu_time=job.cpu_time * (at - job.start) / (job.end - job.start) if runs else job.cpu_time,
+        allocation=dict(job.hosts) if runs else {},
+    )
+
+
+def moment_of_swf(
+    log: Workload, starts: Mapping[int, int], at: int, hosts: Sequence[Host], *, later: bool
+) -> Moment:
+    """What ran and waited at `at` (seconds of the log), given when each job started.
+
+    log: in canonical form. starts: by job number. Running jobs are put on the hosts in the order
+    of their starts, each on the first free slots: processors cannot be told apart.
+    """
+    moment = Moment(at, first=int(log.submit[0]) if len(log) else None)
+    columns = (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)
+    running: list[SeenJob] = []
+    for number, submit, run_time, req_time, procs, user in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        start = starts.get(number)
+        moment.last = max(moment.last, submit if start is None else start + run_time)
+        if (submit > at and not later) or (start is not None and start + run_time <= at):
+            continue
+        job = SeenJob(
+            id=str(number),
+            user=f"user{user}" if user >= 0 else "user",
+            slots=procs,
+            submit=submit,
+            run_limit=req_time,
+            real_run_time=run_time,
+        )
+        if submit > at:
+            moment.later.append(job)
+        elif start is not None and start <= at:
+            job.status, job.start = "RUN", start
+            running.append(job)
+        else:
+            moment.jobs.append(job)
+    moment.jobs = [*_placed(running, hosts), *moment.jobs]
+    return moment
+
+
+def _placed(running: list[SeenJob], hosts: Sequence[Host]) -> list[SeenJob]:
+    free = {host.name: host.slots for host in hosts}
+    names = list(free)
+    first = 0
+    for job in sorted(running, key=lambda job: (job.start or 0, int(job.id))):
+        wanted = job.slots or 0
+        while wanted and first < len(names):
+            name = names[first]
+            taken = min(wanted, free[name])
+            if taken:
+                job.allocation[name] = taken
+            free[name] -= taken
+            wanted -= taken
+            first += not free[name]
+    return running

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..formats.sniff import kind_of_text
 from ..gpu_request import plain_model
 from . import values
-from .records import Reading, Text
+from .values import Reading, Text
 
 #: What lists the GPUs of hosts, by the kind of text.
 GPU_KINDS = ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")

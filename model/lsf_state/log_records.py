@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..formats.acct import HAS_POST_EXEC, Fields, of_lava, split
-from ..formats.bad_records import BadRecords
-from ..formats.log_lines import log_lines, malformed
+from ..formats.log_lines import BadRecords, log_lines, malformed
 from ..formats.sniff import refuse_other
 
 #: Bits of a job's state (jStatus).

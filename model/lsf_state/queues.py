@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..cluster import Thresholds
+from ..configuration import HostPartition, Queue, UserGroup
 from ..formats.names import host_requests
 from ..formats.text import processor_limit
 from ..instance import Instance
 from ..job import HostRequest
-from ..queue import Queue
-from ..user import HostPartition, UserGroup
-from .bqueues import SeenQueue
-from .remarks import Remarks
-from .share_tables import PrintedAccount, SeenPartition
+from .bqueues import PrintedAccount, SeenPartition, SeenQueue
+from .values import Remarks
 
 
 def merged_queues(
@@ -34,7 +32,7 @@ def merged_queues(
     for queue in base.queues:
         if queue.name in shown:
             notes += _differences(queue, shown[queue.name])
-    fresh = [queue for queue in shown.values() if queue.name not in known]
+    new_queues = [queue for queue in shown.values() if queue.name not in known]
     bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
         notes.touch(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
@@ -45,19 +43,19 @@ def merged_queues(
         ),
         *(
             _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
-            for queue in fresh
+            for queue in new_queues
         ),
         *(Queue(name, exclusive="Y" if used[name] else "N") for name in bare),
     )
     if not queues or ("" in used and not known and not shown):
         queues = (*queues, Queue("default"))
-    for item in fresh:
+    for item in new_queues:
         if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
             notes.touch(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
-    if short := [queue.name for queue in fresh if not queue.long]:
+    if short := [queue.name for queue in new_queues if not queue.long]:
         notes.touch(
             f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
             "taken as none and as all (bqueues -l has them)",
@@ -69,7 +67,7 @@ def merged_queues(
     names = {queue.name for queue in queues}
     default = base.params.default_queue
     params = replace(base.params, default_queue=default if default in names else queues[0].name)
-    printed = [account for queue in fresh for account in queue.accounts]
+    printed = [account for queue in new_queues for account in queue.accounts]
     found = _partitions(base, partitions or (), notes)
     if not base.partitions:
         printed += [account for partition in partitions or () for account in partition.accounts]

@@ -9,25 +9,24 @@ The grammar library is loaded when the first string is parsed.
 
 from __future__ import annotations
 
-from .combine import Merged, combine
-from .effective import (
+from .errors import ResreqError
+from .evaluate import order_hosts, same_classes, select_mask
+from .levels import (
+    Merged,
     RequirementMerging,
+    combine,
     effective_requirement,
+    merge_levels,
     requested,
     requirement_options,
+    resolve_counts,
     slots_without_n,
 )
-from .errors import ResreqError
-from .evaluate import select_mask
-from .levels import merge_levels, resolve_counts
-from .options import Options
-from .ordering import order_hosts, same_classes
 from .parser import Parsed, parse, parse_with_notes
 from .partly import heeded_part, readable
 from .printer import print_expression, print_requirement
-from .syntax import Compound, Requirement, Simple, Term
-from .table import HostTable
-from .vocabulary import Vocabulary
+from .syntax import Compound, Options, Requirement, Simple, Term
+from .vocabulary import HostTable, Vocabulary
 
 __all__ = [
     "Compound",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .errors import ResreqError
+from .printer import in_own_unit, print_expression
 from .selection import plain
-from .syntax import Binary, Defined, Expression, Name, Number, String, Unary
-from .table import BoolArray, FloatArray, HostTable
+from .syntax import Binary, Defined, Expression, Name, Number, OrderKey, String, Unary, operands
+from .vocabulary import BoolArray, FloatArray, HostTable, IntArray
 
 _SIGNS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "+": operator.add,
@@ -204,3 +205,198 @@ def _defined(resource: str, table: HostTable) -> FloatArray:
     if kind == "boolean":
         return table.number(resource)
     return (~np.isnan(table.number(resource))).astype(np.float64)
+
+
+# --- The order in which hosts are tried, and the classes of hosts that same[] keeps together ------
+
+#: LSF's order where none is given.
+DEFAULT_ORDER = (OrderKey("r15s"), OrderKey("pg"))
+#: Run queue lengths are compared normalised by the CPU factor, as (length + 1) / factor.
+NORMALISED = frozenset({"r15s", "r1m", "r15m"})
+
+
+def order_hosts(
+    keys: Sequence[OrderKey] | None, table: HostTable, mask: BoolArray | None = None
+) -> IntArray:
+    """Positions of the chosen hosts, best first (REQ-10).
+
+    Hosts are sorted by the rightmost key first and the leftmost last, each time from best to worst
+    by the index's own sense: less is better for an index that grows with load, more is better for
+    anything else; `reverse` turns that round. Equal hosts stay in configuration order, those that
+    lack the resource go behind the others, and hosts that are not ok to the very end.
+    mask: the hosts to order, all where None. Raises ResreqError for a key that is no number.
+    """
+    columns = [_column(key, table) for key in reversed(tuple(keys) if keys else DEFAULT_ORDER)]
+    chosen = np.arange(len(table)) if mask is None else np.flatnonzero(mask)
+    by = [column[chosen] for column in columns]
+    by.append((~table.ok[chosen]).astype(np.float64))
+    order: IntArray = chosen[np.lexsort(by)]
+    return order
+
+
+def _column(key: OrderKey, table: HostTable) -> FloatArray:
+    if table.kind(key.resource) != "numeric":
+        raise ResreqError(f"hosts cannot be ordered by {key.resource}, which is no number")
+    column = table.number(key.resource)
+    if key.resource in NORMALISED:
+        column = (column + 1) / table.number("cpuf")
+    ascending = table.vocabulary.rises(key.resource) != key.reverse
+    return column if ascending else -column
+
+
+def same_classes(
+    names: Sequence[str], table: HostTable, mask: BoolArray | None = None
+) -> list[IntArray]:
+    """Groupings of hosts for a same section, shape (hosts,) each: a class per host, -1 for none.
+
+    A job must lie inside one class of one grouping (PLC-04). Where every host in `mask` has every
+    resource there is one grouping: equal in all. Where hosts lack some, agreement in any one will
+    do: the groupings then are "equal in all" and "equal in this one" for each resource.
+    """
+    candidates = np.ones(len(table), dtype=bool) if mask is None else mask
+    columns = [_codes(name, table) for name in names]
+    groupings = [columns]
+    if len(columns) > 1 and any((column[candidates] < 0).any() for column in columns):
+        groupings += [[column] for column in columns]
+    return [_labels(chosen) for chosen in groupings]
+
+
+def _codes(name: str, table: HostTable) -> IntArray:
+    if table.kind(name) == "string":
+        return table.text(name).code
+    column = table.number(name)
+    code = np.full(len(table), -1, dtype=np.int64)
+    has = ~np.isnan(column)
+    code[has] = np.unique(column[has], return_inverse=True)[1]
+    return code
+
+
+def _labels(columns: Sequence[IntArray]) -> IntArray:
+    stacked = np.stack(columns, axis=1)
+    whole = (stacked >= 0).all(axis=1)
+    labels = np.full(len(stacked), -1, dtype=np.int64)
+    if whole.any():
+        labels[whole] = np.unique(stacked[whole], axis=0, return_inverse=True)[1].ravel()
+    return labels
+
+
+# --- Why a host is not chosen, and which conditions leave which hosts, in words -------------------
+
+
+def reasons(
+    expression: Expression | None, table: HostTable, host: int, local: Local, unit: str = "MB"
+) -> list[str]:
+    """Every condition of a selection that the host at position `host` fails; [] if it is chosen.
+
+    unit: LSF_UNIT_FOR_LIMITS, in which mem and swp are given.
+    """
+    found = [
+        f"{print_expression(part, unit)} is false{_facts(part, table, host, unit)}"
+        for part in (operands(expression, "&&") if expression is not None else ())
+        if not _holds(part, table, host, local)
+    ]
+    if not open_to(expression, table)[host]:
+        names = ", ".join(sorted(table.cluster.hosts[host].exclusive))
+        found.append(f"it takes only jobs that name {names}")
+    home = compare_text(table, "type", "==", "local", local)
+    if needs_local_type(expression, table, local) and not home[host]:
+        own = table.cluster.hosts[host].type
+        found.append(f"its type is {own}, that of the submission host {local.type}")
+    return found
+
+
+def narrowing(
+    expression: Expression | None, table: HostTable, local: Local, unit: str = "MB"
+) -> list[str]:
+    """Every condition of a selection that some host fails, on how many it holds and where not.
+
+    ``mem>500000 holds on 0 of 4 hosts (most: 256000 on h1)``. unit: as for :func:`reasons`.
+    """
+    found = [
+        f"{print_expression(part, unit)} holds on {int(holds.sum())} of {len(table)} hosts"
+        f"{_where(part, table, holds, unit)}"
+        for part in (operands(expression, "&&") if expression is not None else ())
+        if not (holds := _holding(part, table, local)).all()
+    ]
+    if not (named_by := open_to(expression, table)).all():
+        found.append(f"{_some(table, ~named_by)}: only jobs that name their exclusive resources")
+    home = compare_text(table, "type", "==", "local", local)
+    if needs_local_type(expression, table, local) and not home.all():
+        count = f"{int(home.sum())} of {len(table)} hosts"
+        found.append(f"{count} are of type {local.type}, that of the submission host")
+    return found
+
+
+#: Hosts, and values of a resource, that are named.
+_NAMED = 3
+
+
+def _some(table: HostTable, mask: BoolArray) -> str:
+    """The first names of the hosts of a mask, and how many more there are."""
+    names = [host.name for host, own in zip(table.cluster.hosts, mask, strict=True) if own]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _where(part: Expression, table: HostTable, holds: BoolArray, unit: str) -> str:
+    """In brackets the hosts that fail, or of a condition that all fail what they have instead."""
+    if holds.any():
+        return f" (not on {_some(table, ~holds)})"
+    facts = []
+    for name in dict.fromkeys(named(part, table)):
+        kind = table.vocabulary.kind(name)
+        if kind == "string":
+            values = table.text(name).values
+            shown = [*values[:_NAMED], *(["…"] if len(values) > _NAMED else [])]
+            facts.append(f"{name} here: {', '.join(shown)}" if values else f"no host has {name}")
+        elif kind is not None:
+            facts.append(_range(part, name, table, unit, boolean=kind == "boolean"))
+    known = [fact for fact in facts if fact]
+    return f" ({', '.join(known)})" if known else ""
+
+
+def _range(part: Expression, name: str, table: HostTable, unit: str, *, boolean: bool) -> str:
+    """The best that a host has of a number: the most of it, or the least where less is asked."""
+    numbers = table.number(name)
+    if boolean:
+        return "" if numbers.any() else f"no host has {name}"
+    if np.isnan(numbers).all():
+        return f"no host has {name}"
+    little = isinstance(part, Binary) and part.operator in ("<", "<=")
+    best = int(np.nanargmin(numbers) if little else np.nanargmax(numbers))
+    amount = in_own_unit(name, float(numbers[best]), unit)
+    word = "least" if little else "most"
+    of = "" if isinstance(part, Binary) and part.left == Name(name) else f" {name}"
+    return f"{word}{of}: {amount} on {table.cluster.hosts[best].name}"
+
+
+def _holding(part: Expression, table: HostTable, local: Local) -> BoolArray:
+    """Hosts on which a condition holds, [hosts]."""
+    with np.errstate(all="ignore"):
+        result = truth(value(part, table, local))
+    return np.broadcast_to(result, (len(table),))
+
+
+def _holds(part: Expression, table: HostTable, host: int, local: Local) -> bool:
+    return bool(_holding(part, table, local)[host])
+
+
+def _facts(part: Expression, table: HostTable, host: int, unit: str) -> str:
+    facts = []
+    for name in dict.fromkeys(named(part, table)):
+        kind = table.vocabulary.kind(name)
+        if kind is None:  # a product, such as LSF_Base
+            continue
+        if kind == "string":
+            column = table.text(name)
+            code = int(column.code[host])
+            facts.append(f"{name} is {column.values[code]}" if code >= 0 else f"it has no {name}")
+            continue
+        number = float(table.number(name)[host])
+        if kind == "boolean":
+            facts.append(f"it has {name}" if number else f"it has no {name}")
+        elif np.isnan(number):
+            facts.append(f"it has no {name}")
+        else:
+            facts.append(f"{name} is {in_own_unit(name, number, unit)}")
+    return f": {', '.join(facts)}" if facts else ""

@@ -7,16 +7,17 @@ builders turn its parse tree into the syntax tree. Places in errors are those of
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..characters import strange_character
+from ..cluster import BUILTIN_AMOUNTS
+from ..display import strange_character
+from ..errors import nearest
 from ..input_limits import check_length
-from .complaint import complaint
 from .errors import ResreqError
-from .options import LSF_7, LSF_10, Options
 from .scanner import (
     SectionText,
     is_compound,
@@ -26,12 +27,560 @@ from .scanner import (
     terms,
     unquoted,
 )
-from .syntax import Compound, Expression, Requirement, Simple, Term, joined
-from .vocabulary import ANY, UNITS, Vocabulary
+from .selection import SelectionBuilder
+from .syntax import (
+    LSF_7,
+    LSF_10,
+    Amount,
+    Compound,
+    Cu,
+    Expression,
+    Options,
+    OrderKey,
+    Requirement,
+    Rusage,
+    Simple,
+    Span,
+    Term,
+    UsageString,
+    joined,
+)
+from .vocabulary import ANY, BUILTIN_STATIC, CHANGING, SCALED, UNITS, Vocabulary, canonical
 
 if TYPE_CHECKING:
-    from lark import Lark, Tree
+    from lark import Lark, Token, Tree
+    from lark.exceptions import UnexpectedInput
 
+
+# --- Parse trees of the sections into the syntax tree, with the rules a grammar cannot say --------
+
+_RESTRICTED = re.compile(
+    r"\s*-\s*[A-Za-z_]\w*\s*|\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*"
+)
+_QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
+_VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
+_SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
+_PREFERENCES = ("config", "maxavail", "minavail", "bestfit")
+_PER = ("host", "task", "job")
+_PER_WAYS = "/host, /task or /job"
+_SPANS = ("hosts", "ptile", "block")
+_CU_IN_TERMS = "type, pref, maxcus or usablecuslots"
+
+
+class Builder:
+    """Builds the sections found in `body`; notes go to `notes`, mistakes raise ResreqError."""
+
+    def __init__(
+        self, body: str, options: Options, notes: list[str], *, in_term: bool = False
+    ) -> None:
+        self._body = body
+        self._options = options
+        self._notes = notes
+        self._in_term = in_term
+
+    def fail(self, token: Token | None, what: str, expected: str = "") -> NoReturn:
+        """Raise the error that blames `token`."""
+        position = 0 if token is None else token.start_pos
+        word = "" if token is None else str(token)
+        raise ResreqError(what, text=self._body, position=position, token=word, expected=expected)
+
+    def _known(self, token: Token, *words: str) -> str:
+        """The resource that a token names; a name outside a complete vocabulary is an error.
+
+        words: what else may stand there, for the hint.
+        """
+        name = canonical(str(token))
+        vocabulary = self._options.vocabulary
+        if name == "maxslots":
+            self._needs_newer(token, "maxslots")
+        if vocabulary.complete and vocabulary.kind(name) is None:
+            raise ResreqError(
+                f"no resource is called '{token}'{nearest(name, (*vocabulary.names(), *words))}",
+                text=self._body,
+                position=token.start_pos,
+                token=str(token),
+                undefined=True,
+            )
+        return name
+
+    def _needs_newer(self, token: Token, what: str) -> None:
+        """Refuse what LSF 7 does not know where the cluster speaks its language."""
+        if self._options.dialect == LSF_7:
+            self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or the language of LSF 7")
+
+    # --- select -------------------------------------------------------------------------------
+
+    def select_form(self) -> str:
+        """Which grammar reads a selection: the restricted one where it can only be that (004)."""
+        bare = _QUOTES.sub("", self._body)
+        return "restricted" if ":" in bare or _RESTRICTED.fullmatch(self._body) else "ordinary"
+
+    def select(self, tree: Tree[Any] | Token, start: str) -> Expression:
+        """The expression of a select section."""
+        selection = SelectionBuilder(self._body, self._options, self._known, self._notes)
+        return selection.restricted(tree) if start == "restricted" else selection.expression(tree)
+
+    # --- order and same -----------------------------------------------------------------------
+
+    def order(self, tree: Tree[Any]) -> tuple[OrderKey, ...] | None:
+        """Keys of an order section, leftmost first; None where it has none."""
+        keys = []
+        for key in _subtrees(tree):
+            *minus, name = key.children
+            resource = self._known(name)
+            kind = self._options.vocabulary.kind(resource)
+            if kind in ("string", "boolean"):
+                self.fail(name, f"hosts cannot be ordered by {resource}, which is no number")
+            keys.append(OrderKey(resource, bool(minus)))
+        return tuple(keys) or None
+
+    def same(self, tree: Tree[Any]) -> tuple[str, ...]:
+        """Names of a same section, each once."""
+        names = tuple(dict.fromkeys(self._known(token) for token in _tokens(tree, "NAME")))
+        for name in names:
+            if name in CHANGING or name in self._options.vocabulary.dynamic:
+                self._notes.append(
+                    f"same[{name}]: {name} is not static, hosts agree in it only by chance"
+                )
+        return names
+
+    # --- rusage -------------------------------------------------------------------------------
+
+    def rusage(self, tree: Tree[Any]) -> Rusage | None:
+        """Alternatives of usage strings (REQ-11)."""
+        alternatives = []
+        bars = _tokens(tree, "OR")
+        if bars and self._in_term:
+            self.fail(bars[0], "a compound requirement takes no alternatives ('||')")
+        for place, alternative in enumerate(_subtrees(tree)):
+            seen: set[str] = set()
+            commas = _tokens(alternative, "COMMA")
+            usages = [self._usage(usage, seen) for usage in _subtrees(alternative)]
+            if UsageString(()) in usages and (bars or commas):
+                # The sign that has nothing beside it: the one before, at the start the one behind.
+                signs, empty = (commas, usages.index(UsageString(()))) if commas else (bars, place)
+                sign = signs[max(0, empty - 1)]
+                if commas and 0 < empty == len(usages) - 1:
+                    usages.pop()  # bsub takes a comma at the end
+                    alternatives.append(tuple(usages))
+                    continue
+                self.fail(sign, "a usage string is empty", f"a resource on both sides of '{sign}'")
+            alternatives.append(tuple(usage for usage in usages if usage != UsageString(())))
+        return Rusage(tuple(alternatives)) if any(alternatives) else None
+
+    def _usage(self, tree: Tree[Any], seen: set[str]) -> UsageString:
+        amounts: list[Amount] = []
+        durations: tuple[int, ...] = ()
+        decays: tuple[float, ...] = ()
+        own: set[str] = set()
+        first: Token | None = None
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            values = [token for token in rest if token.type == "VALUE"]
+            word = str(name)
+            if word in ("duration", "decay"):
+                if per := _named(rest):
+                    self.fail(per, f"{word} takes no '/{per}'", f"{word}=…")
+                if word in own:
+                    self.fail(name, f"{word} stands here a second time", f"one {word}")
+                own.add(word)
+                if not values:
+                    self.fail(name, f"{word} needs a value", f"{word}=…")
+                if word == "duration":
+                    durations = tuple(self._duration(value) for value in values)
+                else:
+                    decays = tuple(self._decay(value) for value in values)
+                continue
+            first = first or name
+            amounts.append(self._amount(name, rest, seen))
+        if own and not amounts:
+            self._notes.append("duration and decay without a resource reserve nothing")
+        static = self._options.vocabulary.static_shared
+        for amount in amounts:
+            if own and amount.resource in static:
+                self._notes.append(
+                    f"{amount.resource} is a static shared resource: it knows no duration and "
+                    "no decay"
+                )
+        usage = UsageString(tuple(amounts), durations, decays)
+        self._check_phases(first, usage)
+        return usage
+
+    def _amount(self, name: Token, rest: Sequence[Token], seen: set[str]) -> Amount:
+        values = [token for token in rest if token.type == "VALUE"]
+        phased = any(token.type == "LPAR" for token in rest)
+        resource = self._known(name, "duration", "decay")
+        self._note_misspelling(name)
+        if resource in seen:
+            self.fail(name, f"{resource} stands in this usage string a second time", "each once")
+        seen.add(resource)
+        if phased and resource != "mem":
+            self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
+        amounts = tuple(self._number(resource, value) for value in values)
+        why = self._not_consumed(resource)
+        if not why:
+            return Amount(resource, amounts, phased, self._per(_named(rest)))
+        if self._options.strict:
+            self.fail(name, f"{resource} {why}", "a resource that jobs consume")
+        self._notes.append(f"{resource} {why}: rusage of it reserves nothing")
+        return Amount(resource, ())
+
+    def _per(self, token: Token | None) -> str:
+        """``host``, ``task`` or ``job`` behind an amount; "" without."""
+        if token is None:
+            return ""
+        self._needs_newer(token, f"'/{token}' behind an amount")
+        if str(token) not in _PER:
+            self.fail(
+                token, f"nothing is reserved per {token}{nearest(str(token), _PER)}", _PER_WAYS
+            )
+        return str(token)
+
+    def _not_consumed(self, resource: str) -> str:
+        """Why jobs cannot reserve the resource, "" if they can (REQ-08)."""
+        vocabulary = self._options.vocabulary
+        kind = vocabulary.kind(resource)
+        if kind == "string":
+            return "is a string"
+        inert = resource in BUILTIN_STATIC or resource in vocabulary.inert
+        return "is not consumed by jobs" if kind == "boolean" or inert else ""
+
+    def _note_misspelling(self, name: Token) -> None:
+        """A word near to duration or decay that is no known resource was mostly meant as one."""
+        hint = nearest(str(name), ("duration", "decay"))
+        if hint and self._options.vocabulary.kind(canonical(str(name))) is None:
+            self._notes.append(f"{name} is taken for a resource{hint}")
+
+    def _number(self, resource: str, token: Token) -> float:
+        number, suffix = self._split(token)
+        megabytes = self._unit(resource, suffix)
+        if suffix and not megabytes:
+            self.fail(
+                token,
+                f"'{token}' is no amount: numbers carry no unit here",
+                f"a plain number ({self._options.unit}, set by LSF_UNIT_FOR_LIMITS)"
+                if resource in SCALED
+                else "a plain number",
+            )
+        if number < 0:
+            self.fail(token, f"{resource} cannot be reserved below 0", "0 or more")
+        if megabytes:
+            return number * megabytes
+        return number * UNITS[self._options.unit] if resource in SCALED else number
+
+    def _unit(self, resource: str, suffix: str) -> float:
+        """MB of a unit behind an amount (``mem=5GB``, not in LSF 7), 0 where none may stand."""
+        unit = suffix.upper() if len(suffix) > 1 else f"{suffix.upper()}B"
+        sized = resource in BUILTIN_AMOUNTS and self._options.dialect != LSF_7
+        return UNITS.get(unit, 0) if suffix and sized else 0
+
+    def _duration(self, token: Token) -> int:
+        number, suffix = self._split(token)
+        if suffix not in _SECONDS:
+            self.fail(token, f"'{token}' is no duration", "minutes, or a number with s, m or h")
+        if number < 0:
+            self.fail(token, "a duration cannot be negative", "more than 0")
+        seconds = round(number * _SECONDS[suffix])
+        if not seconds:
+            self.fail(token, f"a duration of {token} reserves nothing", "1s or more")
+        return seconds
+
+    def _decay(self, token: Token) -> float:
+        number, suffix = self._split(token)
+        if suffix:
+            self.fail(token, f"'{token}' is no decay", "0 or 1")
+        if number not in (0, 1):
+            self._notes.append(f"decay={token} counts as 0: only 0 and 1 are supported")
+            return 0.0
+        return number
+
+    def _split(self, token: Token) -> tuple[float, str]:
+        match = _VALUE.fullmatch(str(token))
+        if match is None or not float(match.group(1)) < 1e300:
+            self.fail(token, f"'{token}' is no number", "a number")
+        return float(match.group(1)), match.group(2)
+
+    def _check_phases(self, name: Token | None, usage: UsageString) -> None:
+        """Phases must fit their durations and may not rise (RSV-09)."""
+        phases = max((len(amount.values) for amount in usage.amounts), default=1)
+        if len(usage.amounts) > 1 and (phases > 1 or len(usage.durations) > 1):
+            self.fail(
+                name,
+                "mem in phases shares its usage string with another resource",
+                "a comma between them: mem=(…):duration=(…),other=…",
+            )
+        try:
+            usage.reservations()
+        except ValueError as error:
+            self.fail(name, str(error))
+
+    # --- span and cu --------------------------------------------------------------------------
+
+    def span(self, tree: Tree[Any]) -> Span | None:
+        """hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile for types or models (REQ-18)."""
+        result: Span | None = None
+        seen: dict[str, Token] = {}
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            word = str(name)
+            if word not in _SPANS:
+                hint = nearest(word, _SPANS)
+                self.fail(name, f"span[] knows no '{word}'{hint}", "hosts=1, hosts=-1 or ptile=…")
+            if word == "block":
+                self._needs_newer(name, "span[block]")
+            if word in seen:
+                self.fail(name, f"{word} stands here a second time", f"one {word}")
+            if seen:
+                self._notes.append(
+                    f"span: {next(iter(seen))} gives way to {word}, which comes last"
+                )
+            seen[word] = name
+            values = [token for token in rest if token.type == "WORD"]
+            if not values:
+                self.fail(name, f"{word} needs a value", f"{word}=…")
+            result = {"hosts": self._hosts, "ptile": self._ptile, "block": self._block}[word](
+                values
+            )
+        return result
+
+    def _hosts(self, values: Sequence[Token]) -> Span:
+        if str(values[0]) not in ("1", "-1") or len(values) > 1:
+            self.fail(values[0], f"hosts={values[0]} means nothing", "hosts=1 or hosts=-1")
+        return Span(hosts=int(values[0]))
+
+    def _ptile(self, values: Sequence[Token]) -> Span:
+        default, *pairs = values
+        own_limit = str(default) in ("'!'", '"!"')
+        by_name: dict[str, int] = {}
+        for name, count in zip(pairs[::2], pairs[1::2], strict=True):
+            if str(name) in by_name:
+                self.fail(name, f"{name} has two values", "each type or model once")
+            by_name[_unquote(str(name))] = self._positive(count, f"ptile of {name}")
+        ptile = None if own_limit else self._positive(default, "ptile", " or '!' with its quotes")
+        return Span(ptile=ptile, ptile_max=own_limit, ptile_by=tuple(by_name.items()))
+
+    def _block(self, values: Sequence[Token]) -> Span:
+        if len(values) > 1:
+            self.fail(values[1], "block takes one number for all hosts", "block=4")
+        return Span(block=self._positive(values[0], "block"))
+
+    def _positive(self, token: Token, what: str, more: str = "") -> int:
+        word = str(token)
+        if not re.fullmatch(r"[0-9]{1,9}", word) or int(word) < 1:
+            self.fail(token, f"{what} cannot be {word}", f"a whole number of at least 1{more}")
+        return int(word)
+
+    def cu(self, tree: Tree[Any]) -> Cu:
+        """Compute-unit keywords; balance excludes usablecuslots unless lenient (PLC-08)."""
+        found: dict[str, Any] = {}
+        places: dict[str, Token] = {}
+        for item in _subtrees(tree):
+            name, *rest = item.children
+            word = str(name)
+            if word in found:
+                self.fail(name, f"{word} stands here a second time", f"one {word}")
+            value = next((token for token in rest if token.type == "WORD"), None)
+            places[word] = name
+            if self._in_term and word in ("balance", "excl"):
+                self.fail(name, f"cu[{word}] cannot stand in a compound requirement", _CU_IN_TERMS)
+            found[word] = self._cu_value(name, value)
+        if "balance" in found and found.get("pref") == "bestfit":
+            place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
+            self.fail(place, "pref=bestfit and balance exclude each other", "one of the two")
+        both = {"balance", "usablecuslots"} <= found.keys()
+        if both and not self._options.lenient:
+            place = max(
+                (places["balance"], places["usablecuslots"]), key=lambda t: t.start_pos or 0
+            )
+            self.fail(place, "balance and usablecuslots exclude each other", "one of the two")
+        return Cu(**found)
+
+    def _cu_value(self, name: Token, value: Token | None) -> Any:
+        word = str(name)
+        if word in ("balance", "excl"):
+            if value is not None:
+                self.fail(value, f"{word} takes no value", f"{word} alone")
+            return True
+        keys = ("type", "pref", "maxcus", "usablecuslots", "balance", "excl")
+        if word not in keys:
+            self.fail(name, f"cu[] knows no '{word}'{nearest(word, keys)}", ", ".join(keys))
+        if value is None:
+            self.fail(name, f"{word} needs a value", f"{word}=…")
+        if word == "type":
+            return _unquote(str(value))
+        if word == "pref":
+            if str(value) not in _PREFERENCES:
+                self.fail(value, f"pref cannot be {value}", "config, maxavail, minavail or bestfit")
+            if str(value) == "bestfit":
+                self._needs_newer(value, "pref=bestfit")
+            return str(value)
+        if word == "usablecuslots" and str(value) == "0":
+            return 0
+        return self._positive(value, word)
+
+
+def _named(tokens: Sequence[Token]) -> Token | None:
+    """The name behind an amount and its slash."""
+    return next((token for token in tokens if token.type == "NAME"), None)
+
+
+def _unquote(word: str) -> str:
+    return word[1:-1] if word[:1] in "'\"" and word[:1] else word
+
+
+def _subtrees(tree: Tree[Any]) -> list[Any]:
+    from lark import Tree
+
+    return [child for child in tree.children if isinstance(child, Tree)]
+
+
+def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
+    from lark import Token
+
+    return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
+
+
+# --------------------------------------------------------------------------------------------------
+# What lark could not read, said for people: the place, what stands there, what would be
+# right
+
+_VALUES = {"NUMBER", "NAME", "LPAR"}
+#: Terminals in the order in which they are offered, each with its words.
+_WORDS = {
+    "NAME": "a resource name",
+    "NUMBER": "a number",
+    "VALUE": "a number",
+    "WORD": "a value",
+    "QUOTED": "a quoted string",
+    "ASSIGN": "'='",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "COLON": "':'",
+    "COMMA": "','",
+    "AND": "'&&'",
+    "OR": "'||'",
+    "MINUS": "'-'",
+    "$END": "the end",
+}
+#: Mistakes with a usual cause: what stands at the place, in which sections, and the advice.
+_SELECT = frozenset({"ordinary", "strict", "restricted"})
+_HINTS = (
+    (re.compile(r"&(?!&)"), _SELECT, "'&&' for and"),
+    (re.compile(r"\|(?!\|)"), _SELECT, "'||' for or"),
+    (re.compile(r"and\b"), _SELECT, "'&&' for and"),
+    (re.compile(r"or\b"), _SELECT, "'||' for or"),
+    (re.compile(r"not\b"), _SELECT, "'!' for not"),
+    (re.compile(r"[KMGTPE]i?B?\b"), _SELECT, "no unit: mem and swp are in MB"),
+    (re.compile(r","), _SELECT, "'&&' or '||' between conditions"),
+    (re.compile(r";"), _SELECT, "'&&' or '||' between conditions, or the end"),
+    (re.compile(r"!"), frozenset({"strict"}), "!(!…) instead of a second '!'"),
+    (re.compile(r":"), frozenset({"strict"}), "'&&' between conditions: strict syntax has no ':'"),
+    (re.compile(r","), frozenset({"order", "same"}), "':' between names"),
+    (re.compile(r","), frozenset({"cu"}), "':' between keywords"),
+    (re.compile(r"!"), frozenset({"span"}), "'!' in quotes: ptile='!'"),
+    (re.compile(r"="), frozenset({"rusage", "span", "cu"}), "a single '='"),
+    (re.compile(r"\["), _SELECT, "no section inside a section"),
+)
+_TURNED = re.compile(r"=[<>]")
+#: ``linux==type``: the grammar takes the resource for the beginning of another comparison.
+_STRING_RIGHT = re.compile(
+    r"('[^']*'|\"[^\"]*\"|(?<![\w.])[\w.]+)\s*(==|!=|<=|>=|<|>|=)\s*(type|model|status|hname)$"
+)
+_UNEQUAL = re.compile(r"<\s*>")
+#: ``mem:100``, ``mem 100`` and ``mem>100`` in a usage string.
+_AMOUNT = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:(:|[<>]=?)\s*)?([0-9.][\w.]*)")
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
+    """The error to raise for one that lark raised over `body`, read by the rule `start`."""
+    position = len(body.rstrip()) if _at_end(error) else min(error.pos_in_stream or 0, len(body))
+    slip = _slip(body, position, start)
+    if slip is not None:
+        return slip
+    token = _piece(body, position)
+    name = "the selection" if start in _SELECT else f"{start}[]"
+    what = f"{name} cannot go on with '{token}' here" if token else f"{name} stops too early"
+    return ResreqError(
+        what, text=body, position=position, token=token, expected=_expected(error, body, start)
+    )
+
+
+def _slip(body: str, position: int, start: str) -> ResreqError | None:
+    """The error for a slip that shows more than the place at which lark stops."""
+    if start in _SELECT:
+        turned = _STRING_RIGHT.search(body[:position].rstrip())
+        if turned is not None:
+            value, sign, name = turned.groups()
+            what = f"the string {name} stands on the right"
+            right = f"{name}{_MIRRORED.get(sign, sign)}{value}"
+            return _error(what, body, turned.start(3), name, right)
+        unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
+        if unequal is not None:
+            what = f"'{unequal.group()}' is no comparison"
+            return _error(what, body, unequal.start(), unequal.group(), "'!='")
+    for amount in _AMOUNT.finditer(body) if start == "rusage" else ():
+        name, sign, number = amount.groups()
+        if position in (amount.start(2), amount.start(3)):
+            at, token = (amount.start(2), sign) if sign else (amount.start(3), number)
+            what = f"{name} stands apart from its amount"
+            return _error(what, body, at, token, f"'=': {name}={number}")
+    return None
+
+
+def _error(what: str, body: str, at: int, token: str, expected: str) -> ResreqError:
+    return ResreqError(what, text=body, position=at, token=token, expected=expected)
+
+
+def _at_end(error: UnexpectedInput) -> bool:
+    return getattr(getattr(error, "token", None), "type", "") == "$END"
+
+
+def _piece(body: str, position: int) -> str:
+    match = re.match(r"\w+|[^\w\s]{1,2}", body[position:])
+    return match.group() if match else body[position : position + 1]
+
+
+def _expected(error: UnexpectedInput, body: str, start: str) -> str:
+    position = error.pos_in_stream or 0
+    before = body[max(0, position - 1) : position + 1]
+    if start in _SELECT and _TURNED.fullmatch(before):
+        return f"'{before[::-1]}'"
+    if not _at_end(error):
+        for pattern, starts, advice in _HINTS:
+            if start in starts and pattern.match(body, position):
+                return advice
+    if start == "restricted":
+        return "name, -name or name=value between colons; '&&' joins full conditions"
+    return _listed(_accepted(error), start)
+
+
+def _accepted(error: UnexpectedInput) -> set[str]:
+    """Terminals the parser would really take here, not only those its state lists."""
+    parser = getattr(error, "interactive_parser", None)
+    if parser is not None:
+        return set(parser.accepts())
+    return set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or ())
+
+
+def _listed(terminals: set[str], start: str) -> str:
+    if terminals >= _VALUES:
+        return "a value: a resource, a number or '('"
+    if "EQUALITY" in terminals and "AND" in terminals:
+        close = "')'" if "RPAR" in terminals else "the end"
+        return f"an operator (&& || == != < <= > >= + - * /) or {close}"
+    if "EQUALITY" in terminals:
+        return "a comparison (== != < <= > >=)"
+    if "AND" in terminals:
+        close = "')'" if "RPAR" in terminals else "the end"
+        return f"'&&', '||' or {close}"
+    words = [word for terminal, word in _WORDS.items() if terminal in terminals]
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+# --- parser ---------------------------------------------------------------------------------------
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
 #: The items of span[] that spread tasks over hosts or GPUs: stripe, stripe=n, gtile=n, gtile='!'.
@@ -114,7 +663,6 @@ def _requirement(text: str, options: Options) -> tuple[Requirement, list[str]]:
 
 
 def _simple(text: str, options: Options, notes: list[str], *, in_term: bool = False) -> Simple:
-    from .builders import Builder
 
     found, stray = sections(text)
     parts: dict[str, Any] = {}
@@ -251,7 +799,6 @@ def _section(
     keyword: str, body: str, options: Options, in_term: bool
 ) -> tuple[Any, tuple[str, ...]]:
     """What a section says, and notes on it; many different strings share sections."""
-    from .builders import Builder
 
     notes: list[str] = []
     builder = Builder(body, options, notes, in_term=in_term)

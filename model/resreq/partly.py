@@ -6,12 +6,23 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..errors import InputError
 from .errors import ResreqError
-from .options import Options
-from .parser import parse_with_notes
+from .parser import parse, parse_with_notes
 from .printer import print_requirement
-from .scanner import alternatives, closing, is_compound
-from .syntax import Compound, Rusage, Simple, UsageString, joined, operands
+from .scanner import SectionText, alternatives, closing, is_compound, sections, terms, unquoted
+from .syntax import (
+    Binary,
+    Compound,
+    Expression,
+    Name,
+    Options,
+    Rusage,
+    Simple,
+    UsageString,
+    joined,
+    operands,
+)
 from .vocabulary import ANY
 
 Keep = Callable[[str], bool]
@@ -141,3 +152,111 @@ def _rusage(whole: Rusage, kept: Callable[[Simple], bool]) -> Rusage | None:
             return None
         found.append(tuple(strings))
     return Rusage(tuple(found))
+
+
+# --------------------------------------------------------------------------------------------------
+# The syntax check of BSUB_CHK_RESREQ: the select section alone, under strict syntax
+# (REQ-09)
+
+VALID = "Resource requirement string is valid."
+STRICT = Options(strict=True)
+
+
+def check_select(text: str, options: Options = STRICT) -> tuple[bool, str]:
+    """Whether the select section of a -R string is right, and the sentence that bsub prints.
+
+    Other sections are not read; an empty string is valid.
+    """
+    inner, _ = unquoted(text)
+    try:
+        bodies = [term.body for term in terms(inner)] if is_compound(inner) else [inner]
+        for body in bodies:
+            _check(body, replace(options, strict=True))
+    except ResreqError as error:
+        return False, f'Error near "{error.token}": {error.what}. Job not submitted.'
+    return True, VALID
+
+
+def _check(text: str, options: Options) -> None:
+    found, stray = sections(text)
+    selections = [section for section in found if section.keyword in ("", "select")]
+    if len(selections) > 1:
+        _refuse(selections[1], "duplicate section")
+    for section in stray:
+        _refuse(section, "the selection must come first or stand in select[]")
+    for section in selections:
+        if section.body.strip():
+            _read(section.body, options)
+
+
+def _read(body: str, options: Options) -> None:
+    try:
+        parse_with_notes(f"select[{body}]", options)
+    except ResreqError as error:
+        # At its end there is no token to name but the last one before it.
+        at_end = error.position is not None and error.position >= len("select[" + body.rstrip())
+        token = body.split()[-1] if at_end else error.token
+        raise ResreqError(error.what, text=body, token=token) from None
+
+
+def _refuse(section: SectionText, what: str) -> None:
+    raise ResreqError(what, text=section.body, token=section.keyword or section.body)
+
+
+# --------------------------------------------------------------------------------------------------
+# What of a requirement still means something where nothing is known of hosts but their
+# slots
+#
+# A log names hosts without their memory, types, units and resources. How slots are spread (span[])
+# is about slots alone; the other sections ask for what such hosts do not have.
+
+#: Comparisons of the host type that every host meets: what LSF adds of its own accord.
+_ANY_TYPE = frozenset({"any", "local"})
+
+
+def hostless(text: str, slots: int) -> tuple[str, tuple[str, ...]]:
+    """The part that needs no host attributes, and the sections that had to go, by name.
+
+    slots: that the job has; the terms of a compound requirement must add up to them. What cannot
+    be read goes whole, under the name "unreadable".
+    """
+    try:
+        requirement = parse(text)
+    except InputError:
+        return "", ("unreadable",)
+    if isinstance(requirement, Simple):
+        kept, gone = _without_hosts(requirement)
+        return print_requirement(kept), gone
+    terms = [(term, *_without_hosts(term.requirement)) for term in requirement.terms]
+    gone = tuple(sorted({name for _, _, names in terms for name in names}))
+    counted = sum(term.count or 0 for term in requirement.terms)
+    if gone or counted != slots:
+        return "", gone or ("compound",)
+    kept_terms = tuple(replace(term, requirement=kept) for term, kept, _ in terms)
+    return print_requirement(Compound(kept_terms)), ()
+
+
+def _without_hosts(requirement: Simple) -> tuple[Simple, tuple[str, ...]]:
+    span = requirement.span
+    by_type = span is not None and bool(span.ptile_by or span.ptile_max)
+    gone = {
+        "select": requirement.select is not None and not _any_host(requirement.select),
+        "rusage": requirement.rusage is not None,
+        "span": by_type,
+        "same": bool(requirement.same),
+        "cu": requirement.cu is not None,
+    }
+    kept = Simple(span=None if by_type else span)
+    return kept, tuple(name for name, lost in gone.items() if lost)
+
+
+def _any_host(select: Expression) -> bool:
+    """Whether a selection lets every host pass: ``type == any`` and the like."""
+    return all(
+        isinstance(part, Binary)
+        and part.operator == "=="
+        and part.left == Name("type")
+        and isinstance(part.right, Name)
+        and part.right.value in _ANY_TYPE
+        for part in operands(select, "&&")
+    )

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ResreqError
-from .options import LSF_7, Options
-from .syntax import Binary, Defined, Expression, Name, Number, String, Unary, joined
+from .syntax import LSF_7, Binary, Defined, Expression, Name, Number, Options, String, Unary, joined
 from .vocabulary import BUILTIN_STRINGS, BUILTINS, PRODUCTS, SCALED, UNITS, canonical
 
 if TYPE_CHECKING:

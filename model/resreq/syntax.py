@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..reservation import Reservation, reservation
+from .vocabulary import ANY, Vocabulary
 
 # --- select -----------------------------------------------------------------------------------
 
@@ -228,3 +229,33 @@ def simples(requirement: Requirement) -> tuple[Simple, ...]:
     if isinstance(requirement, Simple):
         return (requirement,)
     return tuple(term.requirement for term in requirement.terms)
+
+
+# --- How a requirement string is read -------------------------------------------------------------
+
+#: The versions of the language (docs/resreq.md has what differs).
+LSF_7 = "7"
+LSF_10 = "10.1"
+DIALECTS = (LSF_7, LSF_10)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a string is read.
+
+    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (PLC-08).
+    unit: LSF_UNIT_FOR_LIMITS (REQ-13). vocabulary: the resources that are known.
+    together: checks that need the whole requirement (ptile by type needs same[]) are made.
+    dialect: one of DIALECTS.
+    """
+
+    strict: bool = False
+    lenient: bool = False
+    unit: str = "MB"
+    vocabulary: Vocabulary = ANY
+    together: bool = True
+    dialect: str = LSF_10
+
+
+#: How a string is read unless told otherwise: LSF's ordinary syntax.
+ORDINARY = Options()

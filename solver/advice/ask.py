@@ -9,6 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+from ...model.display import duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.formats.submit import Submission, refusals, submission
@@ -20,25 +21,27 @@ from ...model.plan import Plan, PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
-from ...model.rich_display import html_table
-from ...model.time_text import duration_text, with_stamps
 from ..availability.profile import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
-from .job_edits import (
+from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
+from .suggestions import (
+    Suggestion,
+    Trials,
+    best_of,
+    closed_hosts,
     cut_short,
     gpu_edits,
     is_compound,
+    is_useful,
     limit_text,
     section,
+    tiles,
     with_limit,
     with_queue,
     with_section,
     with_slots,
 )
-from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
-from .smallest import is_useful
-from .suggestions import Suggestion, Trials, best_of, closed_hosts, tiles
 from .what_if import Asker, Method, Outlook
 
 #: Combinations of listed alternatives that are planned at the most.

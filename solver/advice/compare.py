@@ -8,29 +8,358 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...model.allocation import allocation_text
+from ...model.display import duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName, objective_named
-from ...model.omissions import Omission
-from ...model.plan import Method, Plan, PlannedJob
+from ...model.omissions import Omission, sentences
+from ...model.plan import Method, Plan, PlannedJob, allocation_text
 from ...model.progress import OnProgress
-from ...model.rich_display import html_table
-from ...model.time_text import duration_text, with_stamps
 from ..budget import GRACE, Budget
 from ..fairshare.priority_order import priority_order
 from ..forecast.history import History
-from ..loop.moved_starts import rules_that_move
-from ..loop.run_on import placed_by_loop
+from ..pending_reasons import counted
 from ..planning import nothing_planned, plan
-from .cautions import Cautions, cautions_of
-from .compared_job import OLD_NAMES, STARTS, TIMES, ComparedJob
+from ..scheduler.run_on import placed_by_loop, rules_that_move
 from .likely import TIMES as LIKELY
 from .likely import USUAL, Drawing, Forecaster, Likely, times_of
-from .summary import baseline_of, sentences
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# --- One job of a comparison: what each method says of it, and what comes of that -----------------
+
+#: The starts of a compared job: by each method its estimate and the simulated one.
+STARTS = (
+    "greedy_estimate",
+    "greedy_simulated",
+    "time_based_estimate",
+    "time_based_simulated",
+    "optimal_estimate",
+    "optimal_simulated",
+)
+#: What some of them were called before; records have these keys too.
+OLD_NAMES = {
+    "greedy_start": "greedy_simulated",
+    "time_based": "time_based_estimate",
+    "time_based_start": "time_based_simulated",
+    "optimal": "optimal_estimate",
+    "optimal_start": "optimal_simulated",
+}
+#: The times of a compared job.
+TIMES = (*STARTS, "bound")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob:
+    """One job under every method; times in seconds from the instance's origin.
+
+    greedy_estimate: "no sooner than" (GRD-04), None where greedy has no estimate.
+    time_based_estimate, optimal_estimate: the starts in these plans. greedy_simulated and so on:
+    the start that the scheduler loop reaches when it runs on by that method, None for never or for
+    a loop that was not run. gain: greedy_simulated - optimal_estimate, None too where the latter
+    needs BACKFILL. needs_backfill: the queue without BACKFILL in which the loop would not give it
+    the optimal start, "" for none. exact_fit: what the optimal start hangs on to the second, "" for
+    nothing.
+    """
+
+    job: str
+    slots: int
+    greedy_estimate: int | None
+    greedy_simulated: int | None
+    time_based_estimate: int | None
+    time_based_simulated: int | None
+    optimal_estimate: int | None
+    optimal_simulated: int | None
+    bound: int | None
+    proved: bool
+    gain: int | None
+    allocation: Mapping[str, int]
+    waits_for: str
+    fallback: str = ""
+    needs_backfill: str = ""
+    exact_fit: str = ""
+
+    @property
+    def gain_slot_hours(self) -> float | None:
+        """The gain times the slots, in slot-hours."""
+        return None if self.gain is None else self.gain * self.slots / 3600
+
+    @property
+    def greedy_start(self) -> int | None:
+        """An older name of `greedy_simulated`."""
+        return self.greedy_simulated
+
+    @property
+    def time_based(self) -> int | None:
+        """An older name of `time_based_estimate`."""
+        return self.time_based_estimate
+
+    @property
+    def optimal(self) -> int | None:
+        """An older name of `optimal_estimate`."""
+        return self.optimal_estimate
+
+
+# --- What a comparison leaves out, beside the numbers that it touches -----------------------------
+
+_LEFT_OUT = "not considered:"
+_KEEPS = "what keeps the cycles from it: "
+
+
+@dataclass(frozen=True, slots=True)
+class Cautions:
+    """marks: by method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
+
+    lines: a sentence each, the first ones with these numbers. rest: sentences of no single job.
+    """
+
+    marks: Mapping[tuple[str, str], str]
+    lines: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+def cautions_of(plans: Sequence[Plan], moving: Sequence[Omission] = ()) -> Cautions:
+    """The omissions and notes of plans, each sentence once, with the methods that it is of.
+
+    moving: what makes the loop by the last method start jobs otherwise than its plan.
+    """
+    touched: dict[str, tuple[list[str], dict[str, None]]] = {}
+    plain: dict[str, list[str]] = {}
+    for made in plans:
+        for item in made.omissions:
+            (text,) = sentences((item,))
+            if item.jobs:
+                methods, jobs = touched.setdefault(text, ([], {}))
+                jobs.update(dict.fromkeys(item.jobs))
+                methods.append(made.method)
+            else:
+                plain.setdefault(text, []).append(made.method)
+        for note in made.notes:
+            if not (made.omissions and note.startswith(_LEFT_OUT)):
+                plain.setdefault(note, []).append(made.method)
+    for item in moving:
+        text = f"{_KEEPS}{item.text()}"
+        touched[text] = ([plans[-1].method], dict.fromkeys(item.jobs or ()))
+    marks: dict[tuple[str, str], str] = {}
+    lines = []
+    for number, (text, (methods, jobs)) in enumerate(touched.items(), 1):
+        for method in methods:
+            for job in jobs:
+                marks[method, job] = marks.get((method, job), "") + f"[{number}]"
+        lines.append(f"[{number}] {_named(methods, plans)}{text}")
+    rest = tuple(f"{_named(methods, plans)}{text}" for text, methods in plain.items())
+    return Cautions(marks, tuple(lines), rest)
+
+
+def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
+    """The methods in front of a sentence, none where it is of all plans."""
+    found = list(dict.fromkeys(methods))
+    if len(found) == len(plans):
+        return ""
+    return f"{' and '.join(found)}: "
+
+
+# --- What a plan or a comparison comes to, in sentences -------------------------------------------
+
+#: Jobs, or runs of jobs, that a sentence names; more are counted.
+MOST_NAMED = 4
+#: So many jobs with numbers in a row are named by the first and the last.
+_RUN = 3
+#: What the value of an objective is that minimises every start in turn.
+_VALUE_IN_ORDER = "sum of the seconds from now to each start"
+
+
+def comparison_sentences(
+    rows: Sequence[ComparedJob], optimal: Plan, baseline: str
+) -> tuple[str, ...]:
+    """A comparison: what is proved, who starts sooner, who waits longer, and what that sums up to.
+
+    rows: in priority order. baseline: how the cluster reserves greedily, as `baseline_of` says.
+    """
+    if not rows:
+        return ("Nothing is pending.",)
+    found = [proof_sentence(optimal), *_unplaced(optimal)]
+    known = [row for row in rows if row.gain is not None]
+    if known:
+        changes = _changes(known, in_order=objective_named(optimal.objective).in_order)
+        head = f"Against greedy reservation, simulated as configured ({baseline})"
+        found += [f"{head}: {changes}.", *_totals(known)]
+    return (*found, *_uncounted(rows))
+
+
+def plan_sentences(plan: Plan) -> tuple[str, ...]:
+    """A plan: how many jobs have a start, what is proved, and the value of its objective."""
+    if plan.method == "greedy":
+        return _of_greedy(plan)
+    if plan.method == "time-based":
+        return (f"Time-based reservation gives {_starts(plan)}. {_NOTHING}", *_unplaced(plan))
+    found = [proof_sentence(plan), *_unplaced(plan)]
+    if plan.value is not None:
+        bound = "" if plan.bound is None else f", bound {plan.bound:.15g}"
+        meaning = _VALUE_IN_ORDER if _in_order(plan) else objective_named(plan.objective).meaning
+        text = f"Method {plan.method}, objective {plan.objective}: value {plan.value:.15g}{bound}"
+        found.append(f"{text} ({meaning}).")
+    return tuple(found)
+
+
+_NOTHING = "It is what the next cycle says; nothing is proved."
+
+
+def _of_greedy(plan: Plan) -> tuple[str, ...]:
+    now = sum(item.start is not None for item in plan)
+    estimated = sum(item.start is None and item.estimate is not None for item in plan)
+    without = len(plan) - now - estimated
+    texts = [f"{counted(now, 'job') if now else 'no job'} {_verb(now or 1, 'start')} now"]
+    if estimated:
+        texts.append(f"{counted(estimated, 'job')} {_verb(estimated, 'wait')} with an estimate")
+    if without:
+        texts.append(f"{counted(without, 'job')} {_verb(without, 'wait')} without an estimate")
+    return (f"Greedy reservation: {', '.join(texts)}. {_NOTHING}", *_unplaced(plan))
+
+
+def _starts(plan: Plan) -> str:
+    starts = sum(item.start is not None for item in plan)
+    return f"{counted(starts, 'job')} a start"
+
+
+def _in_order(plan: Plan) -> bool:
+    return objective_named(plan.objective).in_order
+
+
+def proof_sentence(plan: Plan) -> str:
+    """How many of the starts are proved, or that the plan is."""
+    starts = [item for item in plan if item.start is not None]
+    proved = sum(item.proved for item in starts)
+    total = len(starts)
+    if not _in_order(plan) and plan.status == "optimal":
+        meaning = objective_named(plan.objective).meaning
+        return f"Proved: no plan has a smaller {meaning} (objective {plan.objective})."
+    claim = "proved the earliest" + (" in priority order" if _in_order(plan) else "")
+    if not total:
+        return "No job has a start."
+    if proved == total:
+        every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
+        return f"{every} {claim}."
+    if not proved:
+        return f"No start is {claim}."
+    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}."
+
+
+def _verb(number: int, verb: str) -> str:
+    if verb == "are":
+        return "is" if number == 1 else "are"
+    return f"{verb}s" if number == 1 else verb
+
+
+def _unplaced(plan: Plan) -> list[str]:
+    words = [word for word in plan.missing_starts().values() if word != "?"]
+    never = words.count("never")
+    found = []
+    if never:
+        found.append(f"{counted(never, 'job')} {'has' if never == 1 else 'have'} no place.")
+    if rest := len(words) - never:
+        found.append(f"For {counted(rest, 'job')} no place was found.")
+    return found
+
+
+# --- who gains ------------------------------------------------------------------------------------
+
+
+def _changes(rows: Sequence[ComparedJob], *, in_order: bool) -> str:
+    """Who starts sooner and who waits longer, against greedy reservation."""
+    sooner = [row for row in rows if row.gain and row.gain > 0]
+    later = [row for row in rows if row.gain and row.gain < 0]
+    parts = []
+    if sooner:
+        parts.append(f"{_who(sooner)} {_verb(len(sooner), 'start')} {_range(sooner)} sooner")
+    if later:
+        longer = f"{_who(later)} {_verb(len(later), 'wait')} {_range(later)} longer"
+        if in_order and sooner and rows.index(sooner[0]) < rows.index(later[0]):
+            longer += ", because priority comes first (`--objective total-start` minimises the sum)"
+        parts.append(longer)
+    return "; ".join(parts) or "no job starts sooner or later"
+
+
+def _who(rows: Sequence[ComparedJob]) -> str:
+    names = [row.job for row in rows]
+    shown = names_text(names)
+    if names[0][:1].isdigit() and shown[:1].isdigit() and not shown.endswith(" jobs"):
+        return f"job{'s' * (len(names) > 1)} {shown}"
+    return shown
+
+
+def names_text(names: Sequence[str]) -> str:
+    """``110``, ``110 and 112``, ``113 to 116``; of many how many there are."""
+    parts: list[list[str]] = []
+    for name in names:
+        if parts and _follows(parts[-1][-1], name):
+            parts[-1].append(name)
+        else:
+            parts.append([name])
+    texts = [
+        text
+        for part in parts
+        for text in ([f"{part[0]} to {part[-1]}"] if len(part) >= _RUN else part)
+    ]
+    if len(texts) > MOST_NAMED:
+        return f"{len(names)} jobs"
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+
+
+def _follows(name: str, later: str) -> bool:
+    return name.isdecimal() and later.isdecimal() and int(later) == int(name) + 1
+
+
+def _range(rows: Sequence[ComparedJob]) -> str:
+    changes = [abs(row.gain or 0) for row in rows]
+    low, high = duration_text(min(changes)), duration_text(max(changes))
+    return low if low == high else f"{low} to {high}"
+
+
+def _totals(rows: Sequence[ComparedJob]) -> list[str]:
+    """The sum of the waits, and of the waits times the slots."""
+    seconds = sum(row.gain or 0 for row in rows)
+    slot_hours = sum(row.gain_slot_hours or 0.0 for row in rows)
+    if not any(row.gain for row in rows):
+        return []
+    waits = f"{duration_text(abs(seconds))} {_less(seconds)}"
+    weighed = f"{abs(slot_hours):.1f} slot-hours {_less(slot_hours)}"
+    return [f"Summed up that is {waits} waiting, and {weighed} (waiting times slots)."]
+
+
+def _less(saved: float) -> str:
+    return "less" if saved >= 0 else "more"
+
+
+def _uncounted(rows: Sequence[ComparedJob]) -> list[str]:
+    """How many optimal starts a queue without BACKFILL would not give: they are no gain."""
+    needy = [row.needs_backfill for row in rows if row.needs_backfill]
+    if not needy:
+        return []
+    queues = ", ".join(dict.fromkeys(needy))
+    needs = "need" if len(needy) > 1 else "needs"
+    return [f"{counted(len(needy), 'start')} {needs} BACKFILL in queue {queues}: not counted."]
+
+
+def baseline_of(instance: Instance) -> str:
+    """How an instance reserves greedily: which queues have BACKFILL, and whether all reserve."""
+    lending = [queue.name for queue in instance.queues if queue.backfill]
+    if not lending:
+        found = "no queue has BACKFILL"
+    elif len(lending) == 1:
+        found = f"BACKFILL in queue {lending[0]}"
+    elif len(lending) == len(instance.queues):
+        found = "BACKFILL in every queue"
+    else:
+        found = f"BACKFILL in {len(lending)} of {len(instance.queues)} queues"
+    if all(queue.reserve_cycles is None for queue in instance.queues):
+        found += ", reserving in every queue"
+    return found
+
+
+# --- compare --------------------------------------------------------------------------------------
 
 #: More pending jobs than this are simulated by greedy reservation only, unless somebody asks.
 MOST_SIMULATED = 100
@@ -132,7 +461,7 @@ class Comparison:
 
     def summary(self) -> tuple[str, ...]:
         """What the comparison comes to, in sentences."""
-        return sentences(self.jobs, self.optimal, self.baseline)
+        return comparison_sentences(self.jobs, self.optimal, self.baseline)
 
     def cautions(self) -> Cautions:
         """What the plans leave out, by the numbers that it touches."""

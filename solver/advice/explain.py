@@ -3,27 +3,465 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from ...model.dependency import (
+    AllOf,
+    AnyOf,
+    Condition,
+    DependencyError,
+    Negation,
+    Roster,
+    StatusTest,
+    parse_dependency,
+)
+from ...model.display import duration_text, html_table, with_stamps
+from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
 from ...model.pending import PendingReason
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
-from ...model.rich_display import html_table
-from ...model.time_text import duration_text, with_stamps
+from ...model.shares import queue_hosts, queue_sets
+from ..availability.calendar import WEEK
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
-from ..loop.snapshot import snapshot_of
-from .chains import ChainLink, critical_path
-from .contests import LostContest, lost_contests
+from ..fairshare.accounts import Account, ShareTree, significant
+from ..pending_reasons import Reason, amounts_short, find_shortage, held_back_by, over
+from ..placement.earliest import can_start
+from ..scheduler.history import snapshot_of
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
-from .obstacles import Obstacle, find_obstacles
-from .suggestions import Suggestion, suggest
-from .what_if import Asker, Method, Outlook
+from .suggestions import Suggestion, job_text, suggest
+from .what_if import Asker, Method, Outlook, PlanView
+
+if TYPE_CHECKING:
+    from ..scheduler.history import Snapshot
+
+
+# --- What a chain of dependency conditions (bsub -w) waits for: its critical path -----------------
+
+#: Links that are followed.
+MOST_LINKS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    """One job of a critical path: the next one waits for its end, or for its start.
+
+    start, finish: seconds, None where nobody knows. by_start: the next waits for its start.
+    at_once: it starts when its own condition holds, so that what it waits for decides.
+    """
+
+    job: str
+    start: int | None
+    finish: int | None
+    by_start: bool = False
+    at_once: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"job": self.job, "start": self.start, "finish": self.finish}
+
+
+#: A time at which something holds, and the job whose start or end that is.
+_Binding = tuple[float, str, bool]
+_NEVER = float("inf")
+
+
+def critical_path(
+    instance: Instance, job: Job, times: Mapping[str, tuple[int, int | None]]
+) -> tuple[ChainLink, ...]:
+    """The jobs that decide when `job` may start, the first one first; () where it waits for none.
+
+    times: start and end (seconds) of pending jobs, as planned. Of several jobs that a condition
+    names it is the one that lets it hold. The path ends at a job that waits for nothing, or that
+    starts later than its condition lets it: what it waits for is something else.
+    """
+    pending = {other.id: other for other in (*instance.pending, job)}
+    known = {
+        run.job.id: (run.start, expected_finish(instance, run)) for run in instance.running
+    } | dict(times)
+    jobs = (*(run.job for run in instance.running), *pending.values(), *instance.future)
+    finder = _Finder(Roster(jobs, last_only=instance.params.job_dep_last_sub), known)
+    path: list[ChainLink] = []
+    at: Job | None = job
+    while at is not None and at.dependency and len(path) < MOST_LINKS:
+        found = finder.binding(at)
+        if found is None or found[1] in {link.job for link in path}:
+            break
+        time, name, by_start = found
+        at = pending.get(name)
+        start, finish = known.get(name, (None, None))
+        binds = at is not None and bool(at.dependency) and start is not None
+        own = finder.binding(at) if at is not None and binds else None
+        at_once = own is not None and start is not None and start <= own[0] + at.think_time  # type: ignore[union-attr]
+        path.append(ChainLink(name, start, finish, by_start, at_once))
+        if not at_once or time == _NEVER:
+            break
+    return tuple(reversed(path))
+
+
+class _Finder:
+    def __init__(self, roster: Roster, known: Mapping[str, tuple[int | None, int | None]]) -> None:
+        self._roster = roster
+        self._known = known
+
+    def binding(self, job: Job) -> _Binding | None:
+        """When the condition of a job holds, and which start or end that is."""
+        try:
+            return self._of(parse_dependency(job.dependency), job)
+        except DependencyError:
+            return None
+
+    def _of(self, condition: Condition, job: Job) -> _Binding | None:
+        match condition:
+            case AllOf(parts):
+                return max(self._each(parts, job), key=_when, default=None)
+            case AnyOf(parts):
+                found = [self._of(part, job) for part in parts]
+                if any(item is None for item in found):
+                    return None  # one part may hold now
+                return min((item for item in found if item is not None), key=_when)
+            case Negation():
+                return None
+            case StatusTest():
+                return self._test(condition, job)
+
+    def _each(self, parts: Sequence[Condition], job: Job) -> Iterator[_Binding]:
+        for part in parts:
+            if (found := self._of(part, job)) is not None:
+                yield found
+
+    def _test(self, test: StatusTest, job: Job) -> _Binding | None:
+        names = [name for name in self._roster.meant(test.job, job) if name in self._known]
+        if test.word in ("external", "numhold") or not names:
+            return None
+        by_start = test.word in ("started", "numrun", "numstart", "numpend")
+        found = sorted(
+            ((_NEVER if (t := self._known[n][not by_start]) is None else t), n, by_start)
+            for n in names
+        )
+        if not test.word.startswith("num") or test.number is None or test.word == "numpend":
+            return found[-1]
+        count = test.number + (test.operator == ">")
+        return found[count - 1] if 1 <= count <= len(found) else None
+
+
+def _when(binding: _Binding) -> float:
+    return binding[0]
+
+
+# --------------------------------------------------------------------------------------------------
+# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06,
+# FSH-10)
+#
+# Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
+# level. For the time to come it is assumed that what runs now runs on and that nothing else
+# starts, ends or reserves; then the formula alone decides, at every second.
+
+#: How far the formula is followed (seconds), and in which steps: every minute of the first day.
+STEPS = ((86_400, 60), (30 * 86_400, 600))
+#: What the times rest on, in a sentence.
+ASSUMED = (
+    "as long as what runs now runs on and nothing else starts; "
+    "CPU time as jobs state it, else one second a second and slot"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LostContest:
+    """One level of a share tree at which another account with pending jobs comes first.
+
+    path: of the level, ``normal/`` or ``Partition1/group2/``. ahead_from: the first second (from
+    the origin) at which the account will have the higher priority, None: not within 30 days.
+    """
+
+    path: str
+    account: str
+    priority: float
+    rival: str
+    rival_priority: float
+    ahead_from: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "level": self.path,
+            "account": self.account,
+            "priority": self.priority,
+            "rival": self.rival,
+            "rival_priority": self.rival_priority,
+            "ahead_from": self.ahead_from,
+        }
+
+
+def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
+    """Where accounts of others come before those of a pending job, from the top down."""
+    found: list[LostContest] = []
+    for name, tree in moment.order.trees.items():
+        rivals = [other for other in _contenders(moment, name) if other is not job]
+        if len(rivals) < len(_contenders(moment, name)):
+            for account in tree.accounts(job.user, job.group):
+                found += _lost(tree, account, rivals, moment.instance.now)
+    return tuple(dict.fromkeys(found))
+
+
+def _contenders(moment: Snapshot, policy: str) -> list[Job]:
+    """Pending jobs that a queue set or a host partition has to order."""
+    instance = moment.instance
+    for queues in queue_sets(instance):
+        if queues.master == policy:
+            return [job for job in instance.pending if job.queue in queues.queues]
+    hosts = moment.order.partitions[policy]
+    usable = {q.name for q in instance.queues if hosts & set(queue_hosts(instance.cluster, q))}
+    return [job for job in instance.pending if job.queue in usable]
+
+
+def _lost(
+    tree: ShareTree, account: Account, rivals: Iterable[Job], now: int
+) -> Iterator[LostContest]:
+    waiting = {
+        id(at)
+        for job in rivals
+        for other in tree.accounts(job.user, job.group)
+        for at in other.chain()
+    }
+    for own in reversed(list(account.chain())[:-1]):
+        assert own.parent is not None
+        others = [at for at in own.parent.children.values() if at is not own and id(at) in waiting]
+        first = max(others, key=lambda at: tree.priority(at, now), default=None)
+        if first is None or _ahead(tree, own, first, now) >= 0:
+            continue
+        yield LostContest(
+            "/".join((tree.name, *own.parent.path, "")),
+            own.name,
+            tree.priority(own, now),
+            first.name,
+            tree.priority(first, now),
+            overtakes(tree, own, first, now),
+        )
+
+
+def _ahead(tree: ShareTree, own: Account, rival: Account, time: int) -> float:
+    """By how much an account is ahead of another; 0 where only rounding parts them."""
+    return significant(tree.priority(own, time)) - significant(tree.priority(rival, time))
+
+
+def overtakes(tree: ShareTree, own: Account, rival: Account, now: int) -> int | None:
+    """The first second at which `own`, behind now, has the higher priority; None: not in sight.
+
+    A lead shorter than a step of :data:`STEPS` may go unseen.
+    """
+    last = now
+    for span, step in STEPS:
+        while last < now + span:
+            time = last + step
+            if _ahead(tree, own, rival, time) > 0:
+                return _first_second(tree, own, rival, last, time)
+            last = time
+    return None
+
+
+def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high: int) -> int:
+    """Bisected between a second at which `own` is not ahead and one at which it is."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _ahead(tree, own, rival, middle) > 0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+# --- What keeps a job from starting before its planned start, true over whole stretches of time ---
+
+#: A job may fit where a running one gives memory back; time-based reservation does not look there.
+BETWEEN_ENDS = Reason(
+    "it fits, but time-based reservation starts jobs only now and when other jobs end"
+)
+#: Of a job that never starts, a week after the last change.
+EVERY_WEEK = "the same again every week, as its windows open and close"
+CLOSED = Reason("a dispatch or run window is closed or closes too soon")
+#: Jobs that are named in one reason.
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps the job from starting from `first` to before `until`, at every instant of it.
+
+    until: None where it never ends. instants: how many instants were looked at; nothing that counts
+    changes between them.
+    """
+
+    first: int
+    until: int | None
+    reason: str
+    instants: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hindrance:
+    """The reason at one instant; planned: only planned jobs are in the way then."""
+
+    time: int
+    planned: bool
+    reason: Reason
+
+
+def find_obstacles(
+    view: PlanView,
+    demand: Demand,
+    start: int | None,
+    method: str,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Obstacle]:
+    """The time before the start, put together where the reason is the same.
+
+    Raises OutOfTime once `stop` says yes.
+    """
+    now = view.problem.instance.now
+    if demand.earliest > now:
+        until = demand.earliest if start is None else min(demand.earliest, start)
+        yield Obstacle(now, until, held_back_by(demand), 1)
+    candidates = view.profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
+    looked_at = set(candidates)
+    times = [time for time in _instants(view, demand) if start is None or time < start]
+    last = start
+    if start is None and demand.calendar is not None:
+        last = max(demand.earliest, *view.profile.changes(), *view.problem.base.changes()) + WEEK
+        times = [time for time in times if time < last]
+    findings = []
+    for time in times:
+        if stop():
+            raise OutOfTime
+        findings.append(_finding(view, demand, time, time in looked_at))
+    who = Reservations(view, demand)
+    rows = [
+        (part, names)
+        for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
+        for part, names in who.parts(list(alike))
+    ]
+    ends = [*(part[0].time for part, _ in rows[1:]), last]
+    for (part, names), end in zip(rows, ends, strict=False):
+        reason = over([item.reason for item in part])
+        yield Obstacle(part[0].time, end, f"{reason}{names}", len(part))
+    if last is not None and start is None:
+        yield Obstacle(last, None, EVERY_WEEK, 1)
+
+
+def _instants(view: PlanView, demand: Demand) -> list[int]:
+    """Every instant at which what the job finds over its window may change.
+
+    That is where something starts or ends, and where the window, or a phase of what the job asks
+    for, begins to reach over a later start.
+    """
+    profile, base = view.profile, view.problem.base
+    lengths = {
+        drop
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+        for drop in use.reservation.drops()
+    }
+    if demand.duration is not None:
+        lengths.add(demand.duration)
+    edges = {start - length + 1 for start in profile.later_starts for length in lengths}
+    changes = {demand.earliest, *profile.changes(), *base.changes(), *edges}
+    times = sorted(time for time in changes if demand.earliest <= time < FOREVER)
+    if profile.accepted is not None and profile.minds_intervals(demand):
+        closings = profile.accepted.closings()
+        times = sorted({*times, *(time for time in closings if demand.earliest <= time)})
+    return sorted({*profile.with_openings(demand, times), *_closings(demand, times)})
+
+
+def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
+    """From when on a window of the job is closed, or too short for it."""
+    if demand.calendar is not None:
+        for time in times:
+            yield from demand.calendar.closings(time, demand.duration)
+
+
+def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hindrance:
+    base = view.problem.base
+    if not base.open_for(demand, time):
+        return Hindrance(time, False, CLOSED)
+    planned = can_start(base, demand, time)
+    if planned and not looked_at and can_start(view.profile, demand, time):
+        return Hindrance(time, False, BETWEEN_ENDS)
+    profile = view.profile if planned else base
+    found = [find_shortage(view.problem, demand, profile, time)]
+    amounts = amounts_short(view.problem, demand, profile, time)
+    joined = Reason.joined(found if amounts is None else [*found, amounts])
+    return Hindrance(time, planned, joined)
+
+
+@dataclass(slots=True)
+class Reservations:
+    """Whose reservations are in the way."""
+
+    view: PlanView
+    demand: Demand
+    _without: dict[str, Profile] = field(default_factory=dict)
+
+    def parts(self, alike: list[Hindrance]) -> Iterator[tuple[list[Hindrance], str]]:
+        """Findings of one kind in stretches in which the same jobs are in the way, as words."""
+        if not alike[0].planned:
+            yield alike, ""
+            return
+        at = 0
+        while at < len(alike):
+            end, names = self._stretch(alike, at)
+            yield alike[at:end], names
+            at = end
+
+    def _stretch(self, alike: list[Hindrance], at: int) -> tuple[int, str]:
+        """Where the stretch from `at` ends, and the jobs that are in the way all along."""
+        overlapping = self._overlapping(alike[at].time)
+        alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MOST_NAMED]
+        named, more, end = alone or overlapping, False, at + 1
+        while end < len(alike):
+            time = alike[end].time
+            here = self._overlapping(time)
+            kept = [job for job in named if job in here and (not alone or self._frees(job, time))]
+            if not kept or (not alone and any(self._frees(job, time) for job in here)):
+                break
+            more = more or kept != named or len(here) > len(kept)
+            named, end = kept, end + 1
+        if alone:
+            return end, f" (reserved for {' or '.join(map(job_text, named))})"
+        if not named:
+            return end, " (reserved for jobs before it)"
+        shown = ", ".join(map(job_text, named[:MOST_NAMED]))
+        if more or len(named) > MOST_NAMED:
+            return end, f" (reserved for {shown} and others together)"
+        return end, f" (reserved for {shown}{' together' if len(named) > 1 else ''})"
+
+    def _overlapping(self, time: int) -> list[str]:
+        """Planned jobs that hold something within the window from `time`."""
+        length = self.demand.duration
+        end = FOREVER if length is None else time + length
+        return [
+            other.demand.job.id
+            for other in self.view.planned
+            if other.start.time < end and time < (other.start.finish(other.demand) or FOREVER)
+        ]
+
+    def _frees(self, job: str, time: int) -> bool:
+        """Whether the job would fit at `time` without one of the reservations."""
+        if job not in self._without:
+            self._without[job] = self.view.without(job)
+        return can_start(self._without[job], self.demand, time)
+
+
+# --- explain --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

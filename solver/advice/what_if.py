@@ -26,8 +26,6 @@ from ..availability.profile import Profile
 from ..budget import NOT_LOOKED_AT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
-from ..loop.moved_starts import omissions_of_job
-from ..loop.next_cycle import NextCycle
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..placement.earliest import Start, hold_start, is_constant
@@ -35,8 +33,10 @@ from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
-from ..world import holding_back
-from ..world.held import Held
+from ..scheduler import held as holding_back
+from ..scheduler.held import Held
+from ..scheduler.next_cycle import NextCycle
+from ..scheduler.run_on import omissions_of_job
 
 #: Ways in which one job is asked about.
 Method = Literal["time-based", "optimal"]

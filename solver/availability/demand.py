@@ -9,14 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
+from ...model.configuration import Queue
+from ...model.dependency import waiting_order
 from ...model.job import Job
-from ...model.queue import Queue
-from ...model.roster import waiting_order
 from ..precedence import NOT_YET, Event, earliest, jobs_of
-from .arrays import Allocation, BoolArray, FloatArray, IntArray
 from .calendar import Calendar
-from .resources import ResourceTable
-from .uses import Alternative, Per
+from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +185,7 @@ class GroupCap:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TermCapacity:
     """What there is for one term over one window.
 
     caps: most slots that the job can hold on each host, [H], 0 outside the candidates.
@@ -243,7 +241,9 @@ class Availability(Protocol):
     def just_accepted(self, demand: Demand, time: int) -> BoolArray | None:
         """Hosts that JOB_ACCEPT_INTERVAL closes to a start at `time`, [H]; None for none."""
 
-    def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
+    def capacity(
+        self, demand: Demand, term: TermDemand, alternative: Alternative, start: int
+    ) -> TermCapacity:
         """What one term of a job finds over its window from `start`."""
 
     def copy(self) -> Availability:

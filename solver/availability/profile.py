@@ -10,21 +10,253 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.instance import Instance
-from .accepted import Accepted
-from .arrays import Allocation, BoolArray, FloatArray
-from .crowded import Crowded
-from .demand import Demand, Room, TermDemand
-from .resources import SLOTS, ResourceTable, flat
-from .room import find_room, held_for_life
-from .rows import RowList
-from .usage import Usage
-from .uses import Alternative, Per, Use
+from .calendar import Accepted
+from .demand import Availability, Demand, GroupCap, TermCapacity, TermDemand
+from .resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Per,
+    Pool,
+    ResourceTable,
+    Use,
+    flat,
+)
+from .usage import RowList, Usage
+
+# --- Windows over which hosts leave so few slots free that no larger job fits, whoever asks -------
+#
+# Within a cycle places are only added, so what was too crowded for a job is so for every later job
+# of as many slots whose window reaches over the same instants.
+
+#: Windows that are kept; when there are more, it is begun anew.
+MOST_WINDOWS = 4096
+#: Later than every instant.
+NEVER = np.iinfo(np.int64).max
+
+
+class _Windows:
+    """Windows in the order of their beginnings, as columns.
+
+    Each has its first and last instant (seconds), the slots that are free on all hosts all the
+    while, and until when the reservations last that were heeded (seconds).
+    """
+
+    __slots__ = ("_arrays", "_columns")
+
+    def __init__(self) -> None:
+        self._columns: tuple[list[int], ...] = ([], [], [], [])
+        self._arrays: tuple[IntArray, ...] | None = None
+
+    def add(self, *window: int) -> None:
+        if len(self._columns[0]) >= MOST_WINDOWS:
+            self.clear()
+        place = bisect.bisect_left(self._columns[0], window[0])
+        for column, value in zip(self._columns, window, strict=True):
+            column.insert(place, value)
+        self._arrays = None
+
+    def clear(self) -> None:
+        for column in self._columns:
+            column.clear()
+        self._arrays = None
+
+    def soonest_end(self, at: IntArray, slots: int, until: int) -> IntArray:
+        """By instant the first at which a window that begins no earlier has been reached over.
+
+        Only windows that leave less than `slots`, and heed no more than is held until `until`.
+        """
+        if self._arrays is None:
+            self._arrays = tuple(np.array(column, dtype=np.int64) for column in self._columns)
+        begin, last, free, heeded = self._arrays
+        kept = (free < slots) & (heeded <= until)
+        if not kept.any():
+            return np.full(len(at), NEVER)
+        soonest = np.append(np.minimum.accumulate(last[kept][::-1])[::-1], NEVER)
+        return np.asarray(soonest[np.searchsorted(begin[kept], at)])
+
+
+class Crowded:
+    """What is known of a profile to which places and reservations are added, and none given back.
+
+    To be asked for those who heed only what is held until a certain instant, or all of it: who
+    heeds more finds no more.
+    """
+
+    __slots__ = ("_below", "_until", "_windows")
+
+    def __init__(self) -> None:
+        self._windows, self._until = _Windows(), 0
+        self._below: Crowded | None = None
+
+    def with_more(self) -> Crowded:
+        """For a profile in which reservations are held too, and otherwise the same."""
+        twin = Crowded()
+        twin._until, twin._below = NEVER, self
+        return twin
+
+    def heeding(self, until: int) -> Crowded:
+        """For those who heed reservations that end by `until`; shares what is known."""
+        twin = Crowded()
+        twin._windows, twin._until, twin._below = self._windows, until, self._below
+        return twin
+
+    def note(self, begin: int, last: int, slots: int) -> None:
+        """Over all of [begin, last] only so many slots are free on all hosts."""
+        self._windows.add(begin, last, slots, self._until)
+
+    def forget(self) -> None:
+        """Less is held than was, though no less is planned."""
+        self._windows.clear()
+
+    def refuses(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
+        """At which instants a job of so many slots reaches over a crowded window."""
+        soonest = self._windows.soonest_end(at, slots, self._until)
+        found = soonest < (NEVER if duration is None else at + duration)
+        return np.asarray(
+            found if self._below is None else found | self._below.refuses(at, duration, slots)
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# The room of one term of a job over one window, from what is free at the instants that
+# count
+
+#: Amounts are compared with this slack.
+SLACK = 1e-6
+#: A cap that does not bind, small enough to be summed over all hosts.
+UNBOUND = 1 << 30
+
+
+def find_capacity(
+    availability: Availability,
+    demand: Demand,
+    term: TermDemand,
+    alternative: Alternative,
+    points: Sequence[int],
+) -> TermCapacity:
+    """What one term of a job finds over a window.
+
+    points: the start of the window, then every instant inside it at which less may be free.
+    """
+    hosts, table = availability.hosts, availability.table
+    caps: FloatArray | None = None
+    first: BoolArray | None = None
+    for use in alternative.host_uses:
+        for held, free in met(availability, use, points):
+            found = _host_cap(use, held, free, table.host_resources[use.index].capacity)
+            if use.per is Per.JOB:
+                first = found > 0 if first is None else first & (found > 0)
+            else:
+                caps = found if caps is None else np.minimum(caps, found, out=caps)
+    if caps is None:
+        caps = np.full(hosts, float(UNBOUND))
+    whole = np.minimum(np.maximum(caps, 0, out=caps), UNBOUND, out=caps).astype(np.int64)
+    if len(term.candidates) != hosts:
+        every, whole = whole, np.zeros(hosts, dtype=np.int64)
+        whole[term.candidates] = every[term.candidates]
+    if alternative.hosts is not None:
+        whole[~alternative.hosts] = 0
+    closed = None if demand.calendar is None else demand.calendar.closed_hosts(points[0])
+    if closed is not None:
+        whole[closed] = 0
+    accepted = availability.just_accepted(demand, points[0])
+    if accepted is not None:
+        whole[accepted] = 0
+    for floor in demand.floors:
+        whole[availability.free(floor.index, points[0]) + SLACK < floor.least] = 0
+    groups: list[GroupCap] = []
+    for use in alternative.pool_uses:
+        times = _pool_times(availability, use, points)
+        _pool_cap(use, table.pools[use.index], times, whole, groups)
+    exclusive = term.unit is not None and term.unit.excl
+    idle = _idle(availability, points) if exclusive else None
+    return TermCapacity(whole, tuple(groups), idle, first=first)
+
+
+def held_for_life(use: Use) -> float | None:
+    """The amount that a use holds as long as the job runs, None if it changes."""
+    phases = use.reservation.phases
+    constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
+    return phases[0].amount if constant else None
+
+
+def met(
+    availability: Availability, use: Use, points: Sequence[int]
+) -> Iterator[tuple[float, FloatArray]]:
+    """What a use holds over a window and the least that is free meanwhile, [H]."""
+    constant = held_for_life(use)
+    if constant is not None:
+        if constant > 0:
+            yield constant, availability.least_free(use.index, points)
+        return
+    for held, stretch in stretches(use, points):
+        yield held, availability.least_free(use.index, stretch)
+
+
+def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
+    """What a use holds, and the points of the window that it holds it over."""
+    pairs = [(use.reservation.planned_at(point - points[0]), point) for point in points]
+    for held, same in itertools.groupby(pairs, key=lambda pair: pair[0]):
+        if held > 0:
+            yield held, [point for _, point in same]
+
+
+def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> FloatArray:
+    """Slots that a use allows on each host, [H]."""
+    free = free + SLACK
+    if use.per is Per.SLOT:
+        if held != 1.0:
+            free /= held
+        return np.floor(free, out=free)
+    if use.per is Per.WHOLE:
+        return np.where(free >= capacity, capacity, 0.0)
+    return np.where(free >= held, float(UNBOUND), 0.0)
+
+
+def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> float:
+    """How often a pool can give over a window what one count of a use takes."""
+    constant = held_for_life(use)
+    if constant is not None:
+        if constant <= 0:
+            return UNBOUND
+        return (availability.least_free_in_pool(use.index, points) + SLACK) // constant
+    times = float(UNBOUND)
+    for held, stretch in stretches(use, points):
+        free = availability.least_free_in_pool(use.index, stretch)
+        times = min(times, (free + SLACK) // held)
+    return times
+
+
+def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[GroupCap]) -> None:
+    """Shrink `caps` or append to `groups` what a pool leaves."""
+    if times >= UNBOUND:
+        return
+    left = max(0, int(times))
+    if left == 0:
+        caps[pool.mask] = 0
+    elif use.per is Per.SLOT:
+        groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason))
+    elif use.per is Per.HOST:
+        groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
+
+
+def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
+    """Hosts on which no other job holds a slot at any of `points`, [H]."""
+    capacity = availability.table.host_resources[SLOTS].capacity
+    return np.asarray(availability.least_free(SLOTS, points) >= capacity)
+
+
+# --- profile --------------------------------------------------------------------------------------
 
 #: "For ever": the finish of a job whose end is unknown.
 FOREVER = 1 << 60
@@ -328,24 +560,28 @@ class Profile:
         """True while no future start is in the profile: availability then never falls."""
         return not self._starts
 
-    def room(self, demand: Demand, term: TermDemand, alternative: Alternative, start: int) -> Room:
+    def capacity(
+        self, demand: Demand, term: TermDemand, alternative: Alternative, start: int
+    ) -> TermCapacity:
         """What one term of a job finds over its window from `start`."""
-        return find_room(self, demand, term, alternative, self.checkpoints(start, demand.duration))
+        return find_capacity(
+            self, demand, term, alternative, self.checkpoints(start, demand.duration)
+        )
 
 
-class Lent(Profile):
+class BackfillProfile(Profile):
     """A profile in which from `until` on nothing is held back, and before it not all is.
 
-    held: with all that is held back; none of it starts anything. plain: without. lent: what of it
-    lasts until `until` or longer, which is free all the while. What is taken of this is taken of
-    `held` and `plain` too: take it of a copy.
+    held: with all that is held back; none of it starts anything. plain: without. backfilled: what
+    of it lasts until `until` or longer, which is free all the while. What is taken of this is taken
+    of `held` and `plain` too: take it of a copy.
     """
 
-    def __init__(self, held: Profile, plain: Profile, lent: InUse, until: int) -> None:
+    def __init__(self, held: Profile, plain: Profile, backfilled: InUse, until: int) -> None:
         super().__init__(plain.table, plain.now)
         self._parts = held, plain
         self._until = until
-        self._lent = lent
+        self._backfilled = backfilled
         self._starts, self._ends, self._finishes = held.times()
         self.crowded = None if held.crowded is None else held.crowded.heeding(until)
         self.accepted = plain.accepted
@@ -353,7 +589,7 @@ class Lent(Profile):
     def copy(self) -> Profile:
         """An independent copy that shares the table."""
         held, plain = self._parts
-        return Lent(held.copy(), plain.copy(), self._lent, self._until)
+        return BackfillProfile(held.copy(), plain.copy(), self._backfilled, self._until)
 
     def hold(
         self,
@@ -382,8 +618,8 @@ class Lent(Profile):
         if not cut:
             return plain.least_free(index, points)
         found = held.least_free(index, points[:cut])
-        if index in self._lent.hosts:
-            found = found + self._lent.hosts[index]
+        if index in self._backfilled.hosts:
+            found = found + self._backfilled.hosts[index]
         if cut < len(points):
             found = np.minimum(found, plain.least_free(index, points[cut:]))
         return found
@@ -394,7 +630,9 @@ class Lent(Profile):
         cut = bisect.bisect_left(points, self._until)
         if not cut:
             return plain.least_free_in_pool(index, points)
-        found = held.least_free_in_pool(index, points[:cut]) + self._lent.pools.get(index, 0.0)
+        found = held.least_free_in_pool(index, points[:cut]) + self._backfilled.pools.get(
+            index, 0.0
+        )
         if cut < len(points):
             found = min(found, plain.least_free_in_pool(index, points[cut:]))
         return found

@@ -10,21 +10,78 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...model.array import running_limits
 from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
-from ...model.job import Job
-from ...model.limits import Limit, Scope
+from ...model.job import Job, running_limits
 from ...model.pending import Pending
-from ...model.queue import Queue
 from ...model.reservation import Phase, Reservation
-from ...model.user import User
-from .arrays import BoolArray, FloatArray
-from .uses import Alternative, Per, Use
+
+# --- The arrays that availability, placement and the methods speak in; [H] is one value a host ----
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+#: Slots by host index, in allocation order.
+Allocation = dict[int, int]
+
+
+# --- What a job takes of host resources and pools, and how often it counts ------------------------
+#
+# Everything a host or the cluster can run out of is one of two things, so that slots, memory,
+# licences and slot limits are treated alike:
+#
+# * a **host resource**: a capacity per host (slots, mem, a limit PER_HOST, JL/U, …);
+# * a **pool**: one capacity shared by a set of hosts (a floating licence, a queue's QJOB_LIMIT,
+#   …).
+
+
+class Per(Enum):
+    """How often a use counts (RSV-08)."""
+
+    SLOT = "slot"
+    HOST = "host"
+    JOB = "job"
+    WHOLE = "whole"  #: the whole capacity of each host (-x, PLC-13)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A use of one host resource or pool, by index into the profile's lists.
+
+    reservation: amounts over the life of the job; the amounts are counted once per `per`.
+    once: counted once a job (on each host, in a pool) however many of its terms have the use: a
+    limit on jobs, or a host that an exclusive job has whole.
+    """
+
+    index: int
+    per: Per
+    reservation: Reservation
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """What one rusage alternative takes (RSV-07): uses of host resources and of pools.
+
+    missing: why it can never be granted ("no host has licX"), "" if it can. hosts: those that have
+    or reach all it names, [H], the only ones that may take it; None for all.
+    """
+
+    host_uses: tuple[Use, ...]
+    pool_uses: tuple[Use, ...] = ()
+    missing: str = ""
+    hosts: BoolArray | None = None
+
+
+# --- resources ------------------------------------------------------------------------------------
 
 #: Index of the job slots in every table.
 SLOTS = 0

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Allocation, FloatArray, IntArray
 from .free_now import FreeNow
 from .profile import FOREVER, Profile
-from .resources import SLOTS, ResourceTable
-from .rows import Block, Row
-from .usage import Usage
-from .uses import Alternative, Use
+from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
+from .usage import Block, Row, Usage
 
 #: Whole and partial terms of one job: what it uses, where, and hosts it owns (cu[excl]).
 Hold = tuple[Alternative, Allocation, Iterable[int]]
@@ -76,7 +73,7 @@ class RunningUsage(Usage):
     def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
         """One row a host for something held from start to finish."""
         first, after = self._count, self._count + len(hosts)
-        self._make_room(after)
+        self._grow(after)
         for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
             column[first:after] = values
         self._count = after
@@ -95,7 +92,7 @@ class RunningUsage(Usage):
         held = (amounts > 0) & (begin < end)
         columns = (where[held], begin[held], end[held], amounts[held])
         first, after = self._count, self._count + int(held.sum())
-        self._make_room(after)
+        self._grow(after)
         for column, values in zip(self._columns, columns, strict=True):
             column[first:after] = values
         self._count = after
@@ -145,14 +142,14 @@ class RunningUsage(Usage):
         }
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
 
-    def _make_room(self, count: int) -> None:
+    def _grow(self, count: int) -> None:
         while count > len(self._columns[0]):
             for index, column in enumerate(self._columns):
                 self._columns[index] = np.concatenate([column, np.zeros_like(column)])
 
     def _append(self, row: Row) -> None:
         at = self._count
-        self._make_room(at + 1)
+        self._grow(at + 1)
         for column, value in zip(
             self._columns, (row.where, row.begin, row.end, row.amount), strict=True
         ):

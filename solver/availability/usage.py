@@ -5,13 +5,279 @@ A use holds an amount over [begin, end), integer seconds, and never rises after 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from .arrays import FloatArray, IntArray
-from .rises import Beginnings, Rises
-from .rows import Block, Row, RowList
-from .sums import Sums
-from .uses import Use
+from ...model.reservation import DECAY_STEP
+from .resources import BoolArray, FloatArray, IntArray, Use
+
+# --- Rows and columns of what is used over time: an amount over [begin, end), in seconds ----------
+
+
+class Row(NamedTuple):
+    """One phase of one use over [begin, end); where is the host index, 0 for a pool."""
+
+    where: int
+    begin: int
+    end: int
+    amount: float
+    floor: float
+    decay: bool
+
+
+class Block:
+    """Rows as columns, for arithmetic over all of them at once.
+
+    decaying: positions of the rows that fall over time, and by how much in all.
+    """
+
+    __slots__ = ("amount", "begin", "decaying", "end", "where")
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.where: IntArray = np.array([row.where for row in rows], dtype=np.int64)
+        self.begin: IntArray = np.array([row.begin for row in rows], dtype=np.int64)
+        self.end: IntArray = np.array([row.end for row in rows], dtype=np.int64)
+        self.amount: FloatArray = np.array([row.amount for row in rows], dtype=float)
+        fall = [(i, row.amount - row.floor) for i, row in enumerate(rows) if row.decay]
+        self.decaying = (
+            np.array([i for i, _ in fall], dtype=np.int64),
+            np.array([drop for _, drop in fall], dtype=float),
+        )
+
+    @classmethod
+    def of_columns(
+        cls,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amount: FloatArray,
+        decaying: tuple[IntArray, FloatArray],
+    ) -> Block:
+        """A block over arrays that are there already."""
+        block = cls.__new__(cls)
+        block.where, block.begin, block.end = where, begin, end
+        block.amount, block.decaying = amount, decaying
+        return block
+
+    @classmethod
+    def constant(cls, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> Block:
+        """One row a host for something held from start to finish."""
+        count = len(hosts)
+        return cls.of_columns(
+            hosts,
+            np.full(count, start, dtype=np.int64),
+            np.full(count, finish, dtype=np.int64),
+            amounts,
+            _NONE_DECAYING,
+        )
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """The rows of all of them; one at least."""
+        if len(blocks) == 1:
+            return blocks[0]
+        offsets = np.cumsum([0, *(len(block.where) for block in blocks[:-1])]).tolist()
+        falling = zip(blocks, offsets, strict=True)
+        return cls.of_columns(
+            np.concatenate([block.where for block in blocks]),
+            np.concatenate([block.begin for block in blocks]),
+            np.concatenate([block.end for block in blocks]),
+            np.concatenate([block.amount for block in blocks]),
+            (
+                np.concatenate([block.decaying[0] + offset for block, offset in falling]),
+                np.concatenate([block.decaying[1] for block in blocks]),
+            ),
+        )
+
+    def only(self, kept: BoolArray) -> Block:
+        """The rows of a mask."""
+        rows, drops = self.decaying
+        place = np.cumsum(kept) - 1
+        return Block.of_columns(
+            self.where[kept],
+            self.begin[kept],
+            self.end[kept],
+            self.amount[kept],
+            (place[rows[kept[rows]]], drops[kept[rows]]),
+        )
+
+    def at(self, time: int, size: int) -> FloatArray:
+        """Amount in use at `time`, [size]."""
+        amount = self.amount
+        rows, drops = self.decaying
+        if rows.size:
+            begin, end = self.begin[rows], self.end[rows]
+            steps = np.maximum(time - begin, 0) // DECAY_STEP * DECAY_STEP
+            amount = amount.copy()
+            amount[rows] -= drops * steps / (end - begin)
+        active = (self.begin <= time) & (time < self.end)
+        counted = np.bincount(self.where[active], weights=amount[active], minlength=size)
+        return counted.astype(float, copy=False)
+
+
+_NONE_DECAYING = (np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+class RowList:
+    """Constant rows that are gathered one by one and entered together."""
+
+    __slots__ = ("amount", "begin", "end", "where")
+
+    def __init__(self) -> None:
+        self.where: list[int] = []
+        self.begin: list[int] = []
+        self.end: list[int] = []
+        self.amount: list[float] = []
+
+    def extend(
+        self, where: Collection[int], begin: int, end: int, amounts: Iterable[float]
+    ) -> None:
+        """One row for each place."""
+        self.where.extend(where)
+        self.begin.extend([begin] * len(where))
+        self.end.extend([end] * len(where))
+        self.amount.extend(amounts)
+
+    def block(self) -> Block:
+        """The rows as columns."""
+        return Block.of_columns(
+            np.array(self.where, dtype=np.int64),
+            np.array(self.begin, dtype=np.int64),
+            np.array(self.end, dtype=np.int64),
+            np.array(self.amount, dtype=float),
+            _NONE_DECAYING,
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# Where the use of something may rise, so that the most that is used over a window is found
+# fast
+#
+# Rows only fall after they have begun. So over a window a host has the most in use at the first
+# instant or where some row begins on it: these are few, however many instants there are.
+
+#: Places and instants at which rows begin.
+Beginnings = tuple[IntArray, IntArray]
+
+
+class Rises:
+    """Beginnings of rows in the order of time, and what is in use on their hosts then.
+
+    Nothing is changed in place, so copies may share one.
+    """
+
+    __slots__ = ("_begin", "_used", "_where")
+
+    def __init__(self) -> None:
+        self._begin: IntArray = np.zeros(0, dtype=np.int64)
+        self._where: IntArray = np.zeros(0, dtype=np.int64)
+        self._used: FloatArray = np.zeros(0)
+
+    def counting(self, block: Block, size: int) -> Rises:
+        """With rows that were not there before. size: number of hosts."""
+        twin = Rises()
+        twin._begin, twin._where, twin._used = self._begin, self._where, self._used.copy()
+        steady = np.ones(len(block.where), dtype=bool)
+        steady[block.decaying[0]] = False
+        begin, end = block.begin[steady], block.end[steady]
+        for first, last in {*zip(begin.tolist(), end.tolist(), strict=True)}:
+            low, high = np.searchsorted(self._begin, (first, last))
+            if low < high:
+                rows = np.flatnonzero(steady)[(begin == first) & (end == last)]
+                more = np.bincount(block.where[rows], block.amount[rows], minlength=size)
+                twin._used[low:high] += more[self._where[low:high]]
+        for row in block.decaying[0].tolist():
+            one = block.only(np.arange(len(block.where)) == row)
+            low, high = np.searchsorted(self._begin, (one.begin[0], one.end[0]))
+            for place in low + np.flatnonzero(self._where[low:high] == one.where[0]):
+                twin._used[place] += one.at(int(self._begin[place]), size)[one.where[0]]
+        return twin
+
+    def with_beginnings(
+        self, fresh: Sequence[Beginnings], since: int, at: Callable[[int], FloatArray]
+    ) -> Rises:
+        """With more beginnings, those after `since`; at: what is in use at an instant, [H]."""
+        where = np.concatenate([part[0] for part in fresh])
+        begin = np.concatenate([part[1] for part in fresh])
+        later = begin > since
+        if not later.any():
+            return self
+        where, begin = where[later], begin[later]
+        order = np.argsort(begin, kind="stable")
+        where, begin = where[order], begin[order]
+        instants, firsts = np.unique(begin, return_index=True)
+        used = np.empty(len(begin))
+        for instant, low, high in zip(
+            instants.tolist(), firsts, [*firsts[1:], len(begin)], strict=True
+        ):
+            used[low:high] = at(instant)[where[low:high]]
+        places = np.searchsorted(self._begin, begin)
+        twin = Rises()
+        twin._begin = np.insert(self._begin, places, begin)
+        twin._where = np.insert(self._where, places, where)
+        twin._used = np.insert(self._used, places, used)
+        return twin
+
+    def raise_to(self, most: FloatArray, after: int, last: int) -> None:
+        """Raise amounts, [H], to what is in use where rows begin after `after`, up to `last`."""
+        low, high = np.searchsorted(self._begin, (after, last), side="right")
+        np.maximum.at(most, self._where[low:high], self._used[low:high])
+
+
+# --- What is in use at instants that were asked about, kept right as rows are added ---------------
+
+#: Amounts (hosts times instants) that are kept.
+MOST_KEPT = 2_000_000
+_FIRST = 16
+
+
+class Sums:
+    """Amounts in use by instant, one row of [size] each; forgotten when there are too many."""
+
+    __slots__ = ("_amounts", "_instants", "_row_of", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._row_of: dict[int, int] = {}
+        self._instants: IntArray = np.zeros(_FIRST, dtype=np.int64)
+        self._amounts: FloatArray = np.zeros((_FIRST, size))
+
+    def at(self, time: int) -> FloatArray | None:
+        """What is in use at an instant, [size], if that is known; it changes with the rows."""
+        row = self._row_of.get(time)
+        return None if row is None else self._amounts[row]
+
+    def keep(self, time: int, amounts: FloatArray) -> None:
+        """Remember what is in use at an instant."""
+        row = len(self._row_of)
+        if (row + 1) * self.size > MOST_KEPT:
+            self._row_of.clear()
+            row = 0
+        if row == len(self._instants):
+            self._instants = np.concatenate([self._instants, np.zeros_like(self._instants)])
+            self._amounts = np.concatenate([self._amounts, np.empty_like(self._amounts)])
+        self._row_of[time] = row
+        self._instants[row], self._amounts[row] = time, amounts
+
+    def add(self, block: Block) -> None:
+        """More rows are there."""
+        if block.decaying[0].size:
+            self._row_of.clear()
+        if not self._row_of:
+            return
+        instants = self._instants[: len(self._row_of)]
+        for begin, end in {*zip(block.begin.tolist(), block.end.tolist(), strict=True)}:
+            known = np.flatnonzero((begin <= instants) & (instants < end))
+            if known.size:
+                rows = (block.begin == begin) & (block.end == end)
+                more = np.bincount(block.where[rows], block.amount[rows], self.size)
+                places = more.nonzero()[0]
+                self._amounts[known[:, None], places] += more[places]
+
+
+# --- usage ----------------------------------------------------------------------------------------
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000
@@ -76,8 +342,8 @@ class Usage:
         "_asked",
         "_base",
         "_ending",
-        "_fresh",
         "_known",
+        "_new_blocks",
         "_rises",
         "_sums",
         "_uncounted",
@@ -94,7 +360,7 @@ class Usage:
         self._asked: list[int] = []
         self._ending: list[Ending] = []
         #: The beginnings and rows that the rises do not have yet; these are made once asked for.
-        self._fresh: list[Beginnings] = []
+        self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
         self._rises: Rises | None = None
         self._sums: Sums | None = None
@@ -126,7 +392,7 @@ class Usage:
         self._added.append(block)
         if self._sums is not None:
             self._sums.add(block)
-        self._fresh.append((block.where, block.begin))
+        self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
 
@@ -172,7 +438,7 @@ class Usage:
 
     def bring_up(self, since: int) -> None:
         """Reckon what copies would each have to reckon for themselves; since: as of `most`."""
-        if self._fresh or self._uncounted or self.recent:
+        if self._new_blocks or self._uncounted or self.recent:
             self._risen(since)
 
     def _risen(self, since: int) -> Rises:
@@ -181,9 +447,9 @@ class Usage:
         rises = self._rises or Rises()
         for block in self._uncounted:
             rises = rises.counting(block, self.size)
-        if self._fresh:
-            rises = rises.with_beginnings(self._fresh, since, self.at)
-        self._rises, self._uncounted, self._fresh = rises, [], []
+        if self._new_blocks:
+            rises = rises.with_beginnings(self._new_blocks, since, self.at)
+        self._rises, self._uncounted, self._new_blocks = rises, [], []
         return rises
 
     def _shared(self, time: int) -> FloatArray:
@@ -223,7 +489,7 @@ class Usage:
             self.freeze()
         twin = Usage(self.size)
         twin._base, twin._added = self._base, list(self._later())
-        twin._rises, twin._fresh = self._rises, list(self._fresh)
+        twin._rises, twin._new_blocks = self._rises, list(self._new_blocks)
         twin._uncounted = list(self._uncounted)
         twin._known, twin._asked, twin._ending = self._known, self._asked, self._ending
         return twin

@@ -38,28 +38,152 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import filterfalse
 from typing import Any
 
-from ...model.fairshare import partition_hosts, pools, queue_hosts, queue_sets
-from ...model.instance import Instance
+from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
-from . import past_usage
-from .accounts import Account, ShareTree
-from .hopeless import UNKNOWN, Hopeless, JobKind
+from ...model.shares import Groups, partition_hosts, pools, queue_hosts, queue_sets, share_tree
+from ..availability.free_now import parts_of
+from ..resolve import Resolver
+from .accounts import Account, Factors, ShareTree, load_adjustment
 from .ledger import Ledger
-from .priority import Factors
-from .slot_pools import PoolUse, host_slots, surplus
+from .queue_order import UNKNOWN, JobKind, Unstartable
 from .stages import (
     LeftOverStage,
     Offer,
     PlainStage,
     PoolStage,
+    PoolUse,
     Stage,
     StagePlan,
     account_path,
+    host_slots,
     stage_plan,
+    surplus,
 )
-from .traversal import QueueTraversal, Traversal, TreeTraversal
-from .trees import outside, share_trees
-from .waiting_jobs import Rank, WaitingJobs
+from .waiting_jobs import QueueTraversal, Rank, Traversal, TreeTraversal, WaitingJobs
+
+# --- Memory that running jobs hold, for the adjustment plug-ins (FSH-05) --------------------------
+
+
+def held_memory(instance: Instance) -> dict[str, float]:
+    """MB that each running job reserves at the instance's now, by job id."""
+    resolver = Resolver.of(instance, reserving=False)
+    index = instance.cluster.host_index()
+    found: dict[str, float] = {}
+    for running in instance.running:
+        allocation = {index[name]: slots for name, slots in running.allocation.items()}
+        elapsed = instance.now - running.start
+        found[running.job.id] = sum(
+            part.reservation.at(elapsed) * float(part.times.sum())
+            for use, slots in resolver.running_uses(running, allocation)
+            for part in parts_of(resolver.table, use, slots)
+            if not part.pool and resolver.table.host_resources[part.index].name == "mem"
+        )
+    return found
+
+
+# --- The share accounts that an instance configures, and the hosts that no partition has ----------
+
+
+def outside(instance: Instance, partitions: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
+    """Hosts in no partition; None, for all, where there are no partitions."""
+    if not partitions:
+        return None
+    inside = frozenset().union(*partitions.values())
+    return frozenset(host.name for host in instance.cluster.hosts) - inside
+
+
+def share_trees(instance: Instance) -> dict[str, ShareTree]:
+    """The accounts of every policy: of queue sets by master queue, of partitions by name."""
+    groups = Groups(instance.groups)
+    adjustment = load_adjustment(instance.params.fairshare_adjustment)
+    hosts = instance.cluster.hosts
+    slots = sum(host.slots for host in hosts)
+    slot_memory = sum(host.amounts.get("mem", 0.0) for host in hosts) / slots if slots else 0.0
+    trees = {}
+    for policy in queue_sets(instance):
+        node = share_tree(policy.master, policy.shares, groups)
+        factors = Factors.of(instance.params, instance.queue(policy.master))
+        trees[policy.master] = ShareTree(node, factors, adjustment, slot_memory)
+    for partition in instance.partitions:
+        node = share_tree(partition.name, partition.user_shares, groups)
+        factors = Factors.of(instance.params)
+        trees[partition.name] = ShareTree(node, factors, adjustment, slot_memory)
+    return trees
+
+
+# --------------------------------------------------------------------------------------------------
+# Accounts and pools that begin with what an instance says of the past (FSH-02, FSH-03,
+# QBF-07)
+#
+# What is stated holds at its stamp for finished and running jobs together; so what the instance's
+# own running jobs have booked by then is part of it and not counted twice. From there on it
+# decays, and the running jobs go on.
+
+
+def stamps(instance: Instance) -> list[int]:
+    """The times at which something is stated, in order (seconds)."""
+    shares = {usage.stamp for usage in instance.share_usage}
+    return sorted(shares | {usage.stamp for usage in instance.pool_usage})
+
+
+def state(
+    trees: Mapping[str, ShareTree],
+    ledger: Ledger,
+    pools: Mapping[str, PoolUse],
+    instance: Instance,
+    stamp: int,
+) -> None:
+    """Bring accounts and pools to what is stated for `stamp`.
+
+    They must have come to that time: jobs started later are not booked yet.
+    """
+    for name, tree in trees.items():
+        usages = [item for item in instance.share_usage if item.policy == name]
+        now = [item for item in usages if item.stamp == stamp]
+        if now:
+            stated = {_account(tree, item) for item in usages}
+            _settle(tree, {_account(tree, item): item for item in now}, stated, stamp)
+            for item in now:
+                if item.committed_run_time is not None:
+                    ledger.commit(_account(tree, item), item.committed_run_time, stamp)
+    for usage in instance.pool_usage:
+        if usage.stamp == stamp:
+            for use in pools.values():
+                if usage.queue in use.accumulated:
+                    use.set_accumulated(usage.queue, usage.slot_seconds, stamp)
+
+
+def _account(tree: ShareTree, usage: ShareUsage) -> Account:
+    return tree.account(tuple(usage.account.split("/")))
+
+
+def _settle(
+    tree: ShareTree, usages: dict[Account, ShareUsage], stated: Iterable[Account], now: int
+) -> None:
+    """Make each account what its usage says; a group without a statement moves with those below."""
+    moved: dict[Account, tuple[float, float]] = {}
+    for account in reversed(list(tree.root.walk())):
+        if account in usages:
+            moved[account] = _missing(tree, account, usages[account], now)
+        elif account in stated:
+            continue  # Its own statement is of another time, and includes those below it.
+        else:
+            below = [moved[child] for child in account.children.values() if child in moved]
+            if not below:
+                continue
+            moved[account] = (sum(cpu for cpu, _ in below), sum(history for _, history in below))
+        cpu, history = moved[account]
+        tree.correct(account, now, cpu, history)
+
+
+def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> tuple[float, float]:
+    """CPU and historical run time that running jobs do not account for; negative: too much."""
+    counted = tree.usage(account, now)
+    history = usage.historical_run_time if tree.factors.hist_run_time else 0.0
+    return usage.cpu_time - counted.cpu_time, history - counted.historical_run_time
+
+
+# --- dispatch order -------------------------------------------------------------------------------
 
 #: The arrival of jobs that come after all others.
 _LAST = 1 << 60
@@ -120,9 +244,9 @@ class DispatchOrder:
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self.told = WaitingJobs(self._priority)
+        self.queued = WaitingJobs(self._priority)
         self._more: set[str] = set()
-        self._waiting = self.told  # of the cycle at hand
+        self._waiting = self.queued  # of the cycle at hand
         self._growing: set[str] = set()
         #: Ranks that were offered, with the number of stages made by then.
         self._offered: dict[Rank, int] = {}
@@ -149,17 +273,17 @@ class DispatchOrder:
             self._waiting.enter(job, arrival)
         self._begin(now, pending, slots)
 
-    def begin_with_those_told(
+    def begin_cycle(
         self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
     ) -> None:
         """Start a cycle with the jobs that :meth:`submitted` told of; more: in this cycle too."""
         for job in self._more:
-            self.told.leave(job)
+            self.queued.leave(job)
         self._more = {item.id for item in more}
-        self.told.settle()
+        self.queued.settle()
         for arrival, item in enumerate(more):
-            self.told.enter(item, _LAST + arrival)
-        self._waiting = self.told
+            self.queued.enter(item, _LAST + arrival)
+        self._waiting = self.queued
         self._begin(now, more, slots)
 
     def _begin(self, now: int, jobs: Sequence[Job], slots: Mapping[str, int] | None = None) -> None:
@@ -184,12 +308,12 @@ class DispatchOrder:
         arrival: grows from job to job; of equal ones that with the least comes first.
         """
         self._more.discard(job.id)
-        self.told.leave(job.id)
-        self.told.enter(job, arrival, kind)
+        self.queued.leave(job.id)
+        self.queued.enter(job, arrival, kind)
 
     def withdrawn(self, job: Job) -> None:
         """The job waits no more, or not where it did."""
-        self.told.leave(job.id)
+        self.queued.leave(job.id)
 
     def next(self) -> Offer | None:
         """The job to try now; None when every job has had its turn."""
@@ -209,11 +333,11 @@ class DispatchOrder:
                 self._stage.answered(first[0])
         return self._last
 
-    def next_but(self, hopeless: Hopeless) -> Offer | None:
+    def next_but(self, unstartable: Unstartable) -> Offer | None:
         """The job to try now once those are skipped that are hopeless."""
-        if not self._waiting.any_but(hopeless):
+        if not self._waiting.any_but(unstartable):
             return None
-        while (offer := self.next()) is not None and hopeless.fails(offer.job):
+        while (offer := self.next()) is not None and unstartable.fails(offer.job):
             self.skipped(offer.job)
         return offer
 
@@ -232,7 +356,7 @@ class DispatchOrder:
         self.ledger.started(job, allocation, now, self._under.get(job.id, {}), memory)
         self._pool_change(job.queue, allocation, now)
         self._answered(job)
-        self.told.leave(job.id)
+        self.queued.leave(job.id)
         self._waiting.leave(job.id)
         self._weigh(job.id, before)
 
@@ -474,16 +598,16 @@ def _who(job: Job) -> str:
 def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]) -> None:
     """Book what runs, and what is stated of the past, in the order of time."""
     waiting = deque(sorted(instance.running, key=lambda item: item.start))
-    for stamp in (*past_usage.stamps(instance), math.inf):
+    for stamp in (*stamps(instance), math.inf):
         while waiting and waiting[0].start <= stamp:
             running = waiting.popleft()
             held = memory.get(running.job.id, 0.0)
             order.started(running.job, running.allocation, running.start, held)
         if stamp < math.inf:
-            past_usage.state(order.trees, order.ledger, order.pools, instance, int(stamp))
+            state(order.trees, order.ledger, order.pools, instance, int(stamp))
     # What is said of the present comes after all starts: the accounts' meters never go back.
     for running in instance.running:
-        if running.job.cpu_time is not None and not past_usage.stamps(instance):
+        if running.job.cpu_time is not None and not stamps(instance):
             order.ledger.cpu_stated(running.job.id, running.job.cpu_time, instance.now)
         if running.suspended:
             order.suspended(running.job.id, instance.now)
@@ -492,6 +616,5 @@ def _begin(order: DispatchOrder, instance: Instance, memory: Mapping[str, float]
 def _reserved_memory(instance: Instance) -> dict[str, float]:
     if not instance.params.fairshare_adjustment:
         return {}
-    from .memory import held_memory
 
     return held_memory(instance)

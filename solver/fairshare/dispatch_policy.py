@@ -16,10 +16,9 @@ import numpy as np
 
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.arrays import BoolArray, IntArray
+from ..availability.resources import BoolArray, IntArray
 from .dispatch_order import DispatchOrder, order_policy
-from .hopeless import UNKNOWN, Hopeless, JobKind
-from .queue_order import has_policy, queue_key
+from .queue_order import UNKNOWN, JobKind, Unstartable, has_policy, queue_key
 from .stages import Offer
 
 #: Place of a job in the order.
@@ -45,17 +44,17 @@ class FirstCome:
         #: Which places of the list are of jobs that are gone, and how many these are.
         self._gone: BoolArray = np.zeros(FEW, dtype=bool)
         self._lost = 0
-        self._fresh: list[tuple[Key, JobKind]] = []
+        self._arrivals: list[tuple[Key, JobKind]] = []
         self._at = 0
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job joins the list at its place."""
         key = (*queue_key(job, self._priority[job.queue]), number)
-        self._fresh.append((key, kind))
+        self._arrivals.append((key, kind))
         self._key_of[job.id] = key
         self._offers[number] = Offer(job, key)
 
-    def begin_with_those_told(
+    def begin_cycle(
         self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
     ) -> None:
         """Start a cycle at the head of the list."""
@@ -64,12 +63,12 @@ class FirstCome:
             self._close_gaps()
         self._take_in()
 
-    def begin_with_newcomers(self, numbers: Collection[int]) -> bool:
+    def begin_with_new_arrivals(self, numbers: Collection[int]) -> bool:
         """Start a cycle behind those who had their turns; whether all newcomers stand there.
 
         numbers: of the newcomers.
         """
-        self.begin_with_those_told(0)
+        self.begin_cycle(0)
         keys, gone = self._keys, self._gone
         self._at = len(keys)
         while self._at and (gone[self._at - 1] or keys[self._at - 1][-1] in numbers):
@@ -87,12 +86,12 @@ class FirstCome:
             self._at += 1
         return None
 
-    def next_but(self, hopeless: Hopeless) -> Offer | None:
+    def next_but(self, unstartable: Unstartable) -> Offer | None:
         """The job at hand once those are passed that are hopeless."""
         self._take_in()
         rest = slice(self._at, len(self._keys))
         numbers, limits = self._kinds[:, rest]
-        hopes = np.flatnonzero(~hopeless.among(numbers, limits) & ~self._gone[rest])
+        hopes = np.flatnonzero(~unstartable.among(numbers, limits) & ~self._gone[rest])
         self._at = self._at + int(hopes[0]) if hopes.size else len(self._keys)
         return self.next()
 
@@ -119,16 +118,16 @@ class FirstCome:
 
     def _take_in(self) -> None:
         """Newcomers at their places; the job at hand is the one so many places from the head."""
-        if not self._fresh:
+        if not self._arrivals:
             return
-        fresh, self._fresh = self._fresh, []
-        if self._lost and (self._at or len(fresh) > FEW):
+        arrivals, self._arrivals = self._arrivals, []
+        if self._lost and (self._at or len(arrivals) > FEW):
             self._close_gaps()
-        self._widen(len(self._keys) + len(fresh))
-        if len(fresh) > FEW:
-            self._take_in_many(fresh)
+        self._widen(len(self._keys) + len(arrivals))
+        if len(arrivals) > FEW:
+            self._take_in_many(arrivals)
             return
-        for key, kind in fresh:
+        for key, kind in arrivals:
             place, count = bisect.bisect_left(self._keys, key), len(self._keys)
             for places in (self._kinds, self._gone):
                 places[..., place + 1 : count + 1] = places[..., place:count]
@@ -136,11 +135,11 @@ class FirstCome:
             self._gone[place] = False
             self._keys.insert(place, key)
 
-    def _take_in_many(self, fresh: list[tuple[Key, JobKind]]) -> None:
+    def _take_in_many(self, arrivals: list[tuple[Key, JobKind]]) -> None:
         """The same where no place is of a job that is gone."""
         count = len(self._keys)
-        self._kinds[:, count : count + len(fresh)] = np.array([kind for _, kind in fresh]).T
-        keys = [*self._keys, *(key for key, _ in fresh)]
+        self._kinds[:, count : count + len(arrivals)] = np.array([kind for _, kind in arrivals]).T
+        keys = [*self._keys, *(key for key, _ in arrivals)]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         self._kinds[:, : len(keys)] = self._kinds[:, order]
         self._keys = [keys[place] for place in order]

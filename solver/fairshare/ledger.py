@@ -13,8 +13,7 @@ from typing import Any
 
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from .accounts import Account, Change, ShareTree
-from .priority import Meter
+from .accounts import Account, Change, Meter, ShareTree
 
 #: The account that a job is considered under, by the name of the policy.
 Under = Mapping[str, Account]
@@ -217,8 +216,8 @@ class Ledger:
         ]
         if not charges:
             return
-        told = sum(c.run.at(now, c.tree.run_decay) + c.rest.at(now) for _, c in charges)
-        part = (total - told) / len(charges)
+        queued = sum(c.run.at(now, c.tree.run_decay) + c.rest.at(now) for _, c in charges)
+        part = (total - queued) / len(charges)
         for entry, charge in charges:
             if entry.committed is None:
                 entry.committed = round(entry.ran.at(now) + part / (charge.weight or 1))

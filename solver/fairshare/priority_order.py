@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from ...model.collection import no_collection
+from ...model.compact import no_collection
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ..precedence import Precedence
-from .dispatch_order import order_policy
+from .accounts import Account, ShareTree
+from .dispatch_order import DispatchOrder, order_policy
 from .queue_order import has_policy, queue_key
 
 
@@ -65,3 +68,102 @@ def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
             host = min(offer.hosts) if offer.hosts else anywhere
             order.started(offer.job, {host: offer.job.slots}, instance.now)
     return tuple(found.values())
+
+
+# --- Where policies let each pending job start at all: shares, host partitions, slot pools --------
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the policies say of one pending job.
+
+    hosts: sets of host names, of which a start may use one; None for all hosts. refused: why the
+    job has no share anywhere, "" if it has. pooled: whether a slot pool decides how many slots its
+    queue may have at any time.
+    """
+
+    hosts: tuple[frozenset[str], ...] | None = None
+    refused: str = ""
+    pooled: bool = False
+
+
+def admissions(instance: Instance) -> dict[str, Admission]:
+    """What the policies say of the pending jobs, by id; {} where nothing but the queues decides."""
+    if not has_policy(instance):
+        return {}
+    order = order_policy(instance)
+    pooled = {queue.name for queue in instance.queues if queue.slot_pool}
+    sets: dict[str, list[frozenset[str] | None]] = {}
+    withheld: dict[str, str] = {}
+    order.begin(instance.now, instance.pending)
+    while (offer := order.next()) is not None:
+        if offer.withheld:
+            withheld[offer.job.id] = offer.withheld
+        else:
+            sets.setdefault(offer.job.id, []).append(offer.hosts)
+        order.skipped(offer.job)
+    found: dict[str, Admission] = {}
+    for job in instance.pending:
+        pool = job.queue in pooled
+        hosts = sets.get(job.id, [])
+        refused = "" if hosts or pool else withheld.get(job.id, "")
+        anywhere = not hosts or any(item is None for item in hosts)
+        named = None if anywhere else tuple(item for item in hosts if item)
+        found[job.id] = Admission(named, refused, pool)
+    return found
+
+
+# --- When time alone brings the jobs that wait into another order ---------------------------------
+#
+# Dynamic priorities move from second to second, but what counts is who comes before whom: as long
+# as the accounts of every level of a share tree stand in one order, the walk through the jobs is
+# the same. Where all jobs wait under one account there is nothing to compare: among themselves
+# they are first come, first served.
+
+#: Accounts of one level of a share tree with waiting jobs below them.
+Level = tuple[ShareTree, tuple[Account, ...]]
+
+
+def next_reordering(order: DispatchOrder, now: int, step: int, before: int) -> int | None:
+    """The first of `now` + step, `now` + 2 step, … before some time with another order than `now`.
+
+    Nothing happens meanwhile. None where the order stays. What pools and partitions leave hangs on
+    more than priorities: there the order may be another at once.
+    """
+    times = range(now + step, before, step)
+    if not times or order.pools or order.partitions:
+        return next(iter(times), None)
+    queue_position = [_standing(tree, level, now) for tree, level in _levels(order)]
+    moved = (time for time in times if not all(_same_order(*one, time) for one in queue_position))
+    return next(moved, None) if queue_position else None
+
+
+def _levels(order: DispatchOrder) -> Iterator[Level]:
+    """The levels at which jobs that wait compete, whatever their queues."""
+    owners = order.queued.owners()
+    for tree in order.trees.values():
+        below: dict[Account, dict[Account, None]] = {}
+        for owner in owners:
+            for account in tree.accounts(*owner):
+                for child, parent in pairwise(account.chain()):
+                    below.setdefault(parent, {})[child] = None
+        yield from ((tree, tuple(level)) for level in below.values() if len(level) > 1)
+
+
+#: The accounts of a level in order, and whether each is level with the one before it.
+Standing = tuple[ShareTree, list[Account], list[bool]]
+
+
+def _standing(tree: ShareTree, level: tuple[Account, ...], now: int) -> Standing:
+    keys = {account: tree.key(account, now) for account in level}
+    ranked = sorted(level, key=keys.__getitem__)
+    return tree, ranked, [keys[one] == keys[other] for one, other in pairwise(ranked)]
+
+
+def _same_order(tree: ShareTree, ranked: list[Account], level: list[bool], time: int) -> bool:
+    """Whether the accounts are in that order at a time."""
+    keys = [tree.key(account, time) for account in ranked]
+    return all(
+        one == other if even else one < other
+        for (one, other), even in zip(pairwise(keys), level, strict=True)
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Protocol
+
 from ...model.instance import Instance
 from ...model.job import Job
+from ..availability.resources import BoolArray, IntArray
 
 
 def queue_key(job: Job, priority: int) -> tuple[int, int, int, int, int]:
@@ -15,10 +18,42 @@ def queue_key(job: Job, priority: int) -> tuple[int, int, int, int, int]:
     input, which is the order of submission.
     """
     number = int(job.id) if job.id.isascii() and job.id.isdigit() else 0
-    return (-priority, -job.priority, *job.standing, number)
+    return (-priority, -job.priority, *job.queue_position, number)
 
 
 def has_policy(instance: Instance) -> bool:
     """Whether anything but the queues' own order decides: shares, partitions or slot pools."""
     shares = any(queue.user_shares or queue.slot_pool for queue in instance.queues)
     return shares or bool(instance.partitions)
+
+
+# --- Jobs that need no turn: told by their kind and limit that they cannot start ------------------
+#
+# Whoever walks through the pending jobs for a second time in a cycle knows of most of them that a
+# turn would be in vain; with thousands of them that has to cost less than a question a job.
+
+#: The limit of a job that never uses what others hold.
+UNLIMITED = 1 << 60
+
+
+class JobKind(NamedTuple):
+    """number: equal for jobs that ask for the same of the same hosts. limit: seconds after which
+    the job has given back what it uses of others, UNLIMITED where it may use nothing of theirs.
+    """
+
+    number: int
+    limit: int
+
+
+#: The kind of a job that nobody asks about.
+UNKNOWN = JobKind(0, UNLIMITED)
+
+
+class Unstartable(Protocol):
+    """Says of which jobs a turn would be in vain."""
+
+    def fails(self, job: Job) -> bool:
+        """Whether that is so of one job."""
+
+    def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+        """The same of many jobs, by their kinds."""

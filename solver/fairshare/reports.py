@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
-from ...model.fairshare import partition_hosts, queue_sets
-from ...model.instance import Instance
+from ...model.configuration import UserGroup
+from ...model.formats.finished_jobs import FinishedJob
+from ...model.instance import Instance, PoolUsage, ShareUsage
 from ...model.job import Job
-from ...model.user import UserGroup
-from .accounts import Account, ShareTree
-from .dispatch_order import DispatchOrder
-from .priority import significant
+from ...model.lsf_state.bqueues import PrintedAccount
+from ...model.shares import partition_hosts, queue_sets
+from .accounts import Account, Consumption, ShareTree, dynamic_priority, significant
+from .dispatch_order import DispatchOrder, order_policy
+from .dispatch_policy import DispatchPolicy, FirstCome
+from .stages import account_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +149,314 @@ def group_views(instance: Instance) -> tuple[GroupView, ...]:
 def _group_view(group: UserGroup, names: set[str]) -> GroupView:
     users = tuple(f"{member}/" if member in names else member for member in group.members)
     return GroupView(group.name, users, group.user_shares)
+
+
+# --- Share accounts as LSF printed them: as past usage of an instance, and against the formula ----
+
+#: Seconds by which a printed run time may lag behind: daemons report now and then.
+LAG = 120
+
+
+class PrintedShares:
+    """Printed accounts beside the share trees of an instance that has no past usage yet.
+
+    notes: printed accounts that the instance does not have.
+    """
+
+    def __init__(self, instance: Instance, accounts: Iterable[PrintedAccount]) -> None:
+        self.instance = instance
+        self.order = order_policy(replace(instance, share_usage=()))
+        self.notes: list[str] = []
+        masters = {name: item.master for item in queue_sets(instance) for name in item.queues}
+        masters |= {partition.name: partition.name for partition in instance.partitions}
+        self.found: dict[Account, PrintedAccount] = {}
+        for item in accounts:
+            policy, *above = item.path.split("/")
+            path = (*above, item.account)
+            try:
+                account = self.order.trees[masters[policy]].account(path)
+            except KeyError:
+                self.notes.append(f"{_place(item)}: the instance has no such share account")
+                continue
+            # Every queue of a cross-queue set prints the same accounts.
+            self.found.setdefault(account, item)
+
+    def instance_with_usage(self, *, infer: bool = False) -> Instance:
+        """The instance whose accounts have used what was printed at its now.
+
+        Run time beyond that of the running jobs is historical. infer: where that is so but nothing
+        says ENABLE_HIST_RUN_TIME, it is set.
+        """
+        past = {account: self._past(account, item) for account, item in self.found.items()}
+        params = self.instance.params
+        if infer and not params.enable_hist_run_time and max(past.values(), default=0) > LAG:
+            params = replace(params, enable_hist_run_time=True)
+            self.notes.append(
+                "RUN_TIME is more than running jobs explain: ENABLE_HIST_RUN_TIME=Y is assumed"
+            )
+        usage = tuple(
+            ShareUsage(
+                self._tree(account).name,
+                "/".join(account.path),
+                cpu_time=item.cpu_time,
+                historical_run_time=past[account] if params.enable_hist_run_time else 0.0,
+                stamp=self.instance.now,
+            )
+            for account, item in self.found.items()
+        )
+        return replace(self.instance, share_usage=usage, params=params)
+
+    def differences(self) -> Iterator[str]:
+        """Where what is printed does not follow from the formula or from the running jobs.
+
+        A sentence each, with the line of the print.
+        """
+        for account, item in self.found.items():
+            tree = self._tree(account)
+            usage = tree.usage(account, self.instance.now)
+            if item.shares != account.shares:
+                yield f"{_place(item)}: SHARES {item.shares}, configured are {account.shares}"
+            if item.started != usage.slots:
+                yield f"{_place(item)}: STARTED {item.started}, the running jobs hold {usage.slots}"
+            low, high = (_by_formula(tree, usage, item, sign) for sign in (1, -1))
+            digits = len(item.priority.partition(".")[2])
+            slack = 0.5 * 10.0**-digits + 1e-9
+            if not low - slack <= float(item.priority) <= high + slack:
+                value = _by_formula(tree, usage, item, 0)
+                yield (
+                    f"{_place(item)}: PRIORITY {item.priority}, the formula gives "
+                    f"{value:.{digits}f} for the numbers beside it"
+                )
+
+    def _tree(self, account: Account) -> ShareTree:
+        *_, root = account.chain()
+        return self.order.trees[root.name]
+
+    def _past(self, account: Account, item: PrintedAccount) -> float:
+        usage = self._tree(account).usage(account, self.instance.now)
+        return max(0.0, item.run_time - usage.run_time)
+
+
+def _by_formula(tree: ShareTree, usage: Consumption, item: PrintedAccount, sign: int) -> float:
+    """The priority of the printed numbers; sign: as low (1) or high (-1) as their digits allow."""
+    run_time = max(0.0, item.run_time + sign)
+    printed = Consumption(
+        cpu_time=max(0.0, item.cpu_time + 0.05 * sign),
+        run_time=run_time,
+        # What is committed is not printed: as the running jobs have it.
+        committed_run_time=run_time + usage.committed_run_time - usage.run_time,
+        slots=item.started,
+        reserved=item.reserved,
+    )
+    adjustment = item.adjust or 0.0
+    return dynamic_priority(item.shares, printed, tree.factors, adjustment)
+
+
+def _place(item: PrintedAccount) -> str:
+    line = f"line {item.line}: " if item.line else ""
+    return f"{line}{item.path}/{item.account}"
+
+
+# --- Past usage of share accounts and slot pools, summed up from a log of finished jobs -----------
+#
+# Each job's CPU time was used evenly while it ran and has decayed since; its run time became
+# historical when it ended (FSH-03). Memory is that of the accounts, whatever the length of the
+# log.
+
+
+class PastUsage:
+    """Adds up what the jobs of a log have used by the instance's now.
+
+    zero: seconds since 1970 of the instance's second 0. counted: finished jobs that had an account.
+    """
+
+    def __init__(self, instance: Instance, zero: int) -> None:
+        self.instance = instance
+        self.zero = zero
+        self.counted = 0
+        self.order: DispatchOrder = order_policy(replace(instance, share_usage=(), pool_usage=()))
+        self._policy_of = self.order.ledger.tree_of_queue
+        self._partition_of = self.order.ledger.tree_of_host
+        self._running = {item.job.id for item in instance.running}
+        self._cpu: dict[tuple[str, Account], float] = {}
+        self._run: dict[tuple[str, Account], float] = {}
+        self._slots: dict[str, float] = {}
+
+    def add(self, job: FinishedJob) -> None:
+        """One job of the log; it counts if it has ended by now."""
+        start, end = job.start - self.zero, job.end - self.zero
+        now = self.instance.now
+        if not job.start or end > now or job.id in self._running:
+            return
+        for use in self.order.pools.values():
+            if job.queue in use.accumulated:
+                slots = sum(job.hosts.values())
+                more = slots * _spread(start, end, now, use.decay)
+                self._slots[job.queue] = self._slots.get(job.queue, 0.0) + more
+        total = sum(job.hosts.values())
+        counted = False
+        for tree, slots in self._parts(job, total):
+            account = _account(tree, job)
+            if account is None:
+                continue
+            counted = True
+            key = (tree.name, account)
+            length = end - start
+            rate = job.cpu_time * slots / total / length if length and total else 0.0
+            spread = _spread(start, end, now, tree.decay)
+            cpu = rate * spread if length else job.cpu_time * math.exp(-tree.decay * (now - end))
+            self._cpu[key] = self._cpu.get(key, 0.0) + cpu
+            weight = slots if tree.factors.run_time_in_slots else 1
+            run = weight * length * math.exp(-tree.decay * (now - end))
+            self._run[key] = self._run.get(key, 0.0) + run
+        self.counted += counted
+
+    def _parts(self, job: FinishedJob, total: int) -> Iterable[tuple[ShareTree, int]]:
+        """Each policy that counts the job, and the slots that it counts."""
+        found: dict[str, int] = {}
+        if job.queue in self._policy_of:
+            found[self._policy_of[job.queue]] = total
+        for host, slots in job.hosts.items():
+            if host in self._partition_of:
+                name = self._partition_of[host]
+                found[name] = found.get(name, 0) + slots
+        return [(self.order.trees[name], slots) for name, slots in found.items()]
+
+    def instance_with_usage(self) -> Instance:
+        """The instance with what was used: running jobs' own part included, as LSF prints it."""
+        now = self.instance.now
+        usage = []
+        for (name, account), cpu in self._cpu.items():
+            tree = self.order.trees[name]
+            history = self._run[name, account] if tree.factors.hist_run_time else 0.0
+            mine = tree.usage(account, now)
+            usage.append(
+                ShareUsage(
+                    name,
+                    "/".join(account.path),
+                    cpu_time=round(mine.cpu_time + cpu, 3),
+                    historical_run_time=round(history, 3),
+                    stamp=now,
+                )
+            )
+        pools = []
+        for use in self.order.pools.values():
+            for queue in use.pool.queues:
+                if queue in self._slots:
+                    own = use.accumulated[queue].at(now, use.decay)
+                    pools.append(PoolUsage(queue, round(own + self._slots[queue], 3), now))
+        usage.sort(key=lambda item: (item.policy, item.account))
+        return replace(self.instance, share_usage=tuple(usage), pool_usage=tuple(pools))
+
+
+def _spread(start: int, end: int, now: int, decay: float) -> float:
+    """Seconds from start to end, each as much as it still counts now."""
+    if not decay:
+        return float(end - start)
+    return (math.exp(-decay * (now - end)) - math.exp(-decay * (now - start))) / decay
+
+
+def _account(tree: ShareTree, job: FinishedJob) -> Account | None:
+    """The account a job was charged to: the one that the log names, else its user's first."""
+    named = tuple(part for part in job.charged.split("/") if part)
+    if named and named[-1] == job.user:
+        for first in range(len(named)):
+            try:
+                return tree.account(named[first:])
+            except KeyError:
+                continue
+    accounts = tree.accounts(job.user)
+    return accounts[0] if accounts else None
+
+
+# --- Priorities and shares over time, ready to plot: one row an account and cycle (VEW-04) --------
+
+
+@dataclass(frozen=True, slots=True)
+class SharePoint:
+    """One account, or one queue of a slot pool, at one time.
+
+    time: seconds. policy: queue, partition or pool. account: ``policy/group/user``.
+    priority: dynamic priority; for a queue of a pool, accumulated slot-seconds for each percent of
+    its share (there the least goes first). slots: in use. share: of the policy's slots in use,
+    0 when none is. target: what shares alone would give it among its siblings, times the target
+    of the group above.
+    """
+
+    time: int
+    policy: str
+    account: str
+    priority: float
+    slots: int
+    share: float
+    target: float
+
+
+class ShareSeries:
+    """Collects points; give it the order once a cycle.
+
+    depth: levels of the share trees to look at, None for all.
+    """
+
+    def __init__(self, depth: int | None = None) -> None:
+        self.depth = depth
+        self.points: list[SharePoint] = []
+
+    def record(self, order: DispatchPolicy, now: int) -> None:
+        """Add the state at `now` (seconds); nothing where first come, first served is all."""
+        if isinstance(order, FirstCome):
+            return
+        self.points.extend(self._accounts(order, now))
+        self.points.extend(_pool_points(order, now))
+
+    def _accounts(self, order: DispatchOrder, now: int) -> Iterator[SharePoint]:
+        for tree in order.trees.values():
+            total = tree.root.slots
+            targets = {tree.root: 1.0}
+            for account in tree.root.walk():
+                siblings = sum(child.shares for child in account.children.values())
+                for child in account.children.values():
+                    targets[child] = targets[account] * child.shares / siblings
+                depth = len(account.path)
+                if depth and (self.depth is None or depth <= self.depth):
+                    yield SharePoint(
+                        now,
+                        tree.name,
+                        account_path(tree, account),
+                        tree.priority(account, now),
+                        account.slots,
+                        account.slots / total if total else 0.0,
+                        targets[account],
+                    )
+
+    def records(self) -> list[dict[str, Any]]:
+        """One record a point, numbers to six decimals."""
+        return [
+            {name: round(v, 6) if isinstance(v, float) else v for name, v in asdict(point).items()}
+            for point in self.points
+        ]
+
+    def to_csv(self) -> str:
+        """Header and one line a point."""
+        text = io.StringIO()
+        columns = [field.name for field in fields(SharePoint)]
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.records())
+        return text.getvalue()
+
+
+def _pool_points(order: DispatchOrder, now: int) -> Iterator[SharePoint]:
+    for name, use in order.pools.items():
+        total = sum(use.in_use.values())
+        shares = sum(use.pool.shares)
+        for queue, share in zip(use.pool.queues, use.pool.shares, strict=True):
+            yield SharePoint(
+                now,
+                name,
+                f"{name}/{queue}",
+                use.weight(queue, now),
+                use.in_use[queue],
+                use.in_use[queue] / total if total else 0.0,
+                share / shares,
+            )

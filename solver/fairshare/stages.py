@@ -9,16 +9,261 @@ of a slot pool is a stage of its own: how much it may take is the pool's busines
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ...model.fairshare import QueueSet, pools, queue_sets
 from ...model.instance import Instance
 from ...model.job import Job
-from .accounts import Account, ShareTree
-from .slot_pools import PoolUse
-from .traversal import Contest, Traversal
-from .waiting_jobs import Rank
+from ...model.shares import QueueSet, SlotPool, expand_hosts, pools, queue_sets
+from .accounts import HOUR, Account, Meter, ShareTree, significant
+from .waiting_jobs import Contest, Rank, Traversal
+
+# --- Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08) -------
+#
+# The queues of a pool share its slots: those its queues have in use and those that are free, up to
+# the slot limit of each host. Each cycle the queues are put in order and entitled in that order; a
+# queue with no job to run leaves its part to the others.
+#
+# The order is that of priority, which rounding favours: 15 slots at 50, 30 and 20 percent are 8, 5
+# and 2. What each queue has accumulated (slots times seconds, decayed like CPU time by HIST_HOURS)
+# takes over as soon as a queue is behind by more than rounding explains, or behind at all for long
+# (about a quarter of HIST_HOURS, an hour at most of the whole pool's use): then the one that has
+# used least of its share goes first, until all that use has decayed.
+
+#: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
+OUTLOOK = 600
+#: Slots, on average, by which a queue may be behind its share at first. Rounding explains a little
+#: over one of a queue that has not run, and of others what stands empty between an end and the next
+#: cycle too. Later it is excused no longer.
+ROUNDING = 1.25
+UNEVEN = 1.5
+TOLERANCE = 0.1
+#: Later: when the use that is remembered is that of so many hours of the whole pool, or this part
+#: of all that decay lets it remember.
+LATER_HOURS = 1.0
+LATER_PART = 0.45
+#: Slot-seconds of a whole pool that count as nothing.
+FORGOTTEN = 60
+
+
+def entitlements(
+    total: int,
+    shares: Sequence[float],
+    wanted: Sequence[float] | None = None,
+    *,
+    redistribute: bool = True,
+) -> list[int]:
+    """Slots each queue of a pool may use, out of `total`.
+
+    shares: percent, of each queue in order. wanted: the most slots each can use, 0 for a queue with
+    no jobs; None for no bound. In order, each gets its share of the total, rounded up, while slots
+    last; what is left goes round again by the same rule until all is given or nobody wants more.
+    """
+    most = [math.inf] * len(shares) if wanted is None else list(wanted)
+    given = [0] * len(shares)
+    left = total
+    while left > 0:
+        base, before = left, left
+        for index, share in enumerate(shares):
+            # Rounding away from a binary fraction: 21 * 10 / 100 must not become 3 for 2.0000001.
+            portion = math.ceil(round(base * share / 100, 9))
+            more = int(min(portion, left, most[index] - given[index]))
+            given[index] += max(0, more)
+            left -= max(0, more)
+        if left == before or not redistribute:
+            break
+    return given
+
+
+def host_slots(instance: Instance) -> dict[str, int]:
+    """Slots of each host: MXJ, or less where a Limit section on that host alone says so."""
+    found = {host.name: host.slots for host in instance.cluster.hosts}
+    for names, slots in _slot_limits(instance):
+        if len(names) == 1:
+            found[names[0]] = min(found[names[0]], slots)
+    return found
+
+
+def surplus(instance: Instance, pool: SlotPool) -> int:
+    """Slots that a Limit section on several of the pool's hosts together takes from their sum."""
+    capacity = host_slots(instance)
+    return sum(
+        max(0, sum(capacity[name] for name in names) - slots)
+        for names, slots in _slot_limits(instance)
+        if len(names) > 1 and set(names) <= set(pool.hosts)
+    )
+
+
+def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Hosts and the slots they may use together, of limits that look at hosts alone (QBF-01)."""
+    processors = {host.name: host.processors for host in instance.cluster.hosts}
+    for limit in instance.limits:
+        if limit.hosts is None or limit.users or limit.queues or limit.projects:
+            continue
+        excluded = tuple(f"~{name}" for name in limit.hosts.excluded)
+        names = expand_hosts(instance.cluster, (*limit.hosts.names, *excluded))
+        slots = limit.amounts.get("slots")
+        if limit.slots_per_processor is not None:
+            for name in names:
+                yield (name,), math.ceil(limit.slots_per_processor * processors[name])
+        if slots is not None and limit.hosts.each:
+            yield from (((name,), int(slots)) for name in names)
+        elif slots is not None and names:
+            yield names, int(slots)
+
+
+class PoolUse:
+    """One pool at work: what its queues have in use, and have accumulated.
+
+    capacity: slots of each host. surplus: of those, how many a limit forbids. decay: of what is
+    accumulated, a second.
+    """
+
+    def __init__(
+        self, pool: SlotPool, capacity: Mapping[str, int], decay: float, surplus: int = 0
+    ) -> None:
+        self.pool = pool
+        self.decay = decay
+        self.surplus = surplus
+        self._shares = dict(zip(pool.queues, pool.shares, strict=True))
+        self.capacity: dict[str, int] = {}
+        self.set_capacity(capacity)
+        self.in_use = dict.fromkeys(pool.queues, 0)
+        self.foreign = 0
+        self.rebalancing = False
+        self.accumulated = {queue: Meter() for queue in pool.queues}
+
+    def set_capacity(self, capacity: Mapping[str, int]) -> None:
+        """Slots of each host from now on; a host that is not named has none."""
+        self.capacity = {host: capacity.get(host, 0) for host in self.pool.hosts}
+
+    def change(self, queue: str, slots: Mapping[str, int], now: float) -> None:
+        """A job of `queue` takes (or with negative numbers gives back) slots on hosts."""
+        if queue in self.in_use:
+            count = sum(slots.values())
+            self.in_use[queue] += count
+            self.accumulated[queue].change(now, self.decay, rate=count)
+        else:
+            self.foreign += sum(count for host, count in slots.items() if host in self.capacity)
+
+    def set_accumulated(self, queue: str, slot_seconds: float, now: float) -> None:
+        """What a queue has accumulated at `now` is so much, whatever was counted so far."""
+        meter = self.accumulated[queue]
+        meter.change(now, self.decay, add=slot_seconds - meter.at(now, self.decay))
+
+    @property
+    def total(self) -> int:
+        """Slots the pool has to share: in use by its queues, or free (QBF-05)."""
+        total = sum(self.capacity.values()) - self.surplus - self.foreign
+        most = self.pool.max_slots
+        return max(0, total if most is None else min(total, most))
+
+    @property
+    def free(self) -> int:
+        """Slots of the pool that none of its queues uses."""
+        return max(0, self.total - sum(self.in_use.values()))
+
+    def part(self, queue: str) -> float:
+        """Slots a queue has in use for each percent of its share."""
+        return self.in_use[queue] / self._shares[queue]
+
+    def weight(self, queue: str, now: float) -> float:
+        """Accumulated use of a queue for each percent of its share: the least goes first.
+
+        What it has in use counts as if held for OUTLOOK more: of two queues that have used the
+        same, the one with fewer slots now is behind.
+        """
+        used = self.accumulated[queue].at(now, self.decay) + OUTLOOK * self.in_use[queue]
+        return used / self._shares[queue]
+
+    def order(self, now: float, pending: Mapping[str, float]) -> list[str]:
+        """The pool's queues in the order in which they are entitled (QBF-07).
+
+        By priority; once accumulated use decides, the one that has used least of its share first.
+        pending: slots that jobs of each queue could take.
+        """
+        self.rebalancing = self._must_rebalance(now, pending)
+        if not self.rebalancing:
+            return list(self.pool.queues)
+        return sorted(self.pool.queues, key=lambda queue: significant(self.weight(queue, now)))
+
+    def _must_rebalance(self, now: float, pending: Mapping[str, float]) -> bool:
+        used = {queue: meter.at(now, self.decay) for queue, meter in self.accumulated.items()}
+        everything = sum(used.values())
+        if everything < FORGOTTEN or self.rebalancing:
+            return everything >= FORGOTTEN
+        active = [queue for queue in used if self.in_use[queue] + pending[queue] > 0]
+        shares = sum(self._shares[queue] for queue in active)
+        total = sum(used[queue] for queue in active)
+        behind = {queue: total * self._shares[queue] / shares - used[queue] for queue in active}
+        # Seconds for which the whole pool would have had to work for all that use.
+        remembered = everything / max(1, self.total)
+        later = LATER_HOURS * HOUR
+        if self.decay:
+            later = min(later, LATER_PART / self.decay)
+        if remembered >= later:
+            return any(slots > TOLERANCE * remembered for slots in behind.values())
+        return any(
+            slots > (UNEVEN if used[queue] else ROUNDING) * remembered
+            for queue, slots in behind.items()
+        )
+
+    def entitled(self, order: Sequence[str], pending: Mapping[str, float]) -> dict[str, int]:
+        """Slots each queue may have in use.
+
+        order: the queues as :meth:`order` gave them. pending: slots that jobs of each queue could
+        still take. Where others hold more than they are entitled to, and too little is free to
+        give every queue its part at once, each free slot goes to the queue that has least.
+        """
+        given = entitlements(
+            self.total,
+            [self._shares[queue] for queue in order],
+            [self.in_use[queue] + pending[queue] for queue in order],
+            redistribute=not self.pool.use_priority,
+        )
+        entitled = dict(zip(order, given, strict=True))
+        missing = {queue: entitled[queue] - self.in_use[queue] for queue in order}
+        if sum(max(0, slots) for slots in missing.values()) <= self.free:
+            return entitled
+        return self._by_need(order, entitled)
+
+    def _by_need(self, order: Sequence[str], entitled: Mapping[str, int]) -> dict[str, int]:
+        """Hand out the free slots one by one, each to the queue furthest below its share."""
+        limits = dict(self.in_use)
+        needy = [
+            (self.part(queue), place, queue)
+            for place, queue in enumerate(order)
+            if limits[queue] < entitled[queue]
+        ]
+        heapq.heapify(needy)
+        for _ in range(self.free):
+            _, place, queue = heapq.heappop(needy)
+            limits[queue] += 1
+            if limits[queue] < entitled[queue]:
+                heapq.heappush(needy, (limits[queue] / self._shares[queue], place, queue))
+        return limits
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "in_use": dict(self.in_use),
+            "foreign": self.foreign,
+            "rebalancing": self.rebalancing,
+            "accumulated": {queue: meter.state() for queue, meter in self.accumulated.items()},
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        self.in_use = dict(state["in_use"])
+        self.foreign = state["foreign"]
+        self.rebalancing = state["rebalancing"]
+        self.accumulated = {name: Meter.of(meter) for name, meter in state["accumulated"].items()}
+
+
+# --- stages ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
+from ...model.instance import Instance
+from ...model.job import Job
 from ...model.workload import Ints
-from .draws import keys_of, spread
-from .jobs import AskedJobs, Columns, PastJobs
+from ..scheduler.job_state import Requests
+from .history import History
+from .jobs import NO_LIMIT, AskedJobs, Columns, PastJobs, ints, keys_of, spread
+from .runtimes import ENDLESS
 
 DAY = 86_400
 #: What the random numbers of arrivals are drawn for.
@@ -100,3 +104,144 @@ class PastBlocks:
             return ComingJobs(times[:count], *each, *rest)
 
         return coming
+
+
+# --- Jobs of the past as they would be submitted to an instance of today --------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Newcomers:
+    """What coming jobs ask for besides slots and time.
+
+    kinds: different jobs of the history, of_row: which of them each of its rows is. here: those
+    that run or wait now, in the order of the rows of the moment. prefix: of the names of coming
+    jobs, with which no other name begins.
+    """
+
+    kinds: tuple[Job, ...]
+    of_row: Ints
+    here: tuple[Job, ...]
+    prefix: str
+
+    @classmethod
+    def of(cls, instance: Instance, history: History, here: tuple[Job, ...]) -> Newcomers:
+        """Jobs of the history in queues, projects and applications that the instance has."""
+        queues = {queue.name for queue in instance.queues}
+        usual = _usual_queue(instance, here)
+        applications = {profile.name for profile in instance.applications}
+        places: dict[tuple[object, ...], int] = {}
+        kinds: list[Job] = []
+        of_row: list[int] = []
+        for row in range(len(history.jobs)):
+            job = history.like(row)
+            key = (job.user, job.queue, job.res_req, job.project, job.application)
+            if key not in places:
+                places[key] = len(kinds)
+                kinds.append(
+                    Job(
+                        "",
+                        user=job.user,
+                        queue=job.queue if job.queue in queues else usual,
+                        res_req=job.res_req,
+                        project=job.project,
+                        application=job.application if job.application in applications else "",
+                        priority=instance.params.default_priority,
+                    )
+                )
+            of_row.append(places[key])
+        prefix = "+"
+        while any(job.id.startswith(prefix) for job in here):
+            prefix += "+"
+        return cls(tuple(kinds), ints(of_row), here, prefix)
+
+    def jobs(self, coming: ComingJobs, requests: Requests) -> Iterator[Job]:
+        """The coming jobs, by submission, without those that fit on no hosts of the cluster.
+
+        One whose requirement this cluster cannot meet asks for its slots alone.
+        """
+        columns = (coming.submit, coming.run_time, coming.limit, coming.slots, coming.row)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for number, (submit, run_time, limit, slots, row) in enumerate(rows):
+            times = {
+                "id": f"{self.prefix}{number}",
+                "submit": submit,
+                "run_time": None if run_time >= ENDLESS else run_time,
+            }
+            if row < 0:  # as it stands here, where it was accepted
+                yield replace(self.here[-1 - row], **times, begin=None, queued_as=None)
+                continue
+            kind = self.kinds[self.of_row[row]]
+            span = None if limit == NO_LIMIT else limit
+            job = replace(kind, **times, slots=slots, run_limit=span)
+            if requests.shape(job).never and job.res_req:
+                job = replace(job, res_req=())
+            if not requests.shape(job).never:
+                yield job
+
+
+def _usual_queue(instance: Instance, here: tuple[Job, ...]) -> str:
+    """The default queue, else the one that most jobs are in, else the first."""
+    names = [queue.name for queue in instance.queues]
+    if instance.params.default_queue in names:
+        return instance.params.default_queue
+    used = [job.queue for job in here]
+    return max(names, key=used.count)
+
+
+# --- What is odd about a history or a forecast, in words ------------------------------------------
+
+#: Fewer samples, or fewer ended jobs, say little of 1 in 10.
+FEW_SAMPLES, FEW_ENDED = 10, 20
+#: Jobs that are named one by one.
+_NAMED = 5
+HOUR = 3_600
+
+
+def doubts_of(history: History, samples: int) -> tuple[str, ...]:
+    """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
+    ended = len(history.jobs)
+    found = []
+    if ended < FEW_ENDED:
+        found.append(f"warning: {ended} ended job{'s' * (ended != 1)} known: bounds mean little")
+    if samples < FEW_SAMPLES:
+        found.append(f"warning: {samples} sample{'s' * (samples != 1)}: bounds mean little")
+    return tuple(found)
+
+
+def load_of(history: History) -> float:
+    """Slot-hours a day that the ended jobs used, from the first submission to the last end.
+
+    A history of less than a day comes again once a day.
+    """
+    jobs = history.jobs
+    if not len(jobs):
+        return 0.0
+    seconds = max(DAY, int(jobs.end[-1] - jobs.submit.min()))
+    used = float((jobs.slots.astype(np.float64) * jobs.run_time).sum())
+    return used / seconds * DAY / HOUR
+
+
+def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
+    """A warning where the history holds more work than the cluster can do."""
+    load = load_of(history)
+    room = sum(host.slots for host in instance.cluster.hosts) * DAY // HOUR
+    if load <= room:
+        return ()
+    return (
+        f"warning: the history has {load:,.0f} slot-hours a day, the cluster {room:,}: "
+        "what fits of it comes again in each future, so queues grow; is it this cluster's log?",
+    )
+
+
+def endless_text(found: Sequence[str]) -> tuple[str, ...]:
+    """Which jobs are taken to run for ever, since nothing says when they end. found: their ids."""
+    if not found:
+        return ()
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    one = len(found) == 1 and not more
+    jobs = f"job {found[0]} has" if one else f"jobs {', '.join(found[:_NAMED])}{more} have"
+    return (
+        f"{jobs} no run limit, and no ended job like {'it' if one else 'them'} ran as long: "
+        f"taken to run for ever; a job that waits for {'it' if one else 'them'} has never as its "
+        "start and as all three bounds",
+    )

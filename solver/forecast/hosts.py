@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 
-from ...model.collection import no_collection
-from ...model.instance import Instance
-from ...model.job import Job
-from ...model.workload import Ints
+from ...model.compact import no_collection
+from ...model.duration import expected_duration
+from ...model.instance import BorrowedSlots, HeldHosts, Instance, PoolUsage, ShareUsage
+from ...model.job import Job, RunningJob
+from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
-from ..loop.copies import Entered
-from ..loop.simulation import Session
-from ..methods.greedy import Greedy
-from ..methods.registry import settings_for
-from ..world.settings import Settings
-from ..world.world import World
-from .arrivals import ComingJobs
-from .forward import never
-from .history import History
-from .jobs import NEVER, AskedJobs
-from .moment import asked_jobs, jobs_here
-from .newcomers import Newcomers
-from .runtimes import ENDLESS
+from ..fairshare.accounts import Account, ShareTree
+from ..fairshare.dispatch_order import DispatchOrder, order_policy
+from ..fairshare.queue_order import has_policy
+from ..scheduler.checkpoints import Entered
+from ..scheduler.events import Settings
+from ..scheduler.methods import settings_for
+from ..scheduler.records import JobRecord, Simulation, borrowed_slots, held_hosts, may_remember
+from ..scheduler.reserving import Greedy
+from ..scheduler.simulation import Session
+from ..scheduler.world import World
+from .arrivals import ComingJobs, Newcomers
+from .backtest import UNSTARTED
+from .history import Ended, History, JobNaming, history_of, numbered
+from .jobs import NEVER, NO_LIMIT, AskedJobs, PastJobs, ints
+from .moment import asked_jobs, jobs_here, never
+from .runtimes import ENDLESS, Ratios
 
 #: Coming jobs that are entered at a time, shortly before they come.
 AHEAD = 64
@@ -133,7 +139,7 @@ class _Arriving:
         while self._more and self._are_late():
             batch = list(islice(self._jobs, AHEAD))
             for job in batch:
-                self._session.world.come(job)
+                self._session.world.add_job(job)
                 self._last = job.submit
             self._more = len(batch) == AHEAD
 
@@ -160,3 +166,302 @@ def hosts_world(
         Newcomers.of(instance, history, here),
         every_cycle=reserves and settings.reservation == Greedy.name,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# What the loop remembered at any moment of a log that it has run: hosts held, slots
+# borrowed
+
+_Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
+
+
+class PastMemory:
+    """Goes along a simulation, told after each cycle; only what has changed is kept."""
+
+    def __init__(self) -> None:
+        self._times: list[int] = []
+        self._known: list[tuple[tuple[HeldHosts, ...], tuple[BorrowedSlots, ...]]] = []
+
+    def note(self, session: Session) -> None:
+        """What the loop remembers after the cycle that it has just run."""
+        world = session.world
+        held = held_hosts(may_remember(session.cycle.state), world.names)
+        borrowed = borrowed_slots(world)
+        if not self._known or (held, borrowed) != self._known[-1]:
+            before = self._known[-1] if self._known else ((), ())
+            self._times.append(world.now)
+            self._known.append((_shared(held, before[0]), _shared(borrowed, before[1])))
+
+    def at(self, now: int) -> tuple[tuple[HeldHosts, ...], tuple[BorrowedSlots, ...]]:
+        """After the last cycle before that second."""
+        place = bisect_left(self._times, now) - 1
+        return self._known[place] if place >= 0 else ((), ())
+
+
+def _shared(items: tuple[_Item, ...], before: tuple[_Item, ...]) -> tuple[_Item, ...]:
+    """The same items, each that was there before as the object that it was."""
+    known = {item.job: item for item in before}
+    return tuple(known[item.job] if known.get(item.job) == item else item for item in items)
+
+
+# --- What share accounts and slot pools had used at any moment of a log that the loop has run -----
+#
+# The jobs are booked as the loop booked them, by the ledger of the loop itself
+# (:mod:`..fairshare`).
+
+#: What happens to a job; of one second in this order, so that slots are free before they are taken.
+_ORDER = ("ended", "preempted", "resized", "resumed", "started")
+
+
+class PastShares:
+    """Goes along a simulation and says what had been used by then.
+
+    site: the instance that was simulated, of whose jobs the running ones count.
+    jobs: as they were given to the simulation, records: what became of each.
+
+    What a job that has several accounts used is charged to its first, as of jobs that run when an
+    instance begins. Suspensions without giving up slots are in no record and count as running.
+    """
+
+    def __init__(self, site: Instance, jobs: Sequence[Job], records: Sequence[JobRecord]) -> None:
+        self._given = (site, jobs, records)
+        self._order: DispatchOrder | None = None
+        self._events: list[_Booking] = []
+        self._done = 0
+        self._now = site.now
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process goes along anew."""
+        return PastShares, self._given
+
+    def at(self, now: int) -> tuple[tuple[ShareUsage, ...], tuple[PoolUsage, ...]]:
+        """Usage at a moment, by all that has happened before that second."""
+        if self._order is None or now < self._now:
+            self._begin()
+        order = self._order
+        assert order is not None, "it has begun"
+        while self._done < len(self._events) and self._events[self._done].time < now:
+            self._events[self._done].book(order)
+            self._done += 1
+        self._now = now
+        shares = tuple(
+            _usage(tree, account, now)
+            for tree in order.trees.values()
+            for account in tree.root.walk()
+            if account is not tree.root
+        )
+        pools = tuple(
+            PoolUsage(queue, meter.at(now, use.decay), now)
+            for use in order.pools.values()
+            for queue, meter in use.accumulated.items()
+        )
+        return shares, pools
+
+    def _begin(self) -> None:
+        site, jobs, records = self._given
+        if not self._events:
+            begun = {item.job.id for item in site.running}
+            for job, record in zip(jobs, records, strict=True):
+                self._events += _bookings(job, record, begun=job.id in begun)
+            self._events.sort(key=lambda event: (event.time, _ORDER.index(event.what)))
+        self._order, self._done = order_policy(site), 0
+
+
+def _usage(tree: ShareTree, account: Account, now: int) -> ShareUsage:
+    used = tree.usage(account, now)
+    return ShareUsage(
+        tree.name,
+        "/".join(account.path),
+        cpu_time=used.cpu_time,
+        historical_run_time=used.historical_run_time,
+        stamp=now,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Booking:
+    """Something that happens to a job at a time (seconds). where: slots by host from then on."""
+
+    time: int
+    what: str
+    job: Job
+    where: Mapping[str, int] = field(default_factory=dict)
+
+    def book(self, order: DispatchOrder) -> None:
+        """Tell the ledger."""
+        name, time = self.job.id, self.time
+        match self.what:
+            case "ended":
+                order.ended(name, time)
+            case "preempted":
+                order.suspended(name, time, preempted=True)
+            case "resized":
+                order.resized(name, self.where, time)
+            case "resumed":
+                order.resumed(name, time)
+            case _:
+                order.started(self.job, self.where, time)
+
+
+def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]:
+    """What happens to a job. begun: it runs as the simulation begins.
+
+    Between two stretches it was preempted; one that was ever sent back to the queue, sent back.
+    """
+    stopped, again = ("ended", "started") if record.requeues else ("preempted", "resumed")
+    holds, until = False, None
+    for start, end, where in record.held:
+        if until is not None and start > until:
+            yield _Booking(until, stopped, job)
+            yield _Booking(start, again, job, where)
+        elif until is not None:
+            yield _Booking(start, "resized", job, where)
+        elif not begun:
+            yield _Booking(start, "started", job, where)
+        holds, until = True, end
+    if until is not None and until != record.end:
+        yield _Booking(until, stopped, job)
+        holds = not record.requeues
+    if record.end is not None and holds:
+        yield _Booking(record.end, "ended", job)
+
+
+# --- A log that the loop has run over hosts, and the cluster as it was whenever a job came --------
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedLog:
+    """A log simulated over the hosts of an instance (a :class:`.backtest.PastLog`).
+
+    site: the instance without its jobs. settings: of the loop. jobs: by submission, without what
+    only the simulation knew of them. records: what became of each. log: the same as columns.
+    shares: what had been used when, None where nobody's usage counts. memory: what the loop held
+    for pending jobs and had lent when, None where nobody went along.
+    """
+
+    site: Instance
+    settings: Settings
+    jobs: tuple[Job, ...]
+    records: tuple[JobRecord, ...]
+    log: Workload
+    names: JobNaming
+    start: Ints
+    shares: PastShares | None = None
+    memory: PastMemory | None = None
+    _end: Ints = field(init=False)
+    _history: History = field(init=False)
+    ratios: Ratios = field(init=False)
+
+    def __post_init__(self) -> None:
+        ends = [UNSTARTED if item.end is None else item.end for item in self.records]
+        object.__setattr__(self, "_end", ints(ends))
+        ended = [
+            Ended(replace(job, run_limit=expected_duration(self.site, job)), start, end)
+            for job, start, end in zip(self.jobs, self.start.tolist(), ends, strict=True)
+            if end < UNSTARTED
+        ]
+        users = dict(zip((job.user for job in self.jobs), self.log.user.tolist(), strict=True))
+        object.__setattr__(self, "_history", history_of(ended, users=users))
+        object.__setattr__(self, "ratios", Ratios(self.past))
+
+    @classmethod
+    def run(
+        cls,
+        session: Session,
+        source: str = "",
+        *,
+        stop: Callable[[], bool] = never,
+        watch: Callable[[], object] = lambda: None,
+    ) -> SimulatedLog:
+        """Of a simulation that has begun and is run to its end. watch: called after each cycle.
+
+        Raises OutOfTime once stop says yes.
+        """
+        memory = PastMemory()
+        while session.advance():
+            memory.note(session)
+            watch()
+            if stop():
+                raise OutOfTime
+        return cls.of(session.result(), session.given, source, memory)
+
+    @classmethod
+    def of(
+        cls,
+        result: Simulation,
+        given: Sequence[Job],
+        source: str = "",
+        memory: PastMemory | None = None,
+    ) -> SimulatedLog:
+        """Of a simulation that has run to its end. given: its jobs in the order of the records."""
+        records = tuple(result.jobs)
+        order = sorted(range(len(records)), key=lambda place: given[place].submit)
+        jobs = tuple(replace(given[place], run_time=None, cpu_time=None) for place in order)
+        records = tuple(records[place] for place in order)
+        limits = [expected_duration(result.instance, job) for job in jobs]
+        log, names = numbered(
+            jobs,
+            [item.run_time or 0 for item in records],
+            [NO_LIMIT if limit is None else limit for limit in limits],
+            source,
+        )
+        starts = [_first_start(item) for item in records]
+        shares = None
+        if has_policy(result.instance):
+            begun = replace(result.instance, pending=(), future=())
+            shares = PastShares(begun, [given[place] for place in order], records)
+        site = replace(result.instance, running=(), pending=(), future=(), held=(), borrowed=())
+        return cls(site, result.settings, jobs, records, log, names, ints(starts), shares, memory)
+
+    @property
+    def past(self) -> PastJobs:
+        """Its ended jobs, by end."""
+        return self._history.jobs
+
+    def instance(self, row: int) -> Instance:
+        """The cluster as a job is submitted: what runs and waits then, it itself last.
+
+        What starts or ends at that very second does so later, as over a pool.
+        """
+        now = int(self.log.submit[row])
+        running, pending = [], []
+        for place in np.flatnonzero(self._end[: row + 1] >= now).tolist():
+            job = self.jobs[place]
+            run = _running(job, self.records[place], now)
+            if run is None:
+                pending.append(job)
+            else:
+                running.append(run)
+        site = self.site
+        if self.shares is not None:
+            share_usage, pool_usage = self.shares.at(now)
+            site = replace(site, share_usage=share_usage, pool_usage=pool_usage)
+        if self.memory is not None:
+            held, borrowed = self.memory.at(now)
+            waits, runs = {job.id for job in pending}, {item.job.id for item in running}
+            site = replace(
+                site,
+                held=tuple(item for item in held if item.job in waits),
+                borrowed=tuple(item for item in borrowed if item.job in runs),
+            )
+        return replace(site, running=tuple(running), pending=tuple(pending), now=now)
+
+    def world(self, row: int) -> HostsWorld:
+        """As :class:`.backtest.PastLog` says."""
+        world = hosts_world(self.instance(row), self._history, self.settings)
+        return replace(world, asked=ints([world.names.index(self.jobs[row].id)]))
+
+
+def _first_start(record: JobRecord) -> int:
+    """When a job got hosts first, UNSTARTED if never."""
+    if record.held:
+        return record.held[0][0]
+    return UNSTARTED if record.start is None else record.start
+
+
+def _running(job: Job, record: JobRecord, now: int) -> RunningJob | None:
+    """A job with the slots that it held just before a moment, None where it held none."""
+    for begin, end, where in record.held:
+        if begin < now and (end is None or end >= now):
+            return RunningJob(job, begin, where, alternative=record.alternative)
+    return None

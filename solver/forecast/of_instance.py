@@ -8,21 +8,113 @@ from numbers import Integral
 from pathlib import Path
 from typing import TypedDict, TypeGuard
 
+import numpy as np
+
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
-from ..replay import POLICIES
+from ..budget import OutOfTime
+from ..replay import POLICIES, replay
 from ..resolve import Resolver
-from ..rules.heeded_nowhere import heeded_nowhere
-from .arrivals import Arrivals, PastBlocks
-from .calibration import UNCALIBRATED, Calibration
-from .forecast import SAMPLES, Forecasts, forecast_world
-from .forward import ForwardWorld, PoolWorld, never
-from .history import History, read_history, without_own
-from .hosts import hosts_world
-from .moment import jobs_here, pool_world, waiting_names
-from .remarks import doubts_of, endless_text, overload_of
+from ..rules.rule_book import heeded_nowhere
+from ..scheduler.job_state import Requests
+from ..scheduler.methods import settings_for
+from ..scheduler.simulation import Session
+from .arrivals import (
+    Arrivals,
+    ComingJobs,
+    Newcomers,
+    PastBlocks,
+    doubts_of,
+    endless_text,
+    overload_of,
+)
+from .backtest import PastLog, Replayed, backtest, calibration_of
+from .forecast import SAMPLES, UNCALIBRATED, Calibration, Forecasts, forecast_world
+from .history import History, numbered, read_history, without_own
+from .hosts import SimulatedLog, hosts_world
+from .moment import ForwardWorld, PoolWorld, jobs_here, never, pool_world, waiting_names
 from .runtimes import Ratios, RunTimeModel
-from .self_calibration import calibration_by_history
+from .workers import Stop
+
+# --- Forecasts calibrated by themselves: jobs of the history backtested on the cluster at hand ----
+
+
+def calibration_by_history(
+    instance: Instance,
+    history: History,
+    jobs: int,
+    policy: str,
+    *,
+    samples: int,
+    seed: int,
+    workers: int = 1,
+    tell: Callable[[int], object] = lambda done: None,
+    stop: Stop = never,
+) -> Calibration:
+    """Factors of P10 and P90 by a backtest of so many jobs of the history.
+
+    policy: of a pool. samples, seed, workers, tell, stop: as of a backtest.
+    Raises InputError where no job of the history waits, OutOfTime once stop says yes.
+    """
+    past = past_of_history(instance, history, policy, stop)
+    questions = backtest(
+        past, jobs=jobs, samples=samples, seed=seed, workers=workers, tell=tell, stop=stop
+    )
+    if stop():
+        raise OutOfTime
+    return calibration_of(questions)
+
+
+def past_of_history(
+    instance: Instance, history: History, policy: str, stop: Stop = never
+) -> PastLog:
+    """The history run on the cluster: by the policy where that is a pool, else by the loop."""
+    pool = pool_world(instance, history, policy)
+    if pool is not None:
+        return _replayed(pool, history, stop)
+    return _simulated(instance, history, stop)
+
+
+def _replayed(pool: PoolWorld, history: History, stop: Stop) -> Replayed:
+    past = history.jobs
+    rows = np.argsort(past.submit, kind="stable").tolist()
+    submit, ran, limits = (column.tolist() for column in (past.submit, past.run_time, past.limit))
+    workload, names = numbered(
+        [replace(history.like(row), submit=submit[row]) for row in rows],
+        [ran[row] for row in rows],
+        [limits[row] for row in rows],
+        "the history",
+    )
+    result = replay(workload, policy=pool.policy, procs=pool.procs, stop=stop)
+    if not result.complete:
+        raise OutOfTime
+    return Replayed.of(result, names)
+
+
+def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog:
+    past = history.jobs
+    rows = np.argsort(past.submit, kind="stable")
+    coming = ComingJobs(
+        submit=past.submit[rows],
+        run_time=past.run_time[rows],
+        limit=past.limit[rows],
+        slots=past.slots[rows],
+        row=rows,
+    )
+    here = tuple(run.job for run in instance.running) + tuple(instance.pending)
+    site = replace(
+        instance, running=(), pending=(), future=(), share_usage=(), pool_usage=(),
+        held=(), borrowed=(),
+        now=int(coming.submit[0]),
+    )  # fmt: skip
+    jobs = Newcomers.of(instance, history, here).jobs(coming, Requests(site))
+    site = replace(site, future=tuple(jobs))
+    session = Session(site, settings_for(site))
+    session.begin()
+    return SimulatedLog.run(session, "the history", stop=stop)
+
+
+# --- of instance ----------------------------------------------------------------------------------
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000
@@ -87,10 +179,10 @@ def forecast(
     said = (*past.remarks, *remarks)
     of_pool = world.policy if isinstance(world, PoolWorld) else None
     found = replace(found, remarks=said, seed=seed, run_by=run_by(world), policy=of_pool)
-    return _told(found, instance, past)
+    return _with_remarks(found, instance, past)
 
 
-def _told(found: Forecasts, instance: Instance, past: History) -> Forecasts:
+def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
     """The forecasts with the date of their second 0, and with what is odd about them."""
     doubts = doubts_of(past, found.samples.shape[1])
     endless: list[str] = []

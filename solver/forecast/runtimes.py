@@ -10,11 +10,138 @@ from typing import Protocol
 import numpy as np
 
 from ...model.workload import Ints
-from ..availability.arrays import BoolArray
-from .batches import Batches, Kind
-from .draws import Floats, keys_of, spread
-from .jobs import NO_LIMIT, AskedJobs, PastJobs
-from .survival import Weighed
+from ..availability.resources import BoolArray
+from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
+
+# --------------------------------------------------------------------------------------------------
+# Jobs that were submitted about together: what one of a batch did says most about the
+# others
+#
+# Of jobs of one user, limit and size the run times are the more alike the nearer their submissions
+# are ("batches" and "sessions" of Zakay and Feitelson 2012; docs/dev/forecast.md has numbers).
+# Whether a job is in a batch depends on when it was submitted and never on how long it ran.
+
+#: User, limit and size of a job.
+Kind = tuple[int, int, int]
+
+
+class Batches:
+    """Jobs of the past of each kind by their submission."""
+
+    def __init__(self, past: PastJobs, rows: dict[Kind, Ints]) -> None:
+        """rows: of the past, by kind."""
+        self._submit = past.submit
+        self._rows = {
+            kind: found[np.argsort(past.submit[found], kind="stable")]
+            for kind, found in rows.items()
+        }
+
+    def mates(
+        self, kind: Kind, submit: int, known: int, running: AskedJobs, most: int, apart: int
+    ) -> tuple[Ints, Ints]:
+        """Of a kind those that were submitted nearest to a time: rows that ended, rows that run.
+
+        known: only the first so many rows of the past. running: of this kind. most: so many in all.
+        apart: seconds; a job that was submitted farther off is none.
+        """
+        rows = self._rows.get(kind, _NONE)
+        times = self._submit[rows]
+        first = np.searchsorted(times, submit - apart)
+        last = np.searchsorted(times, submit + apart, side="right")
+        ended = rows[first:last]
+        ended = ended[ended < known]
+        run_on = np.flatnonzero(np.abs(running.submit - submit) <= apart)
+        away = np.abs(np.concatenate((self._submit[ended], running.submit[run_on])) - submit)
+        nearest = np.argsort(away, kind="stable")[:most]
+        over = nearest < len(ended)
+        return ended[nearest[over]], run_on[nearest[~over] - len(ended)]
+
+
+_NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
+# --- Numbers with weights, of which some are only known to be larger than what was seen -----------
+#
+# A job that still runs is such a number: its run time is more than what it has run. Its weight is
+# given to the larger numbers, in proportion to theirs (redistribution to the right, Efron 1967),
+# which is the estimator of Kaplan and Meier (1958). To leave it out would make jobs too short.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """Numbers in order and their weights, of shape (n,)."""
+
+    numbers: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, numbers: Floats) -> Weighed:
+        """Each number counts 1."""
+        return cls(np.sort(numbers), np.ones(len(numbers)))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def at(self, chances: Floats) -> Floats:
+        """The smallest number such that it and those before it weigh more than each chance."""
+        sums = np.cumsum(self.weights)
+        places = np.searchsorted(sums, chances * sums[-1], side="right")
+        found: Floats = self.numbers[np.minimum(places, len(self) - 1)]
+        return found
+
+    def beyond(self, least: float) -> Weighed:
+        """Only the numbers of at least so much."""
+        first = int(np.searchsorted(self.numbers, least))
+        return Weighed(self.numbers[first:], self.weights[first:])
+
+    def weighing(self, total: float) -> Weighed:
+        """The same with another sum of weights."""
+        if not len(self):
+            return self
+        return Weighed(self.numbers, self.weights * (total / np.cumsum(self.weights)[-1]))
+
+    def times(self, factor: float) -> Weighed:
+        """All numbers multiplied by a positive factor."""
+        return Weighed(self.numbers * factor, self.weights)
+
+    def at_most(self, most: float) -> Weighed:
+        """Larger numbers made as small as that."""
+        return Weighed(np.minimum(self.numbers, most), self.weights)
+
+    def beside(self, other: Weighed) -> Weighed:
+        """These numbers and others."""
+        numbers = np.concatenate((self.numbers, other.numbers))
+        order = np.argsort(numbers, kind="stable")
+        return Weighed(numbers[order], np.concatenate((self.weights, other.weights))[order])
+
+    def with_survivors(self, seen: Floats, otherwise: Weighed) -> Weighed:
+        """These and, each counting 1, numbers that are only known to be larger than what was seen.
+
+        seen: in ascending order. otherwise: where they lie if none of these is as large; if none of
+        those is either, they are left out.
+        """
+        survives = np.repeat([False, True], [len(self), len(seen)])
+        numbers = np.concatenate((self.numbers, seen))
+        order = np.lexsort((~survives, numbers))
+        numbers, survives = numbers[order], survives[order]
+        weights = np.concatenate((self.weights, np.ones(len(seen))))[order]
+        left = np.cumsum(weights[::-1])[::-1]
+        # What a survivor weighs goes to all behind it, survivors too, which give it on in turn.
+        gain = np.ones(len(weights))
+        gain[1:] = np.where(survives[:-1], left[:-1] / left[1:], 1.0)
+        weights = weights * np.cumprod(gain)
+        ended = np.flatnonzero(~survives)
+        last = int(ended.max(initial=-1)) + 1
+        found = Weighed(numbers[ended], weights[ended])
+        # The last have none behind: each keeps what the first of them has.
+        for place in range(last, len(numbers)):
+            larger = otherwise.beyond(numbers[place])
+            if len(larger):
+                found = found.beside(larger.weighing(float(weights[last])))
+        return found
+
+
+# --- runtimes -------------------------------------------------------------------------------------
 
 #: What the random numbers of run times are drawn for.
 STREAM = "run time"
@@ -23,7 +150,6 @@ ENDLESS = 10**9
 HOUR = 3_600
 #: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
 Group = tuple[int, ...]
-_NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
 class RunTimeModel(Protocol):

@@ -32,12 +32,12 @@ def plan_milp(
     that the budget does not reach, keeps time-based places, with status "feasible" and a note.
     PuLP is imported on the first call.
     """
-    from .terms import TermsByProgram
+    from .model import TermsByProgram
 
     together = TermsByProgram(budget)
     problem = problem.placing_terms(together)
     if objective.in_order:
-        from .lexicographic import plan_lexicographic
+        from .joint import plan_lexicographic
 
         found = plan_lexicographic(problem, budget, on_progress=on_progress)
     else:

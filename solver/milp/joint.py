@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time as clock
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand, released
+from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
 from ..optimal.backends import ModelRoom, PairWeight
 from ..optimal.completion import LIMIT, Jointly, completed
@@ -19,11 +21,98 @@ from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import warm_starts
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, hold_start
+from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import with_fewest_units
+from ..precedence import afters_of, known_times
 from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
-from .starts import TooMany, closure
+
+# --- Candidate instants: a set of starts that holds an optimum of every regular objective ---------
+#
+# Move every job of a plan to the left as far as it goes: each then starts at its own earliest
+# instant, where something that runs or is reserved ends, where a window opens, where another job
+# ends or a phase of its memory does, or where others let it go (-w). So a start is one of the
+# fixed instants plus spans of other jobs.
+
+
+class TooMany(Exception):
+    """There are more candidates than the model may have."""
+
+
+def spans(demand: Demand) -> set[int]:
+    """Seconds after the start at which the job gives something back."""
+    found = {
+        drop
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in (*alternative.host_uses, *alternative.pool_uses)
+        for drop in use.reservation.drops()
+        if demand.duration is None or drop < demand.duration
+    }
+    return found if demand.duration is None else {*found, demand.duration}
+
+
+def instants(
+    problem: PlanningProblem, demand: Demand, settled: Iterable[tuple[Demand, int]] = ()
+) -> list[int]:
+    """Instants at which `demand` may first fit beside jobs whose starts are fixed, ascending."""
+    times = set(problem.base.candidate_times(demand.earliest))
+    times |= {start + span for other, start in settled for span in spans(other)}
+    kept = sorted(time for time in times if time >= demand.earliest)
+    return problem.base.with_openings(demand, kept)
+
+
+def steps_to(demand: Demand, before: Demand) -> set[int]:
+    """Seconds after the start of another job at which this one may be the first to fit."""
+    awaited = () if demand.after is None else afters_of(demand.after)
+    return spans(before) | {item.lag for item in awaited if item.job == before.job.id}
+
+
+def closure(
+    problem: PlanningProblem,
+    demands: Sequence[Demand],
+    keep: Mapping[str, Callable[[int], bool]],
+    most: int,
+) -> dict[str, list[int]]:
+    """Candidate starts of every job; `keep` says which are still of use.
+
+    Raises TooMany when there are more than `most` in all.
+    """
+    known: dict[tuple[int, int], set[int]] = {}
+    full = (1 << len(demands)) - 1
+    count = 0
+
+    def reach(number: int, others: int) -> set[int]:
+        """Starts of a job that follow a chain of some of the `others` (a bit each)."""
+        nonlocal count
+        key = (number, others)
+        if key not in known:
+            demand = demands[number]
+            times = {demand.earliest, *problem.base.candidate_times(demand.earliest)}
+            times |= set() if demand.after is None else known_times(demand.after)
+            for other, before in enumerate(demands):
+                if others >> other & 1:
+                    steps = steps_to(demand, before)
+                    earlier = reach(other, others & ~(1 << other))
+                    times |= {time + step for time in earlier for step in steps}
+            starts = sorted(time for time in times if time >= demand.earliest)
+            opened = problem.base.with_openings(demand, starts)
+            known[key] = {time for time in opened if keep[demand.job.id](time)}
+            count += len(known[key])
+            if count > 4 * most:
+                raise TooMany
+        return known[key]
+
+    found = {
+        demand.job.id: sorted(reach(number, full & ~(1 << number)))
+        for number, demand in enumerate(demands)
+    }
+    if sum(map(len, found.values())) > most:
+        raise TooMany
+    return found
+
+
+# --- joint ----------------------------------------------------------------------------------------
 
 #: What a placement (option and host) costs: about half a millisecond, building and solving.
 PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
@@ -31,7 +120,7 @@ PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: tolerances are absolute, about a millionth.
 MOST_COEFFICIENT = 10**6
 #: Costs over a range up to this are told apart one by one.
-TOLD_APART = 10**9
+DISTINGUISHABLE = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
 DIGITS = 10**11
 #: What the solvers may be off in a bound.
@@ -154,7 +243,7 @@ def _minimise(
     fixed = min(least.values()) if costs.largest else sum(least.values())
     ended = outcome.status == "OPTIMAL"
     low = None
-    if ended and _told_apart(costs, own, span):
+    if ended and _distinguishable(costs, own, span):
         low = total
     elif outcome.bound is not None and outcome.bound > float("-inf"):
         safe = max(0.0, outcome.bound - TOLERANCE - 1e-12 * abs(outcome.bound))
@@ -164,10 +253,10 @@ def _minimise(
     return _Solved(placed, total, low, ended)
 
 
-def _told_apart(costs: Costs, own: StartCosts, span: int) -> bool:
+def _distinguishable(costs: Costs, own: StartCosts, span: int) -> bool:
     """Whether the solvers' tolerances are below what a second of any job costs."""
     weights = [costs.jobs[job].weight for job in own if costs.jobs[job].weight]
-    return span <= TOLD_APART or min(weights, default=1) * DIGITS >= span
+    return span <= DISTINGUISHABLE or min(weights, default=1) * DIGITS >= span
 
 
 def _idle(costs: Costs, own: StartCosts) -> bool:
@@ -246,9 +335,9 @@ def _as_plan(
     """
     exact = solved.low is not None and solved.total <= solved.low
     near = solved.low is not None and (solved.total - solved.low) << 30 <= solved.total
-    told = exact or (solved.ended and near)
-    proved = told and not why
-    given_up = why or ("" if told or solved.ended else LIMIT)
+    exact_value = exact or (solved.ended and near)
+    proved = exact_value and not why
+    given_up = why or ("" if exact_value or solved.ended else LIMIT)
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
     times = {job: start.time for job, start in solved.starts.items()}
@@ -263,7 +352,7 @@ def _as_plan(
     if given_up:
         said = note or f"not proved: {given_up}"
     else:
-        said = "" if exact else NINE_DIGITS if told else TOO_FAR_APART
+        said = "" if exact else NINE_DIGITS if exact_value else TOO_FAR_APART
     count = len(placed)
     value = costs.value(solved.total, count)
     bound = None if solved.low is None else min(value, costs.value(solved.low, count))
@@ -286,5 +375,151 @@ def _as_plan(
         value=value,
         bound=bound,
         notes=(said,) if said else (),
-        rounded=not told and not given_up,
+        rounded=not exact_value and not given_up,
     )
+
+
+# --- The lexicographic optimum job by job: placement feasibility with every start fixed -----------
+
+#: Wall seconds of one placement problem.
+PROBE_SECONDS = 10.0
+#: What a pair of job and host costs: building the program takes half of that.
+PAIR = PairWeight(memory=10_000, a_second=20_000, share=0.4)
+LIMIT_BEFORE_JOB = "the limit of the search was reached before it"
+
+
+@dataclass(slots=True)
+class _SettledJob:
+    demand: Demand
+    start: Start
+    bound: int
+    why: str = ""
+
+
+def plan_lexicographic(
+    problem: PlanningProblem,
+    budget: Budget,
+    *,
+    on_progress: Callable[[Any], None] | None = None,
+) -> Plan:
+    """Every job at the first instant at which it and the jobs before it can be placed together.
+
+    The jobs before it keep their starts and may change places. A job that the size limit or the
+    budget does not reach gets the first place beside the others, marked with the reason.
+    """
+    now = problem.instance.now
+    settled: list[_SettledJob] = []
+    capacity = ModelRoom(budget, PAIR)
+    unplaced: list[Unplaced] = []
+    given_up: list[str] = []
+    for demand in problem.demands:
+        demand = released(demand, {item.demand.job.id: item.start.time for item in settled})
+        why = "" if demand.impossible else _settle(problem, capacity, settled, demand)
+        if why is not None:
+            given_up += [why] if why else []
+            reason = why or reason_unplaced(problem, demand)
+            unplaced.append(Unplaced(demand.job.id, reason))
+        elif on_progress is not None:
+            value = float(sum(item.start.time - now for item in settled))
+            bound = float(sum(item.bound - now for item in settled))
+            done, everything = len(settled) + len(unplaced), len(problem.demands)
+            on_progress(Progress(done, everything, value, bound, budget.elapsed()))
+    reasons = dict.fromkeys([*(item.why for item in settled if item.why), *given_up])
+    proved = not reasons
+    return Plan(
+        method="milp",
+        objective="lexicographic",
+        status=("infeasible" if unplaced else "optimal") if proved else "feasible",
+        now=now,
+        reservations=tuple(_entries(problem, settled)),
+        unplaced=tuple(unplaced),
+        value=float(sum(item.start.time - now for item in settled)),
+        bound=float(sum(item.bound - now for item in settled)) if proved else None,
+        notes=tuple(f"not proved: {reason}" for reason in reasons),
+    )
+
+
+def _settle(
+    problem: PlanningProblem, capacity: ModelRoom, settled: list[_SettledJob], demand: Demand
+) -> str | None:
+    """Fix the start of the next job; if there is none, why it may still have one ("": proved)."""
+    budget = capacity.budget
+    fixed = [(item.demand, item.start.time) for item in settled]
+    bound: int | None = None
+    pairs = _pairs([*(item.demand for item in settled), demand])
+    why = LIMIT_BEFORE_JOB if budget.exhausted() else _too_large(pairs, capacity)
+    for time in instants(problem, demand, fixed):
+        if why or budget.exhausted():
+            why = why or LIMIT_BEFORE_JOB
+            bound = time if bound is None else bound
+            break
+        asked = [*((other, [start]) for other, start in fixed), (demand, [time])]
+        begun = clock.monotonic()
+        try:
+            model = PlacementModel(problem.base, asked, check=budget.check_search)
+        except OutOfTime:
+            why = LIMIT_BEFORE_JOB
+            bound = time if bound is None else bound
+            break
+        capacity.took(pairs, clock.monotonic() - begun)
+        outcome, placed = model.solve(budget, seconds=PROBE_SECONDS)
+        if placed:
+            for item in settled:
+                item.start = placed[item.demand.job.id]
+            first = time if bound is None else bound
+            reason = "" if bound is None else "a placement problem was left undecided"
+            settled.append(_SettledJob(demand, placed[demand.job.id], first, reason))
+            return None
+        if outcome.status != "INFEASIBLE" and bound is None:
+            bound = time
+    if bound is None:
+        return ""
+    why = why or "a placement problem was left undecided"
+    return None if _beside(problem, settled, demand, bound, why) else why
+
+
+def _beside(
+    problem: PlanningProblem, settled: list[_SettledJob], demand: Demand, bound: int, why: str
+) -> bool:
+    """The first place beside the placements chosen so far."""
+    start = earliest_start(_profile(problem, settled), demand, not_before=bound)
+    if start is None:
+        return False
+    settled.append(_SettledJob(demand, start, bound, why))
+    return True
+
+
+def _pairs(demands: list[Demand]) -> int:
+    return sum(int(term.candidates.size) for demand in demands for term in demand.terms)
+
+
+def _too_large(pairs: int, capacity: ModelRoom) -> str:
+    if pairs <= capacity.most_pairs():
+        return ""
+    return (
+        "what was left of the limit and of memory is too little for so many pairs of job and host: "
+        "they are too large for the integer program; use --method optimal"
+    )
+
+
+def _profile(problem: PlanningProblem, settled: list[_SettledJob]) -> Profile:
+    profile = problem.base.copy()
+    for item in settled:
+        hold_start(profile, item.demand, item.start)
+    return profile
+
+
+def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[PlannedJob]:
+    profile = problem.base.copy()
+    found: list[PlannedJob] = []
+    starts = {item.demand.job.id: item.start for item in settled}
+    starts = with_fewest_units(profile, problem.demands, starts)
+    for item in settled:
+        item.start = starts[item.demand.job.id]
+        reason = what_it_waits_for(problem, item.demand, item.start, profile)
+        hold_start(profile, item.demand, item.start)
+        planned = problem.planned(
+            item.demand, item.start, "milp", bound=item.bound, waits_for=reason
+        )
+        found.append(replace(planned, fallback=f"not proved: {item.why}" if item.why else ""))
+    return found

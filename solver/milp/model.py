@@ -7,21 +7,374 @@ instant at which an advance reservation takes something away.
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from itertools import count
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pulp
 
-from ..availability.demand import Availability, Demand, TermDemand
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Alternative, Per, Use
+from ...model.errors import SlotwiseError
+from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
+from ..availability.profile import SLACK
+from ..availability.resources import SLOTS, Allocation, Alternative, IntArray, Per, Use
 from ..budget import Budget
+from ..optimal.completion import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from ..precedence import After, Event, Known, Several
-from .backend import Outcome, solve
-from .shape import Program, TermVariables, Variable, total
+
+# --------------------------------------------------------------------------------------------------
+# Running one PuLP problem: by HiGHS where highspy is there, else by the CBC that PuLP
+# brings
+
+#: Branch-and-bound nodes for each unit of a deterministic effort.
+NODES_PER_EFFORT = 200
+
+Solver = Literal["HiGHS", "CBC"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run found: OPTIMAL, FEASIBLE, INFEASIBLE or UNKNOWN.
+
+    value: objective of the solution left in the variables, None without one. bound: no solution
+    is below it, None where the solver does not say.
+    """
+
+    status: str
+    value: float | None = None
+    bound: float | None = None
+
+
+def default_solver() -> Solver:
+    """HiGHS if highspy can be imported, else the CBC that comes with PuLP."""
+    return "HiGHS" if find_spec("highspy") is not None else "CBC"
+
+
+def solve(
+    problem: pulp.LpProblem, budget: Budget, *, seconds: float, solver: Solver | None = None
+) -> Outcome:
+    """Minimise within the smaller of the budget and `seconds` (wall); one thread.
+
+    Under a deterministic effort the number of nodes is limited instead of the time. PuLP calls a
+    run that a limit ended "Optimal" all the same: what counts is the status of the solution.
+    """
+    limit = None
+    nodes = None
+    if budget.effort is None:
+        limit = max(0.05, min(seconds, budget.left()))
+    else:
+        nodes = max(1, int(NODES_PER_EFFORT * min(budget.effort_left(), 1e6)))
+    if (solver or default_solver()) == "HiGHS":
+        return _highs(problem, budget, limit, nodes)
+    return _cbc(problem, limit, nodes)
+
+
+def _cbc(problem: pulp.LpProblem, limit: float | None, nodes: int | None) -> Outcome:
+    command = pulp.PULP_CBC_CMD(msg=False, timeLimit=limit, maxNodes=nodes, threads=1, gapRel=0)
+    if not command.available():
+        raise SlotwiseError("no solver for the integer program: pip install 'slotwise[highs]'")
+    problem.solve(command)
+    if problem.sol_status == pulp.LpSolutionOptimal:
+        value = float(pulp.value(problem.objective) or 0.0)
+        return Outcome("OPTIMAL", value, value)
+    if problem.sol_status == pulp.LpSolutionIntegerFeasible:
+        return Outcome("FEASIBLE", float(pulp.value(problem.objective) or 0.0))
+    infeasible = problem.status == pulp.LpStatusInfeasible
+    return Outcome("INFEASIBLE" if infeasible else "UNKNOWN")
+
+
+def _highs(
+    problem: pulp.LpProblem, budget: Budget, limit: float | None, nodes: int | None
+) -> Outcome:
+    """HiGHS, built by PuLP and run here: PuLP itself has no way to stop it or to read the bound."""
+    import highspy
+
+    options: dict[str, Any] = {"mip_rel_gap": 0.0, "mip_abs_gap": 1e-6}
+    if nodes is not None:
+        options["mip_max_nodes"] = nodes
+    command = pulp.HiGHS(msg=False, threads=1, timeLimit=limit, **options)
+    command.createAndConfigureSolver(problem)
+    command.buildSolverModel(problem)
+    highs = problem.solverModel
+    _until_cancelled(highs, budget)
+    status = highs.getModelStatus()
+    info = highs.getInfo()
+    kinds = highspy.HighsModelStatus
+    if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
+        return Outcome("INFEASIBLE")
+    bound = float(info.mip_dual_bound)
+    # 2 is highspy's kSolutionStatusFeasible.
+    if info.primal_solution_status != 2:
+        return Outcome("UNKNOWN", bound=bound)
+    values = list(highs.getSolution().col_value)
+    for variable in problem.variables():
+        variable.varValue = values[variable.index]
+    value = float(info.objective_function_value)
+    if status == kinds.kOptimal:
+        return Outcome("OPTIMAL", value, value)
+    return Outcome("FEASIBLE", value, bound)
+
+
+def _until_cancelled(highs: Any, budget: Budget) -> None:
+    """Run in a thread, so that Ctrl-C reaches Python; the solver stops at its next check."""
+
+    def stop(event: Any) -> None:
+        event.interrupt(budget.cancel.is_set())
+
+    highs.cbMipInterrupt.subscribe(stop)
+    thread = threading.Thread(target=highs.run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.02)
+    except KeyboardInterrupt:
+        budget.cancel.set()
+        thread.join()
+
+
+# --------------------------------------------------------------------------------------------------
+# One term of a job on its candidate hosts, as linear constraints: span, same, units, first
+# host
+#
+# Every constraint is scaled by `chosen`, the binary of the option that the term belongs to: where
+# it is 0, all variables of the term are 0.
+
+Expression: TypeAlias = pulp.LpAffineExpression
+Variable: TypeAlias = pulp.LpVariable
+
+
+class Program:
+    """A PuLP problem with variables that name themselves; minimises nothing until told."""
+
+    def __init__(self) -> None:
+        self.problem = pulp.LpProblem("slotwise", pulp.LpMinimize)
+        self.problem += 0, "objective"
+        self._numbers = count()
+
+    def binary(self) -> Variable:
+        """A new 0/1 variable."""
+        return self.integer(0, 1)
+
+    def integer(self, low: int, high: int) -> Variable:
+        """A new integer variable over [low, high]."""
+        name = f"v{next(self._numbers)}"
+        return self.problem.add_variable(name, low, high, pulp.LpInteger)
+
+    def real(self, low: float, high: float) -> Variable:
+        """A new variable over [low, high] that need not be whole."""
+        return self.problem.add_variable(f"v{next(self._numbers)}", low, high, pulp.LpContinuous)
+
+    def add(self, constraint: pulp.LpConstraint) -> None:
+        """Add a constraint."""
+        self.problem.addConstraint(constraint)
+
+
+def total(parts: list[tuple[Variable, float]]) -> Expression:
+    """A weighted sum; weights of a variable that occurs twice add up."""
+    weights: dict[Variable, float] = defaultdict(float)
+    for variable, weight in parts:
+        weights[variable] += weight
+    return pulp.LpAffineExpression(list(weights.items()))
+
+
+@dataclass(slots=True)
+class TermVariables:
+    """Variables of one term: what it holds on each host, as parts (variable, weight) of a sum.
+
+    used: whether a host is used. blocks: blocks on each, only under span[block].
+    first: whether it is the first of the term, only where that matters.
+    unit: whether a compute unit is used.
+    """
+
+    program: Program
+    term: TermDemand
+    chosen: Variable
+    slots: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    used: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    blocks: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    first: dict[int, Variable] = field(default_factory=dict)
+    unit: dict[int, Variable] = field(default_factory=dict)
+
+    def place(self, caps: IntArray, hosts: list[int]) -> None:
+        """Add the variables on `hosts`, each of which can hold `caps` slots (more than 0)."""
+        if self.term.one_host:
+            self._on_one(caps, hosts)
+        elif self.term.ptile is not None:
+            self._in_tiles(self.term.ptile, caps, hosts)
+        elif self.term.block > 1:
+            self._in_blocks(self.term.block, caps, hosts)
+        else:
+            self._anywhere(caps, hosts)
+        everything = [part for parts in self.slots.values() for part in parts]
+        least, most = self.term.slots, self.term.largest
+        if least == most:
+            self.program.add(total([*everything, (self.chosen, -least)]) == 0)
+        else:
+            self.program.add(total([*everything, (self.chosen, -least)]) >= 0)
+            self.program.add(total([*everything, (self.chosen, -most)]) <= 0)
+        for parts in self.used.values():
+            self.program.add(total([*parts, (self.chosen, -1)]) <= 0)
+        self._agree()
+        if self.term.unit is not None:
+            self._units(self.term.unit)
+
+    def name_first(self, allowed: set[int]) -> None:
+        """One of the used hosts that are `allowed` is the first."""
+        for host, parts in self.used.items():
+            if host in allowed:
+                self.first[host] = self.program.binary()
+                self.program.add(total([(self.first[host], 1), *_minus(parts)]) <= 0)
+        named = [(variable, 1.0) for variable in self.first.values()]
+        self.program.add(total([*named, (self.chosen, -1)]) == 0)
+
+    # --- span ---------------------------------------------------------------------------------
+
+    def _on_one(self, caps: IntArray, hosts: list[int]) -> None:
+        for host in hosts:
+            if caps[host] >= self.term.slots:
+                here = self.program.binary()
+                self.used[host] = [(here, 1)]
+                self.slots[host] = [(here, self.term.slots)]
+
+    def _in_tiles(self, ptile: IntArray, caps: IntArray, hosts: list[int]) -> None:
+        """A full tile on every host, fewer slots on one at most."""
+        short: list[tuple[Variable, float]] = []
+        for host in hosts:
+            tile, cap = int(ptile[host]), int(caps[host])
+            self.used[host], self.slots[host] = [], []
+            if cap >= tile:
+                full = self.program.binary()
+                self.used[host].append((full, 1))
+                self.slots[host].append((full, tile))
+            if tile > 1:
+                least, most = self.program.binary(), min(cap, tile - 1)
+                rest = self.program.integer(0, most)
+                self.program.add(rest >= least)
+                self.program.add(rest <= most * least)
+                self.used[host].append((least, 1))
+                self.slots[host].append((rest, 1))
+                short.append((least, 1))
+        if short:
+            self.program.add(total([*short, (self.chosen, -1)]) <= 0)
+
+    def _in_blocks(self, block: int, caps: IntArray, hosts: list[int]) -> None:
+        """Blocks on every host, on one at most a smaller one beside them or alone."""
+        short: list[tuple[Variable, float]] = []
+        for host in hosts:
+            cap = min(int(caps[host]), self.term.largest)
+            here, whole = self.program.binary(), self.program.integer(0, cap // block)
+            least, rest = self.program.binary(), self.program.integer(0, min(cap, block - 1))
+            self.program.add(rest >= least)
+            self.program.add(rest <= (block - 1) * least)
+            self.program.add(total([(whole, block), (rest, 1), (here, -cap)]) <= 0)
+            self.program.add(total([(whole, 1), (least, 1), (here, -1)]) >= 0)
+            self.used[host] = [(here, 1)]
+            self.slots[host] = [(whole, block), (rest, 1)]
+            self.blocks[host] = [(whole, 1), (least, 1)]
+            short.append((least, 1))
+        self.program.add(total([*short, (self.chosen, -1)]) <= 0)
+
+    def _anywhere(self, caps: IntArray, hosts: list[int]) -> None:
+        for host in hosts:
+            most = min(int(caps[host]), self.term.largest)
+            here, held = self.program.binary(), self.program.integer(0, most)
+            self.program.add(held >= here)
+            self.program.add(held <= most * here)
+            self.used[host] = [(here, 1)]
+            self.slots[host] = [(held, 1)]
+
+    # --- hosts that go together -----------------------------------------------------------------
+
+    def _agree(self) -> None:
+        """All hosts carry one label of one of the arrays of same[]."""
+        if not self.term.same:
+            return
+        labels: dict[tuple[int, int], Variable] = {}
+        for host, parts in self.used.items():
+            own: list[tuple[Variable, float]] = []
+            for number, array in enumerate(self.term.same):
+                key = (number, int(array[host]))
+                if key[1] >= 0:
+                    if key not in labels:
+                        labels[key] = self.program.binary()
+                    own.append((labels[key], -1))
+            self.program.add(total([*parts, *own]) <= 0)
+        agreed = [(variable, 1.0) for variable in labels.values()]
+        self.program.add(total([*agreed, (self.chosen, -1)]) == 0)
+
+    def _units(self, unit: UnitDemand) -> None:
+        members: dict[int, list[int]] = defaultdict(list)
+        for host in self.used:
+            members[int(unit.unit_of[host])].append(host)
+        for number, hosts in sorted(members.items()):
+            here = self.unit[number] = self.program.binary()
+            parts = [part for host in hosts for part in self.used[host]]
+            self.program.add(total([(here, 1), *_minus(parts)]) <= 0)
+            for host in hosts:
+                self.program.add(total([*self.used[host], (here, -1)]) <= 0)
+        if unit.maxcus is not None:
+            units = [(variable, 1.0) for variable in self.unit.values()]
+            self.program.add(total(units) <= unit.maxcus)
+        if unit.usablecuslots is not None:
+            self._usable(members, unit.usablecuslots)
+        if unit.balance:
+            self._balanced(members)
+
+    def _usable(self, members: dict[int, list[int]], least: int) -> None:
+        """So many slots in each unit that is used, but for one."""
+        spared: list[tuple[Variable, float]] = []
+        for number, hosts in sorted(members.items()):
+            spare = self.program.binary()
+            spared.append((spare, 1))
+            parts = [part for host in hosts for part in self.slots[host]]
+            asked = [(self.unit[number], -float(least)), (spare, float(least))]
+            self.program.add(total([*parts, *asked]) >= 0)
+        self.program.add(total(spared) <= 1)
+
+    def _balanced(self, members: dict[int, list[int]]) -> None:
+        """Slots of the used units, their hosts under a ptile, or blocks, differ by one at most."""
+        counted = self.blocks or (self.slots if self.term.ptile is None else self.used)
+        most = self.term.slots
+        low = self.program.integer(0, most)
+        for number, hosts in sorted(members.items()):
+            here = self.unit[number]
+            parts = [part for host in hosts for part in counted[host]]
+            self.program.add(total([*parts, (low, -1), (here, -most)]) >= -most)
+            self.program.add(total([*parts, (low, -1), (here, most)]) <= most + 1)
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def allocation(self) -> Allocation:
+        """What the solution holds, hosts in the order in which they are tried, the first one first.
+
+        Units are kept together.
+        """
+        unit = self.term.unit
+        rank = {int(host): position for position, host in enumerate(self.term.candidates)}
+        held = {host: _value(parts) for host, parts in self.slots.items()}
+        first = {host for host, variable in self.first.items() if variable.varValue > 0.5}
+
+        def place(host: int) -> tuple[bool, int, int]:
+            return host not in first, 0 if unit is None else int(unit.unit_of[host]), rank[host]
+
+        return {host: held[host] for host in sorted(held, key=place) if held[host]}
+
+
+def _minus(parts: list[tuple[Variable, float]]) -> list[tuple[Variable, float]]:
+    return [(variable, -weight) for variable, weight in parts]
+
+
+def _value(parts: list[tuple[Variable, float]]) -> int:
+    held: int = round(sum(weight * variable.varValue for variable, weight in parts))
+    return held
+
+
+# --- model ----------------------------------------------------------------------------------------
 
 #: (job, variable, amount per unit, largest value of the variable)
 Parts = list[tuple[str, Variable, float, int]]
@@ -80,8 +433,8 @@ class PlacementModel:
                 if (option := self._option(demand, time, number)) is not None
             ]
             self.options[demand.job.id] = found
-        self.hopeless = not all(self.options.values())
-        if self.options and not self.hopeless:
+        self.infeasible = not all(self.options.values())
+        if self.options and not self.infeasible:
             for found in self.options.values():
                 self.program.add(total([(option.chosen, 1) for option in found]) == 1)
             self._capacities()
@@ -159,7 +512,7 @@ class PlacementModel:
 
     def solve(self, budget: Budget, *, seconds: float) -> tuple[Outcome, dict[str, Start]]:
         """The outcome, and a start for every job where there is a solution."""
-        if self.hopeless:
+        if self.infeasible:
             return Outcome("INFEASIBLE"), {}
         if not self.options:
             return Outcome("OPTIMAL", 0.0, 0.0), {}
@@ -179,18 +532,18 @@ class PlacementModel:
         """The option with its variables; None where a term alone has too few slots."""
         if not self.base.open_for(demand, time):
             return None
-        rooms = []
+        capacities = []
         for term in demand.terms:
-            room = self.base.room(demand, term, _spread(term.alternatives[number]), time)
-            hosts = [int(host) for host in term.candidates if room.caps[host] > 0]
-            if room.idle is not None and term.unit is not None:
-                busy = {int(owner) for owner in term.unit.unit_of[~room.idle]}
+            capacity = self.base.capacity(demand, term, _spread(term.alternatives[number]), time)
+            hosts = [int(host) for host in term.candidates if capacity.caps[host] > 0]
+            if capacity.idle is not None and term.unit is not None:
+                busy = {int(owner) for owner in term.unit.unit_of[~capacity.idle]}
                 hosts = [host for host in hosts if int(term.unit.unit_of[host]) not in busy]
-            if sum(int(room.caps[host]) for host in hosts) < term.slots:
+            if sum(int(capacity.caps[host]) for host in hosts) < term.slots:
                 return None
-            rooms.append((term, room.caps, hosts))
+            capacities.append((term, capacity.caps, hosts))
         option = Option(demand, time, number, self.program.binary(), [])
-        for term, caps, hosts in rooms:
+        for term, caps, hosts in capacities:
             variables = TermVariables(self.program, term, option.chosen)
             variables.place(caps, hosts)
             self._first(term, number, variables, time)
@@ -347,3 +700,18 @@ def _spread(alternative: Alternative) -> Alternative:
     """The alternative without what is taken on the first host only: no host needs it otherwise."""
     uses = tuple(use for use in alternative.host_uses if use.per is not Per.JOB)
     return replace(alternative, host_uses=uses)
+
+
+# --- The terms of compound requirements placed together by integer programs -----------------------
+
+
+class TermsByProgram(TermsTogether):
+    """A term placer that shares no model with that of the CP-SAT methods."""
+
+    def jointly(
+        self, availability: Availability, starts: Sequence[tuple[Demand, int]]
+    ) -> tuple[str, dict[str, Start]]:
+        """Jobs at fixed starts beside what is available: FEASIBLE and the starts, or why not."""
+        model = PlacementModel(availability, [(demand, [time]) for demand, time in starts])
+        outcome, placed = model.solve(self.budget, seconds=SECONDS)
+        return ("FEASIBLE", placed) if placed else (outcome.status, {})

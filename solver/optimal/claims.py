@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...model.display import clock_text
 from ...model.instance import Instance
 from ...model.objective import Objective
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
-from ...model.time_text import clock_text
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
@@ -331,12 +331,12 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     kept: list[Place] = []
     found: list[PlannedJob] = []
     unplaced: list[Unplaced] = []
-    standing = never = True
+    queue_position = never = True
     for demand in problem.demands:
         demand = released(demand, {other.job.id: place.time for other, place in kept})
         item = plan.get(demand.job.id)
-        standing = standing and not (item is not None and item.needs_backfill)
-        if standing and item is not None:
+        queue_position = queue_position and not (item is not None and item.needs_backfill)
+        if queue_position and item is not None:
             kept.append((demand, starts[demand.job.id]))
             found.append(item)
             continue

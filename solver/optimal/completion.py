@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
-from ..availability.arrays import Allocation
 from ..availability.demand import Availability, Demand, released
 from ..availability.profile import Profile
-from ..availability.resources import SLOTS
+from ..availability.resources import SLOTS, Allocation
 from ..budget import Budget
 from ..placement.earliest import Start, earliest_start, hold_start, is_constant
 from ..problem import PlanningProblem

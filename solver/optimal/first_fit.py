@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
+from ...model.display import clock_text
 from ...model.objective import Objective
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
-from ...model.time_text import clock_text
 from ..availability.demand import Demand, released
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
@@ -23,7 +23,7 @@ from .lexicographic import warm_starts
 # Pending jobs in priority order, each at the first instant - now, or the finish of a running or a
 # planned job - at which all its constraints hold, by first fit over its candidate hosts; its
 # place is then taken. What LSF's own time-based reservation says is
-# :mod:`solver.methods.time_based`.
+# :mod:`solver.scheduler.reserving`.
 
 
 #: Said of a plan with whole nodes.
@@ -206,7 +206,7 @@ def with_exact_fits(
     if problem.margin:
         return plan
     starts = warm_starts(problem, plan)
-    standing = [
+    queue_position = [
         _standing(demand, starts[demand.job.id], whole_nodes=whole_nodes)
         for demand in problem.demands
         if demand.job.id in starts
@@ -222,7 +222,7 @@ def with_exact_fits(
         stopped = stopped or budget.late()
         return stopped
 
-    found = exact_fits(lambda: problem.base.copy(), standing, reserved, stop=stop)
+    found = exact_fits(lambda: problem.base.copy(), queue_position, reserved, stop=stop)
     if found:
         reservations = (replace(item, exact_fit=found.get(item.job, "")) for item in plan)
         plan = replace(plan, reservations=tuple(reservations))

@@ -15,10 +15,8 @@ from itertools import pairwise
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.arrays import FloatArray
 from ..availability.demand import Demand
-from ..availability.resources import SLOTS
-from ..availability.uses import Per, Use
+from ..availability.resources import SLOTS, FloatArray, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, counts_once
 from ..precedence import After, Event, Known, Several
@@ -138,10 +136,12 @@ class IntervalModel:
             chosen = self.model.new_bool_var("")
             shapes = []
             for term in demand.terms:
-                room = empty.room(demand, term, term.alternatives[number], demand.earliest)
-                candidates = [int(host) for host in term.candidates if room.caps[host] > 0]
+                capacity = empty.capacity(demand, term, term.alternatives[number], demand.earliest)
+                candidates = [int(host) for host in term.candidates if capacity.caps[host] > 0]
                 shapes.append(
-                    TermShape.build(self.model, term, room.caps, candidates, chosen, room.first)
+                    TermShape.build(
+                        self.model, term, capacity.caps, candidates, chosen, capacity.first
+                    )
                 )
             job.choices.append((number, chosen, shapes))
             for shape in shapes:

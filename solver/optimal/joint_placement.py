@@ -11,11 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from ortools.sat.python import cp_model
 
-from ..availability.arrays import Allocation, BoolArray, FloatArray, IntArray
 from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Per, Use
+from ..availability.profile import SLACK
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start
 from .backends import run
@@ -792,12 +790,12 @@ class JointPlacement:
     def _add_term(
         self, demand: Demand, term: TermDemand, time: int, number: int, chosen: cp_model.IntVar
     ) -> TermShape:
-        room = self.base.room(demand, term, term.alternatives[number], time)
-        candidates = term.candidates[room.caps[term.candidates] > 0].tolist()
-        if room.idle is not None and term.unit is not None:
-            busy = {int(unit) for unit in np.unique(term.unit.unit_of[~room.idle])}
+        capacity = self.base.capacity(demand, term, term.alternatives[number], time)
+        candidates = term.candidates[capacity.caps[term.candidates] > 0].tolist()
+        if capacity.idle is not None and term.unit is not None:
+            busy = {int(unit) for unit in np.unique(term.unit.unit_of[~capacity.idle])}
             candidates = [h for h in candidates if int(term.unit.unit_of[h]) not in busy]
-        return TermShape.build(self.model, term, room.caps, candidates, chosen, room.first)
+        return TermShape.build(self.model, term, capacity.caps, candidates, chosen, capacity.first)
 
     # --- hint ---------------------------------------------------------------------------------
 

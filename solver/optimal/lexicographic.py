@@ -17,10 +17,8 @@ import numpy as np
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
 from ..availability.demand import Demand, released
-from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Per
+from ..availability.profile import FOREVER, SLACK, Profile
+from ..availability.resources import SLOTS, Per
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import (
@@ -83,7 +81,7 @@ class JointProbe:
     base: Profile
     budget: Budget
     pending: Sequence[Demand] = ()
-    room: ModelRoom = field(init=False)
+    capacity: ModelRoom = field(init=False)
     no_goods: NoGoods = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -92,7 +90,7 @@ class JointProbe:
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
 
     def __post_init__(self) -> None:
-        self.room = ModelRoom(self.budget)
+        self.capacity = ModelRoom(self.budget)
         self.no_goods = NoGoods(self.base, self.pending)
 
     def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
@@ -209,7 +207,7 @@ class JointProbe:
         except OutOfTime:
             return "UNKNOWN", {}
         pairs = sum(self._pairs_of(item.demand, item.start.time) for item in free)
-        self.room.took(pairs, clock.monotonic() - begun)
+        self.capacity.took(pairs, clock.monotonic() - begun)
         hint = {item.demand.job.id: item.start for item in free}
         status, placed = model.solve(self.budget, hint=hint, **self._limits(share))
         if status == "FEASIBLE":
@@ -249,7 +247,7 @@ class JointProbe:
         All are free as long as the model stays small enough; else the latest ones, whose places
         were chosen with the least room, and a failure then refutes nothing.
         """
-        left = self.room.most_pairs() - self._pairs_of(demand, time)
+        left = self.capacity.most_pairs() - self._pairs_of(demand, time)
         free: list[Placed] = []
         fixed: list[Placed] = []
         for item in reversed(group):
@@ -262,7 +260,7 @@ class JointProbe:
         key = demand.job.id, time
         if key not in self._pairs:
             self._pairs[key] = sum(
-                int((self.base.room(demand, term, alternative, time).caps > 0).sum())
+                int((self.base.capacity(demand, term, alternative, time).caps > 0).sum())
                 for term in demand.terms
                 for alternative in term.alternatives
                 if not alternative.missing

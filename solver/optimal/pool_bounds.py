@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..availability.arrays import FloatArray, IntArray
 from ..availability.demand import Demand, TermDemand
-from ..availability.profile import Profile
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Per
+from ..availability.profile import SLACK, Profile
+from ..availability.resources import SLOTS, FloatArray, IntArray, Per
 from ..budget import Budget, OutOfTime
 from ..placement.earliest import Start
 from ..problem import PlanningProblem

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..availability.arrays import BoolArray, FloatArray, IntArray
 from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
-from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS
-from ..availability.room import SLACK
-from ..availability.uses import Alternative, Per, Use
+from ..availability.profile import FOREVER, SLACK, Profile
+from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, hold_start, start_at
 from .backends import run
@@ -55,7 +52,7 @@ def blocks_of(base: Availability, demand: Demand, time: int) -> tuple[Blocks, ..
     slots = [use for use in alternative.host_uses if use.index == SLOTS]
     if len(slots) != 1 or slots[0].reservation.drops():
         return ()
-    caps = base.room(demand, term, alternative, time).caps
+    caps = base.capacity(demand, term, alternative, time).caps
     able = term.candidates[caps[term.candidates] > 0]
     end = np.inf if demand.duration is None else time + demand.duration
     if slots[0].per is Per.WHOLE:
@@ -162,7 +159,7 @@ class _View:
             tight = np.flatnonzero(spare < term.slots).tolist()
             if not tight:
                 continue
-            caps = self.base.room(demand, term, term.alternatives[0], time).caps
+            caps = self.base.capacity(demand, term, term.alternatives[0], time).caps
             for i in tight:
                 first, second = self.free[self.before[i]], self.free[time]
                 most = most_in_units(term.unit, caps, first, second, float(spare[i]))
@@ -179,11 +176,11 @@ def most_in_units(
     caps: what it may take of each host, [H]. first, second, spare: as for :func:`most_pieces`, but
     that of `spare` some may be free at the first instant alone.
     """
-    room = np.minimum(caps, second)
-    grown = np.minimum(room, second - np.minimum(first, second))
+    capacity = np.minimum(caps, second)
+    grown = np.minimum(capacity, second - np.minimum(first, second))
     spare -= float((first - np.minimum(first, second)).sum())
     _, number = np.unique(unit.unit_of, return_inverse=True)
-    whole, since = (np.bincount(number.reshape(-1), amounts) for amounts in (room, grown))
+    whole, since = (np.bincount(number.reshape(-1), amounts) for amounts in (capacity, grown))
     best = np.sort(np.minimum(whole, since + max(0.0, spare + SLACK)))[::-1][: unit.maxcus]
     few = np.sort(since)[::-1][: unit.maxcus]
     return min(float(best.sum()), float(few.sum()) + max(0.0, spare + SLACK))
@@ -580,14 +577,14 @@ class ClassCounts:
     ) -> Demand:
         """The job on as many hosts of each class as its blocks need, the fullest first."""
         (term,) = demand.terms
-        caps = profile.room(demand, term, term.alternatives[0], time).caps
+        caps = profile.capacity(demand, term, term.alternatives[0], time).caps
         size = max((blocks.size for blocks in several), default=1)
         allowed = np.zeros(profile.hosts, dtype=bool)
         for at in np.flatnonzero(counts).tolist():
             hosts = self._members[at]
-            room = caps[hosts] // size if size == 1 else np.minimum(1, caps[hosts] // size)
-            order = np.argsort(np.where(room > 0, caps[hosts], np.iinfo(np.int64).max))
-            needed = np.searchsorted(np.cumsum(room[order]), counts[at]) + 1
+            capacity = caps[hosts] // size if size == 1 else np.minimum(1, caps[hosts] // size)
+            order = np.argsort(np.where(capacity > 0, caps[hosts], np.iinfo(np.int64).max))
+            needed = np.searchsorted(np.cumsum(capacity[order]), counts[at]) + 1
             allowed[hosts[order[:needed]]] = True
         kept = term.candidates[allowed[term.candidates]]
         return replace(demand, terms=(replace(term, candidates=kept),))

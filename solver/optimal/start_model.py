@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..availability.arrays import IntArray
 from ..availability.demand import Demand
+from ..availability.resources import IntArray
 from ..budget import Budget, OutOfTime
 from ..problem import PlanningProblem
 from .backends import new_program, solve
@@ -63,14 +63,14 @@ def possible_starts(
     jobs: Sequence[Demand],
     costs: Costs,
     alone: Mapping[str, int],
-    room: int,
+    capacity: int,
 ) -> StartTable | None:
     """All starts with which a job alone does not cost more than there is room for, of those that a
     best plan of the pools needs; None: too many.
 
-    room: what all jobs together may cost more than alone, in units.
+    capacity: what all jobs together may cost more than alone, in units.
     """
-    ranges = _ranges(jobs, costs, alone, room)
+    ranges = _ranges(jobs, costs, alone, capacity)
     end = max((last for _, last in ranges), default=0)
     durations = np.unique([demand.duration or 0 for demand in jobs])
     begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
@@ -88,14 +88,14 @@ def some_starts(
     jobs: Sequence[Demand],
     costs: Costs,
     alone: Mapping[str, int],
-    room: int,
+    capacity: int,
 ) -> StartTable:
     """Some of these starts, about SOME_STARTS at most: what follows from them bounds nothing.
 
     Where there are too many instants they are taken evenly from those that are there, and come
     after one job.
     """
-    ranges = _ranges(jobs, costs, alone, room)
+    ranges = _ranges(jobs, costs, alone, capacity)
     end = max(last for _, last in ranges)
     durations = np.unique([demand.duration or 0 for demand in jobs])
     begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
@@ -111,13 +111,13 @@ def some_starts(
 
 
 def _ranges(
-    jobs: Sequence[Demand], costs: Costs, alone: Mapping[str, int], room: int
+    jobs: Sequence[Demand], costs: Costs, alone: Mapping[str, int], capacity: int
 ) -> list[tuple[int, int]]:
     """The first and the last start of each job that there is room for."""
     found = []
     for demand in jobs:
         cost, first = costs.jobs[demand.job.id], alone[demand.job.id]
-        last = cost.latest(cost.at(first) + room)
+        last = cost.latest(cost.at(first) + capacity)
         found.append((first, first - 1 if last is None else last))
     return found
 
@@ -261,14 +261,14 @@ def bound_of_starts(
     low, most = between
     rooms = [int(share * (low - least)) for share in FIRST_ROOMS if low > least]
     best = None
-    for room in [*(room for room in rooms if room < most - least), most - least]:
-        found = _within(problem, jobs, costs, alone, room, budget)
+    for capacity in [*(capacity for capacity in rooms if capacity < most - least), most - least]:
+        found = _within(problem, jobs, costs, alone, capacity, budget)
         if found is None:
             break
         bound = least + found.bound
         if best is None or bound >= best.bound:
             best = BoundedStarts(bound, found.starts)
-        if found.starts or found.bound < room or budget.exhausted():
+        if found.starts or found.bound < capacity or budget.exhausted():
             break
     return best
 
@@ -278,14 +278,15 @@ def _within(
     jobs: Sequence[Demand],
     costs: Costs,
     alone: Mapping[str, int],
-    room: int,
+    capacity: int,
     budget: Budget,
 ) -> BoundedStarts | None:
-    """The same of plans that cost no more than `room`, all of it beyond the jobs alone, in units.
+    """The same of plans that cost no more than `capacity`, all of it beyond the jobs alone, in
+    units.
 
     The bound is no more than the room; there are no starts where none of these plans can exist.
     """
-    starts = possible_starts(problem, jobs, costs, alone, room)
+    starts = possible_starts(problem, jobs, costs, alone, capacity)
     if starts is None:
         return None
     try:
@@ -295,12 +296,12 @@ def _within(
     priced = _priced(starts, rows, len(jobs), budget) if rows else None
     if priced is None:
         return None
-    shifted = room >> starts.bits
+    shifted = capacity >> starts.bits
     low, kept = priced[0], np.flatnonzero(priced[1] <= SCALE * shifted)
     value, chosen = _solved(starts, rows, kept, len(jobs), budget)
     bound = shifted if value is None else max(0, -(-low // SCALE), value)
     return BoundedStarts(
-        min(room, bound << starts.bits),
+        min(capacity, bound << starts.bits),
         {jobs[starts.jobs[at]].job.id: int(starts.times[at]) for at in chosen},
     )
 
@@ -410,10 +411,10 @@ def likely_starts(
     if costs.largest or any(len(demand.terms) != 1 for demand in demands):
         return []
     jobs = [demand for demand in demands if demand.duration and costs.jobs[demand.job.id].weight]
-    room = most - costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
-    if not jobs or room <= 0:
+    capacity = most - costs.total({demand.job.id: alone[demand.job.id] for demand in demands})
+    if not jobs or capacity <= 0:
         return []
-    starts = some_starts(problem, jobs, costs, alone, room)
+    starts = some_starts(problem, jobs, costs, alone, capacity)
     try:
         rows = rows_of(problem, jobs, starts, budget)
     except OutOfTime:

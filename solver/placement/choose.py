@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..availability.arrays import Allocation, BoolArray, IntArray
-from ..availability.demand import Room, TermDemand, UnitDemand
+from ..availability.demand import TermCapacity, TermDemand, UnitDemand
+from ..availability.resources import Allocation, BoolArray, IntArray
 from .supply import Supply
 
 # --- fewest units where blocks differ from host to host (ptile='!' on mixed hosts) ----------------
@@ -124,8 +124,8 @@ def first_fit(stock: Stock, need: Need) -> Share | None:
         return Share(whole, -1)
     if need.pinned:
         return Share(whole, 0)
-    room = (stock.whole > whole) | stock.spare
-    for units in (np.flatnonzero(room & (whole > 0)), np.flatnonzero(room)):
+    capacity = (stock.whole > whole) | stock.spare
+    for units in (np.flatnonzero(capacity & (whole > 0)), np.flatnonzero(capacity)):
         if units.size:
             return Share(whole, int(units[0]))
     return None
@@ -451,15 +451,21 @@ def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
 # comes to the same answer (a test compares them); this is the short way there.
 
 
-def is_plain(term: TermDemand, room: Room) -> bool:
+def is_plain(term: TermDemand, capacity: TermCapacity) -> bool:
     """Whether the functions of this module are exact for a term in a room."""
-    any_first = term.first_hosts is None and room.first is None
-    return term.block == 1 and any_first and term.unit is None and not term.same and not room.groups
+    any_first = term.first_hosts is None and capacity.first is None
+    return (
+        term.block == 1
+        and any_first
+        and term.unit is None
+        and not term.same
+        and not capacity.groups
+    )
 
 
-def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:
+def place_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocation | None:
     """The placement of a plain term, or None."""
-    caps = room.caps[term.candidates]
+    caps = capacity.caps[term.candidates]
     rows = caps.nonzero()[0]
     if not rows.size:
         return None
@@ -473,16 +479,16 @@ def place_plain(term: TermDemand, room: Room, slots: int) -> Allocation | None:
     return fill_any(supply, slots) if blocks is None else fill_blocks(supply, slots)
 
 
-def fits_plain(term: TermDemand, room: Room, slots: int) -> bool:
+def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
     """Whether :func:`place_plain` finds a placement."""
-    caps = room.caps[term.candidates]
+    caps = capacity.caps[term.candidates]
     if term.one_host or term.ptile is None:
         most = caps.max(initial=0) if term.one_host else caps.sum()
         return bool(most >= slots)
     blocks = term.ptile[term.candidates]
     if int(np.minimum(caps, blocks).sum()) < slots:
         return False
-    return place_plain(term, room, slots) is not None
+    return place_plain(term, capacity, slots) is not None
 
 
 # --- the combinatorial method: units first, then hosts inside them --------------------------------
@@ -518,12 +524,12 @@ def exact_for(supply: Supply, unit: UnitDemand | None) -> bool:
     return bool(whole.all() and whole.size if rules.fewest else whole.any())
 
 
-def feasible(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> bool:
+def feasible(supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int) -> bool:
     """Whether :func:`combine` finds a placement; does not build it."""
     if not supply.uniform:
-        return combine(supply, unit, room, slots) is not None
+        return combine(supply, unit, capacity, slots) is not None
     rules = Rules.of(unit)
-    for layout in _layouts(supply, unit, room, slots):
+    for layout in _layouts(supply, unit, capacity, slots):
         forced = layout.first >= 0
         if (
             not rules.fewest
@@ -535,13 +541,15 @@ def feasible(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) ->
     return False
 
 
-def combine(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Allocation | None:
+def combine(
+    supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
+) -> Allocation | None:
     """The placement by the tie rules of the package, or None; see :func:`exact_for`."""
     if not supply.uniform:
-        return _walk(supply, unit, room, slots)
+        return _walk(supply, unit, capacity, slots)
     rules = Rules.of(unit)
     best: tuple[int, Layout] | None = None
-    for layout in _layouts(supply, unit, room, slots):
+    for layout in _layouts(supply, unit, capacity, slots):
         forced = layout.first >= 0
         if not rules.fewest:
             share = first_fit_choice(layout.stock, layout.need, rules, forced)
@@ -558,7 +566,9 @@ def combine(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> 
     return _arranged(supply, layout, chosen, share)
 
 
-def _layouts(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Iterator[Layout]:
+def _layouts(
+    supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
+) -> Iterator[Layout]:
     """One layout, or one for each kind of first execution host, in candidate order (PLC-12)."""
     if not supply.hosts.size:
         return
@@ -571,7 +581,7 @@ def _layouts(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) ->
     whole = np.bincount(supply.units, weights=amounts, minlength=kinds).astype(np.int64)
     spare = np.bincount(supply.units[rest_rows], minlength=kinds) > 0
     present = np.flatnonzero((whole > 0) | spare)
-    free = room.caps if room.free_now is None else room.free_now
+    free = capacity.caps if capacity.free_now is None else capacity.free_now
 
     def layout(row: int, pinned: bool) -> Layout:
         forced = int(supply.units[row]) if row >= 0 else None
@@ -611,7 +621,9 @@ def _arranged(supply: Supply, layout: Layout, chosen: IntArray, share: Share) ->
     return allocation
 
 
-def _walk(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Allocation | None:
+def _walk(
+    supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int
+) -> Allocation | None:
     """First fit over the hosts, units in order, where blocks differ from host to host."""
     if supply.first is None:
         starts = [-1]
@@ -621,7 +633,7 @@ def _walk(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Al
         starts = whole[np.sort(np.unique(supply.units[whole], return_index=True)[1])].tolist()
     best: tuple[int, Allocation] | None = None
     for row in starts:
-        order = _uneven_units(supply, unit, room, slots, row)
+        order = _uneven_units(supply, unit, capacity, slots, row)
         if order is not None and (best is None or order.size < best[0]):
             found = fill_blocks(supply.take(_rows_by_unit(supply, order, row)), slots)
             best = best if found is None else (order.size, found)
@@ -629,12 +641,12 @@ def _walk(supply: Supply, unit: UnitDemand | None, room: Room, slots: int) -> Al
 
 
 def _uneven_units(
-    supply: Supply, unit: UnitDemand | None, room: Room, slots: int, row: int
+    supply: Supply, unit: UnitDemand | None, capacity: TermCapacity, slots: int, row: int
 ) -> IntArray | None:
     """The units to fill in order: all of them, or the first combination of the fewest."""
     if unit is None:
         return np.zeros(1, dtype=np.int64)
-    free = room.caps if room.free_now is None else room.free_now
+    free = capacity.caps if capacity.free_now is None else capacity.free_now
     forced = int(supply.units[row]) if row >= 0 else None
     order = unit_order(unit, free, np.unique(supply.units), forced)
     if not Rules.of(unit).fewest:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..availability.arrays import Allocation, BoolArray, IntArray
-from ..availability.demand import GroupCap, Room, UnitDemand
+from ..availability.demand import GroupCap, TermCapacity, UnitDemand
+from ..availability.resources import Allocation, BoolArray, IntArray
 from .choose import Rules, filled, gathered, unit_order
 from .supply import Supply
 
@@ -175,7 +175,7 @@ class _Model:
 def solve(
     supply: Supply,
     unit: UnitDemand | None,
-    room: Room,
+    capacity: TermCapacity,
     slots: int,
     bounds: tuple[BindingGroup, ...] = (),
     *,
@@ -205,7 +205,7 @@ def solve(
             model.cp.add(sum(hosts[index] for index in inside) <= bound.hosts)
     order = np.zeros(1, dtype=np.int64)
     if unit is not None:
-        free = room.caps if room.free_now is None else room.free_now
+        free = capacity.caps if capacity.free_now is None else capacity.free_now
         order = unit_order(unit, free, np.unique(supply.units))
         _units(model, supply, unit, slots)
     values = _solved(model, Rules.of(unit).fewest, order, refine)

@@ -12,12 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..availability.arrays import Allocation
-from ..availability.demand import Availability, Demand, Room, TermDemand
-from ..availability.profile import Profile
-from ..availability.resources import SLOTS, Pool, flat
-from ..availability.room import SLACK, held_for_life
-from ..availability.uses import Alternative, Per, Use
+from ..availability.demand import Availability, Demand, TermCapacity, TermDemand
+from ..availability.profile import SLACK, Profile, held_for_life
+from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, Use, flat
 from . import fits_at_all, place_least
 from .supply import busy_units
 
@@ -57,34 +54,34 @@ def counted_once(
         yield replace(alternative, host_uses=once, pool_uses=()), new
 
 
-def room_beside(
+def capacity_beside(
     availability: Availability,
     demand: Demand,
     term: TermDemand,
     alternative: Alternative,
     time: int,
     before: Mapping[int, int],
-) -> Room:
+) -> TermCapacity:
     """The room of a term of a job whose earlier terms hold the slots `before` by host.
 
     `availability` has these terms already.
     """
     if not before:
-        return availability.room(demand, term, alternative, time)
+        return availability.capacity(demand, term, alternative, time)
     once, rest = _split(alternative, before, availability.table.pools)
-    room = availability.room(demand, term, rest, time)
+    capacity = availability.capacity(demand, term, rest, time)
     if not once:
-        return room
+        return capacity
     own = np.zeros(availability.hosts, dtype=np.int64)
     own[list(before)] = list(before.values())
-    here = room.caps
+    here = capacity.caps
     for use in once:
         if use.per is Per.WHOLE:  # the job has the host to itself, so what it left is its own
-            capacity = availability.table.host_resources[use.index].capacity
-            here = np.minimum(here, (capacity - own).astype(np.int64))
+            whole = availability.table.host_resources[use.index].capacity
+            here = np.minimum(here, (whole - own).astype(np.int64))
     alone = replace(alternative, host_uses=once, pool_uses=())
-    elsewhere = availability.room(demand, term, alone, time).caps
-    return replace(room, caps=np.where(own > 0, here, np.minimum(room.caps, elsewhere)))
+    elsewhere = availability.capacity(demand, term, alone, time).caps
+    return replace(capacity, caps=np.where(own > 0, here, np.minimum(capacity.caps, elsewhere)))
 
 
 def counts_once(demand: Demand) -> bool:
@@ -199,16 +196,16 @@ class Found:
     time: seconds. alternative: which of the rusage.
     """
 
-    __slots__ = ("alternative", "room", "time")
+    __slots__ = ("alternative", "capacity", "time")
 
     def __init__(self) -> None:
         self.time: int | None = None
         self.alternative = 0
-        self.room: Room | None = None
+        self.capacity: TermCapacity | None = None
 
-    def keep(self, time: int, alternative: int, room: Room) -> None:
+    def keep(self, time: int, alternative: int, capacity: TermCapacity) -> None:
         """It fits then."""
-        self.time, self.alternative, self.room = time, alternative, room
+        self.time, self.alternative, self.capacity = time, alternative, capacity
 
 
 def start_at(
@@ -220,9 +217,9 @@ def start_at(
     in order, each beside what the earlier ones took (REQ-14). found: by :func:`can_start`.
     """
     if len(demand.terms) == 1 and found is not None and found.time == time:
-        term, room = demand.terms[0], found.room
-        assert room is not None
-        allocation = _placed_in(availability, term, room, time)
+        term, capacity = demand.terms[0], found.capacity
+        assert capacity is not None
+        allocation = _placed_in(availability, term, capacity, time)
         return None if allocation is None else Start(time, (allocation,), found.alternative)
     if not availability.open_for(demand, time):
         return None
@@ -254,12 +251,12 @@ def _placed(
     before: Mapping[int, int] = EMPTY,
 ) -> Allocation | None:
     """A placement of one term, or None. before: slots of the earlier terms, by host."""
-    room = room_beside(availability, demand, term, alternative, time, before)
-    return _placed_in(availability, term, room, time)
+    capacity = capacity_beside(availability, demand, term, alternative, time, before)
+    return _placed_in(availability, term, capacity, time)
 
 
 def _placed_in(
-    availability: Availability, term: TermDemand, room: Room, time: int
+    availability: Availability, term: TermDemand, capacity: TermCapacity, time: int
 ) -> Allocation | None:
     """A placement of one term in a room, or None.
 
@@ -269,10 +266,10 @@ def _placed_in(
     if term.unit is not None and term.unit.pref != "config":
         if time > availability.now:
             term = replace(term, unit=replace(term.unit, pref="config"))
-        elif room.free_now is None:
+        elif capacity.free_now is None:
             free = np.maximum(availability.free(SLOTS, time), 0).astype(np.int64)
-            room = replace(room, free_now=free)
-    return place_least(term, room)
+            capacity = replace(capacity, free_now=free)
+    return place_least(term, capacity)
 
 
 def can_start(
@@ -286,10 +283,10 @@ def can_start(
     term = demand.terms[0]
     for number, alternative in enumerate(term.alternatives):
         if not alternative.missing:
-            room = availability.room(demand, term, alternative, time)
-            if fits_at_all(term, room):
+            capacity = availability.capacity(demand, term, alternative, time)
+            if fits_at_all(term, capacity):
                 if found is not None:
-                    found.keep(time, number, room)
+                    found.keep(time, number, capacity)
                 return True
     return False
 
@@ -343,8 +340,8 @@ def still_free(availability: Availability, demand: Demand, start: Start) -> bool
     before: Allocation = {}
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         alternative = term.alternatives[start.alternative]
-        room = room_beside(scratch, demand, term, alternative, start.time, before)
-        if not _within(term, room, allocation):
+        capacity = capacity_beside(scratch, demand, term, alternative, start.time, before)
+        if not _within(term, capacity, allocation):
             return False
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
             if scratch is not availability:
@@ -354,22 +351,22 @@ def still_free(availability: Availability, demand: Demand, start: Start) -> bool
     return True
 
 
-def _within(term: TermDemand, room: Room, allocation: Allocation) -> bool:
+def _within(term: TermDemand, capacity: TermCapacity, allocation: Allocation) -> bool:
     """Whether a room has these slots."""
-    if term.unit is not None and term.unit.excl and room.idle is not None:
-        busy = busy_units(term.unit, room.idle)
+    if term.unit is not None and term.unit.excl and capacity.idle is not None:
+        busy = busy_units(term.unit, capacity.idle)
         if any(busy[term.unit.unit_of[host]] for host in allocation):
             return False
     return (
-        all(room.caps[host] >= slots for host, slots in allocation.items())
-        and (room.first is None or bool(room.first[next(iter(allocation))]))
+        all(capacity.caps[host] >= slots for host, slots in allocation.items())
+        and (capacity.first is None or bool(capacity.first[next(iter(allocation))]))
         and all(
             (
                 group.slots is None
                 or sum(n for h, n in allocation.items() if group.mask[h]) <= group.slots
             )
             and (group.hosts is None or sum(bool(group.mask[h]) for h in allocation) <= group.hosts)
-            for group in room.groups
+            for group in capacity.groups
         )
     )
 

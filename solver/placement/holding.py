@@ -9,12 +9,18 @@ from types import MappingProxyType
 import numpy as np
 
 from ...model.plan import PlannedJob, Unplaced
-from ..availability.arrays import Allocation, FloatArray
 from ..availability.demand import Availability, Demand
 from ..availability.profile import FOREVER, Profile
-from ..availability.resources import SLOTS, ResourceTable
-from ..availability.rows import RowList
-from ..availability.uses import Alternative, Per, Use
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    FloatArray,
+    Per,
+    ResourceTable,
+    Use,
+)
+from ..availability.usage import RowList
 from .choose import Rules
 from .earliest import Start, hold_start, place_again, still_free
 from .single import place_most, units_of
@@ -74,7 +80,7 @@ class Standing:
 
 def exact_fits(
     base: Callable[[], Profile],
-    standing: Sequence[Standing],
+    queue_position: Sequence[Standing],
     reserved: Mapping[int, str] = NOTHING,
     *,
     only: Standing | None = None,
@@ -82,14 +88,15 @@ def exact_fits(
 ) -> dict[str, str]:
     """For each job that fills its gap to the second, a sentence that says so.
 
-    base: what runs; taken only where somebody may fit exactly. standing: in the order of planning:
-    each job beside those before it. reserved: what else begins when, in words. only: the one that
-    is asked about; None for all. stop: asked as it goes; once it says yes, the others are left out.
+    base: what runs; taken only where somebody may fit exactly. queue_position: in the order of
+    planning: each job beside those before it. reserved: what else begins when, in words. only: the
+    one that is asked about; None for all. stop: asked as it goes; once it says yes, the others are
+    left out.
     """
-    begins = {item.begins for item in standing} | set(reserved)
+    begins = {item.begins for item in queue_position} | set(reserved)
     asked = {
         number
-        for number, item in enumerate(standing)
+        for number, item in enumerate(queue_position)
         if (only is None or item is only) and _may_fit(item, begins)
     }
     if not asked:
@@ -97,7 +104,7 @@ def exact_fits(
     profile = base()
     found: dict[str, str] = {}
     there: dict[int, list[Standing]] = {}
-    for number, item in enumerate(standing[: max(asked) + 1]):
+    for number, item in enumerate(queue_position[: max(asked) + 1]):
         if stop():
             break
         if number in asked and item.place is not None:
@@ -279,7 +286,7 @@ def free_part(
             used = {int(term.unit.unit_of[host]) for host in allocation}
             members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
             hosts += [host for host in members if host not in allocation]
-        free, most = slot_room(alternative, beside, time, hosts)
+        free, most = slot_capacity(alternative, beside, time, hosts)
         if len(start.terms) == 1 and not whole and alternative.host_uses[0].per is not Per.WHOLE:
             return _up_to(allocation, free, most)
         most -= sum(slots.values())
@@ -338,7 +345,7 @@ def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int
     return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))
 
 
-def slot_room(
+def slot_capacity(
     alternative: Alternative, beside: Availability, time: int, hosts: Sequence[int] | None = None
 ) -> tuple[FloatArray, int]:
     """Slots that a job may hold at `time` on each of these hosts, and in all (TBR-10).
@@ -375,11 +382,11 @@ def filled_now(profile: Profile, demand: Demand, start: Start) -> Start:
     if start.time > profile.now or not may_grow(demand):
         return start
     term = demand.terms[0]
-    room = profile.room(demand, term, term.alternatives[start.alternative], start.time)
+    capacity = profile.capacity(demand, term, term.alternatives[start.alternative], start.time)
     if term.unit is not None and term.unit.pref != "config":
         free = np.maximum(profile.free(SLOTS, start.time), 0).astype(np.int64)
-        room = replace(room, free_now=free)
-    allocation = place_most(term, room)
+        capacity = replace(capacity, free_now=free)
+    allocation = place_most(term, capacity)
     return start if allocation is None else Start(start.time, (allocation,), start.alternative)
 
 

@@ -9,24 +9,24 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
-from ..availability.arrays import Allocation
-from ..availability.demand import Room, TermDemand, UnitDemand
+from ..availability.demand import TermCapacity, TermDemand, UnitDemand
+from ..availability.resources import Allocation
 
 
-def placements(term: TermDemand, room: Room, slots: int) -> Iterator[Allocation]:
+def placements(term: TermDemand, capacity: TermCapacity, slots: int) -> Iterator[Allocation]:
     """All valid placements of exactly `slots` slots, hosts in index order."""
     hosts = sorted(int(host) for host in term.candidates)
-    for amounts in product(*(range(int(room.caps[host]) + 1) for host in hosts)):
+    for amounts in product(*(range(int(capacity.caps[host]) + 1) for host in hosts)):
         if sum(amounts) == slots:
             held = {h: n for h, n in zip(hosts, amounts, strict=True) if n}
-            if valid(term, room, held):
+            if valid(term, capacity, held):
                 yield held
 
 
-def valid(term: TermDemand, room: Room, held: Allocation) -> bool:
+def valid(term: TermDemand, capacity: TermCapacity, held: Allocation) -> bool:
     """Whether slots by host keep every rule of the term; the order of the hosts does not count."""
     return (
-        all(host in term.candidates and 0 < n <= room.caps[host] for host, n in held.items())
+        all(host in term.candidates and 0 < n <= capacity.caps[host] for host, n in held.items())
         and (not term.one_host or len(held) == 1)
         and (term.one_host or _tiled(term, held))
         and (not term.same or any(_agree([int(a[h]) for h in held]) for a in term.same))
@@ -34,9 +34,9 @@ def valid(term: TermDemand, room: Room, held: Allocation) -> bool:
         and all(
             (group.slots is None or sum(n for h, n in held.items() if group.mask[h]) <= group.slots)
             and (group.hosts is None or sum(bool(group.mask[h]) for h in held) <= group.hosts)
-            for group in room.groups
+            for group in capacity.groups
         )
-        and (term.unit is None or _units_valid(term, term.unit, room, held))
+        and (term.unit is None or _units_valid(term, term.unit, capacity, held))
     )
 
 
@@ -59,7 +59,9 @@ def _agree(labels: list[int]) -> bool:
     return len(set(labels)) == 1 and labels[0] >= 0
 
 
-def _units_valid(term: TermDemand, unit: UnitDemand, room: Room, held: Allocation) -> bool:
+def _units_valid(
+    term: TermDemand, unit: UnitDemand, capacity: TermCapacity, held: Allocation
+) -> bool:
     slots: Counter[int] = Counter()
     hosts: Counter[int] = Counter()
     for host, amount in held.items():
@@ -74,6 +76,8 @@ def _units_valid(term: TermDemand, unit: UnitDemand, room: Room, held: Allocatio
         parts = (hosts if ptile > 1 or term.block > 1 else slots).values()
         if max(parts) - min(parts) > 1:
             return False
-    if unit.excl and room.idle is not None:
-        return all(room.idle[host] for host, c in enumerate(unit.unit_of.tolist()) if c in slots)
+    if unit.excl and capacity.idle is not None:
+        return all(
+            capacity.idle[host] for host, c in enumerate(unit.unit_of.tolist()) if c in slots
+        )
     return True

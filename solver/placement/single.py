@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..availability.arrays import Allocation
-from ..availability.demand import Room, TermDemand
+from ..availability.demand import TermCapacity, TermDemand
+from ..availability.resources import Allocation
 from .choose import Rules, combine, exact_for, feasible, fits_plain, is_plain, place_plain
 from .cpsat import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .supply import Supply, supplies
@@ -18,16 +18,18 @@ from .supply import Supply, supplies
 # --- exactly n slots: the combinatorial method where it is exact, CP-SAT elsewhere ----------------
 
 
-def place(term: TermDemand, room: Room, slots: int | None = None) -> Allocation | None:
+def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> Allocation | None:
     """Exactly `slots` slots (default term.slots) by the tie rules of the package, or None.
 
     Host index -> slots in allocation order: units in their order, hosts in candidate order, the
     first execution host first.
     """
     slots = term.slots if slots is None else slots
-    if is_plain(term, room):
-        return place_plain(term, room, slots)
-    classes = (_place_class(term, supply, room, slots) for supply in supplies(term, room, slots))
+    if is_plain(term, capacity):
+        return place_plain(term, capacity, slots)
+    classes = (
+        _place_class(term, supply, capacity, slots) for supply in supplies(term, capacity, slots)
+    )
     placed = (found for found in classes if found is not None)
     if not (term.same and Rules.of(term.unit).fewest):
         return next(placed, None)
@@ -40,36 +42,38 @@ def units_of(term: TermDemand, allocation: Allocation) -> tuple[int, ...]:
     return tuple(sorted(owners))
 
 
-def fits(term: TermDemand, room: Room, slots: int | None = None) -> bool:
+def fits(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> bool:
     """Whether :func:`place` finds a placement, without building it where that is possible."""
     slots = term.slots if slots is None else slots
-    if is_plain(term, room):
-        return fits_plain(term, room, slots)
-    for supply in supplies(term, room, slots):
-        bounds = binding(room.groups, supply, slots)
+    if is_plain(term, capacity):
+        return fits_plain(term, capacity, slots)
+    for supply in supplies(term, capacity, slots):
+        bounds = binding(capacity.groups, supply, slots)
         if bounds is None:
             continue
         if bounds or not exact_for(supply, term.unit):
-            if _place_bounded(term, supply, room, slots, bounds, refine=False) is not None:
+            if _place_bounded(term, supply, capacity, slots, bounds, refine=False) is not None:
                 return True
-        elif feasible(supply, term.unit, room, slots):
+        elif feasible(supply, term.unit, capacity, slots):
             return True
     return False
 
 
-def _place_class(term: TermDemand, supply: Supply, room: Room, slots: int) -> Allocation | None:
-    bounds = binding(room.groups, supply, slots)
+def _place_class(
+    term: TermDemand, supply: Supply, capacity: TermCapacity, slots: int
+) -> Allocation | None:
+    bounds = binding(capacity.groups, supply, slots)
     if bounds is None:
         return None
     if bounds or not exact_for(supply, term.unit):
-        return _place_bounded(term, supply, room, slots, bounds)
-    return combine(supply, term.unit, room, slots)
+        return _place_bounded(term, supply, capacity, slots, bounds)
+    return combine(supply, term.unit, capacity, slots)
 
 
 def _place_bounded(
     term: TermDemand,
     supply: Supply,
-    room: Room,
+    capacity: TermCapacity,
     slots: int,
     bounds: tuple[BindingGroup, ...],
     *,
@@ -77,45 +81,47 @@ def _place_bounded(
 ) -> Allocation | None:
     """Under caps over part of the hosts: quick exact answers first, then the model."""
     if exact_for(supply, term.unit):
-        found = combine(supply, term.unit, room, slots)
+        found = combine(supply, term.unit, capacity, slots)
         if found is None or obeys(found, supply, bounds):
             return found
         if term.unit is None:
             folded = absorbed(supply, bounds)
             if folded is not None:
-                return combine(folded, None, room, slots)
+                return combine(folded, None, capacity, slots)
             if supply.blocks is None and all(bound.rows.all() for bound in bounds):
                 # Only the number of hosts is capped: the largest hosts need the fewest.
-                found = combine(fewest_hosts_first(supply), None, room, slots)
+                found = combine(fewest_hosts_first(supply), None, capacity, slots)
                 return found if found is not None and obeys(found, supply, bounds) else None
     from .cpsat import solve
 
-    return solve(supply, term.unit, room, slots, bounds, refine=refine)
+    return solve(supply, term.unit, capacity, slots, bounds, refine=refine)
 
 
 # --- a range of slots -----------------------------------------------------------------------------
 # A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14).
 
 
-def place_least(term: TermDemand, room: Room) -> Allocation | None:
+def place_least(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
     """The fewest slots of the range that fit: the minimum, or more where only more fit; or None."""
-    return next((found for n in _sizes(term, room) if (found := place(term, room, n))), None)
+    return next(
+        (found for n in _sizes(term, capacity) if (found := place(term, capacity, n))), None
+    )
 
 
-def fits_at_all(term: TermDemand, room: Room) -> bool:
+def fits_at_all(term: TermDemand, capacity: TermCapacity) -> bool:
     """Whether :func:`place_least` finds a placement."""
-    return any(fits(term, room, slots) for slots in _sizes(term, room))
+    return any(fits(term, capacity, slots) for slots in _sizes(term, capacity))
 
 
-def _sizes(term: TermDemand, room: Room) -> range:
+def _sizes(term: TermDemand, capacity: TermCapacity) -> range:
     """Numbers of slots to try, ascending."""
     largest = term.largest
     if largest > term.slots:
-        largest = max(term.slots, min(largest, int(np.sum(room.caps[term.candidates]))))
+        largest = max(term.slots, min(largest, int(np.sum(capacity.caps[term.candidates]))))
     return range(term.slots, largest + 1)
 
 
-def place_most(term: TermDemand, room: Room) -> Allocation | None:
+def place_most(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
     """As near term.most as the rules allow, at least term.slots, or None.
 
     * balance disregards the maximum.
@@ -125,56 +131,58 @@ def place_most(term: TermDemand, room: Room) -> Allocation | None:
       (no number of whole blocks lies in the range) the most that fits.
     """
     unit = term.unit
-    if room.first is not None:
-        both = room.first if term.first_hosts is None else room.first & term.first_hosts
+    if capacity.first is not None:
+        both = capacity.first if term.first_hosts is None else capacity.first & term.first_hosts
         term = replace(term, first_hosts=both)
     if term.most <= term.slots or (unit is not None and unit.balance):
-        return place(term, room)
+        return place(term, capacity)
     if unit is not None and unit.maxcus is not None:
-        base = place_least(term, room)
+        base = place_least(term, capacity)
         if base is None:
             return None
         used = unit.unit_of[list(base)]
-        room = replace(room, caps=np.where(np.isin(unit.unit_of, used), room.caps, 0))
-    slots = _most(term, room)
-    return None if slots is None else place(term, room, slots)
+        capacity = replace(capacity, caps=np.where(np.isin(unit.unit_of, used), capacity.caps, 0))
+    slots = _most(term, capacity)
+    return None if slots is None else place(term, capacity, slots)
 
 
-def _most(term: TermDemand, room: Room) -> int | None:
+def _most(term: TermDemand, capacity: TermCapacity) -> int | None:
     """The number of slots a range gets."""
-    if fits(term, room, term.most):
+    if fits(term, capacity, term.most):
         return term.most
-    most = min(term.most - 1, int(room.caps[term.candidates].sum()))
-    block = _block(term, room)
+    most = min(term.most - 1, int(capacity.caps[term.candidates].sum()))
+    block = _block(term, capacity)
     if block > 1:
-        blocks = _largest(term, room, -(-term.slots // block), most // block, block)
+        blocks = _largest(term, capacity, -(-term.slots // block), most // block, block)
         if blocks is not None:
             return blocks
         if _simple(term):
             most = min(most, -(-term.slots // block) * block - 1)
-    return _largest(term, room, term.slots, most, 1)
+    return _largest(term, capacity, term.slots, most, 1)
 
 
-def _block(term: TermDemand, room: Room) -> int:
+def _block(term: TermDemand, capacity: TermCapacity) -> int:
     """The block, or the ptile where it is the same on all hosts; else 1."""
     if term.block > 1:
         return term.block
     if term.ptile is None or term.one_host:
         return 1
-    sizes = term.ptile[term.candidates[room.caps[term.candidates] > 0]]
+    sizes = term.ptile[term.candidates[capacity.caps[term.candidates] > 0]]
     return int(sizes[0]) if sizes.size and (sizes == sizes[0]).all() else 1
 
 
-def _largest(term: TermDemand, room: Room, low: int, high: int, step: int) -> int | None:
+def _largest(
+    term: TermDemand, capacity: TermCapacity, low: int, high: int, step: int
+) -> int | None:
     """The largest fitting multiple of `step` from low*step to high*step, or None."""
     if not _closed_downwards(term, step):
         numbers = range(high, low - 1, -1)
-        return next((n * step for n in numbers if fits(term, room, n * step)), None)
-    if high < low or not fits(term, room, low * step):
+        return next((n * step for n in numbers if fits(term, capacity, n * step)), None)
+    if high < low or not fits(term, capacity, low * step):
         return None
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(term, room, middle * step):
+        if fits(term, capacity, middle * step):
             low = middle
         else:
             high = middle - 1

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...model.cluster import Gpus, Host
 from ...model.gpu_request import GpuRequest
-from ..availability.arrays import Allocation, BoolArray, IntArray
-from ..availability.demand import Room, TermDemand, UnitDemand
+from ..availability.demand import TermCapacity, TermDemand, UnitDemand
+from ..availability.resources import Allocation, BoolArray, IntArray
 
 # --- what the candidate hosts can give to one term, one way of agreeing (same[]) at a time --------
 
@@ -59,13 +59,13 @@ class Supply:
         return 1 if self.blocks is None or not self.blocks.size else int(self.blocks[0])
 
 
-def supplies(term: TermDemand, room: Room, slots: int) -> Iterator[Supply]:
+def supplies(term: TermDemand, capacity: TermCapacity, slots: int) -> Iterator[Supply]:
     """The hosts to choose from: all of them, or one label class of same[] after another.
 
     Label arrays are tried in their order, labels in the order of their first host. Classes that
     cannot hold `slots` in sum are left out.
     """
-    everyone = _eligible(term, room, slots)
+    everyone = _eligible(term, capacity, slots)
     if not term.same:
         if int(everyone.caps.sum()) >= slots:
             yield everyone
@@ -79,17 +79,17 @@ def supplies(term: TermDemand, room: Room, slots: int) -> Iterator[Supply]:
                 yield everyone.take(inverse == index)
 
 
-def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
-    hosts = term.candidates[room.caps[term.candidates] > 0]
-    for group in room.groups:
+def _eligible(term: TermDemand, capacity: TermCapacity, slots: int) -> Supply:
+    hosts = term.candidates[capacity.caps[term.candidates] > 0]
+    for group in capacity.groups:
         if group.slots == 0 or group.hosts == 0:
             hosts = hosts[~group.mask[hosts]]
     units = np.zeros_like(hosts)
     if term.unit is not None:
         units = term.unit.unit_of[hosts]
         usable = units >= 0
-        if term.unit.excl and room.idle is not None:
-            usable &= ~busy_units(term.unit, room.idle)[units]
+        if term.unit.excl and capacity.idle is not None:
+            usable &= ~busy_units(term.unit, capacity.idle)[units]
         hosts, units = hosts[usable], units[usable]
     blocks: IntArray | None = None
     if term.one_host:
@@ -98,9 +98,9 @@ def _eligible(term: TermDemand, room: Room, slots: int) -> Supply:
     elif term.ptile is not None:
         blocks = term.ptile[hosts]
     first = None if term.first_hosts is None else term.first_hosts[hosts]
-    if room.first is not None:
-        first = room.first[hosts] if first is None else first & room.first[hosts]
-    supply = Supply(hosts, room.caps[hosts], blocks, units, first)
+    if capacity.first is not None:
+        first = capacity.first[hosts] if first is None else first & capacity.first[hosts]
+    supply = Supply(hosts, capacity.caps[hosts], blocks, units, first)
     return supply if term.block == 1 else _in_blocks(supply, term.block, slots)
 
 

@@ -1,13 +1,12 @@
 """Replay of a recorded workload on one pool of identical processors, job by job and exact.
 
 >>> from slotwise.model.workload import Workload
->>> from slotwise.solver.loop.replay import replay
+>>> from slotwise.solver.scheduler.replay import replay
 >>> log = Workload.of(submit=[0, 1, 2], run_time=[10, 5, 3], req_time=[10, 5, 3], procs=[3, 4, 1])
 >>> replay(log, policy="easy", procs=4).start.tolist()
 [0, 10, 2]
 """
 
-from .metrics import Metrics, measure
-from .session import POLICIES, Checkpoint, Replay, ReplayResult, replay
+from .session import POLICIES, Checkpoint, Metrics, Replay, ReplayResult, measure, replay
 
 __all__ = ["POLICIES", "Checkpoint", "Metrics", "Replay", "ReplayResult", "measure", "replay"]

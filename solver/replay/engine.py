@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right, insort
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from ...model.workload import Workload, predecessors
-from ..world.events import EventKind, EventQueue
+from ..scheduler.events import EventKind, EventQueue
 
 ScheduleAfter = Literal["event", "timestamp"]
 
@@ -41,7 +44,7 @@ class Engine(ABC):
             if before >= 0:
                 self._followers.setdefault(before, []).append(job)
         #: When jobs that follow others came after all, by job.
-        self.came: dict[int, int] = {}
+        self.submitted_at: dict[int, int] = {}
         self.run: list[int] = workload.run_time.tolist()
         self.request: list[int] = workload.req_time.tolist()
         self.size: list[int] = workload.procs.tolist()
@@ -124,22 +127,22 @@ class Engine(ABC):
                 continue
             self.now = now
             if kind == submission:
-                again = job in self.came
+                again = job in self.submitted_at
                 if not again and job + 1 < len(start):
                     queue.push(self.submit[job + 1], EventKind.SUBMIT, job + 1)
-                if self._follows[job] < 0 or again or self._may_come(job, now):
+                if self._follows[job] < 0 or again or self._may_submit(job, now):
                     self.submitted(job, now)
             else:
                 self.finished += 1
                 self.ended(job, now)
                 for other in self._followers.get(job, ()):
                     if self.submit[other] <= now:
-                        self._come(other, now + self._think[other])
+                        self._submit(other, now + self._think[other])
             if each_event or not self._more_now(now):
                 self.schedule(now)
         return bool(queue)
 
-    def _may_come(self, job: int, now: int) -> bool:
+    def _may_submit(self, job: int, now: int) -> bool:
         """Whether the job that another follows has ended, and its think time is over.
 
         If it has ended the other comes when that time is over, else when the end comes: at one time
@@ -151,12 +154,12 @@ class Engine(ABC):
             return False
         if end + self._think[job] <= now:
             return True
-        self._come(job, end + self._think[job])
+        self._submit(job, end + self._think[job])
         return False
 
-    def _come(self, job: int, time: int) -> None:
+    def _submit(self, job: int, time: int) -> None:
         """A job that follows another is submitted then."""
-        self.came[job] = time
+        self.submitted_at[job] = time
         self.queue.push(time, EventKind.SUBMIT, job)
 
     def _more_now(self, now: int) -> bool:
@@ -173,7 +176,7 @@ class Engine(ABC):
             "now": self.now,
             "finished": self.finished,
             "start": self.start,
-            "came": list(self.came.items()),
+            "came": list(self.submitted_at.items()),
             "events": events,
             "sequence": sequence,
             "policy": self.policy_state(),
@@ -184,7 +187,172 @@ class Engine(ABC):
         self.now = state["now"]
         self.finished = state["finished"]
         self.start = list(state["start"])
-        self.came = dict(state["came"])
+        self.submitted_at = dict(state["came"])
         events = [(time, kind, sequence, job) for time, kind, sequence, job in state["events"]]
         self.queue = EventQueue(events, state["sequence"])
         self.restore_policy(state["policy"])
+
+
+# --- Free processors of one pool over time, as a step function ------------------------------------
+
+
+class ProcessorProfile:
+    """`free[i]` processors are free over [times[i], times[i+1]), the last value for ever.
+
+    Neighbouring steps differ, so the lists are as short as they can be.
+    """
+
+    __slots__ = ("free", "times")
+
+    def __init__(self, times: list[int], free: list[int]) -> None:
+        self.times = times
+        self.free = free
+
+    def forget_before(self, now: int) -> None:
+        """Drop the steps that ended at or before `now`."""
+        past = bisect_right(self.times, now) - 1
+        if past > 0:
+            del self.times[:past]
+            del self.free[:past]
+
+    def take(self, start: int, end: int, procs: int) -> None:
+        """Occupy `procs` processors over [start, end); a negative number gives them back."""
+        times, free = self.times, self.free
+        first = bisect_left(times, start)
+        if first == len(times) or times[first] != start:
+            times.insert(first, start)
+            free.insert(first, free[first - 1])
+        last = bisect_left(times, end, first)
+        if last == len(times) or times[last] != end:
+            times.insert(last, end)
+            free.insert(last, free[last - 1])
+        for i in range(first, last):
+            free[i] -= procs
+        # Only at the two borders can neighbours have become equal.
+        if free[last] == free[last - 1]:
+            del times[last], free[last]
+        if first > 0 and free[first] == free[first - 1]:
+            del times[first], free[first]
+
+    def earliest(self, procs: int, duration: int, after: int) -> int:
+        """First t >= `after` with `procs` processors free over [t, t + duration).
+
+        `procs` must not exceed the machine, which is all free in the end.
+        """
+        times, free = self.times, self.free
+        count = len(times)
+        i = bisect_right(times, after) - 1
+        start = after
+        while True:
+            if free[i] < procs:
+                i += 1
+                while free[i] < procs:
+                    i += 1
+                start = times[i]
+            end = start + duration
+            i += 1
+            while i < count and times[i] < end:
+                if free[i] < procs:
+                    break
+                i += 1
+            else:
+                return start
+
+    def earlier(self, procs: int, duration: int, now: int, reserved: int) -> int:
+        """The same search for a job that itself holds `procs` over [reserved, reserved + duration).
+
+        Returns a start in [now, reserved]. From `reserved` on the job's own processors count as
+        free, so only the steps before that have to be looked at.
+        """
+        times, free = self.times, self.free
+        count = bisect_left(times, reserved)
+        i = bisect_right(times, now) - 1
+        start = now
+        while True:
+            if free[i] < procs:
+                i += 1
+                while i < count and free[i] < procs:
+                    i += 1
+                if i == count:
+                    return reserved
+                start = times[i]
+            end = start + duration
+            i += 1
+            while i < count and times[i] < end:
+                if free[i] < procs:
+                    break
+                i += 1
+            else:
+                return start
+
+
+# --- The waiting jobs of a pool by size, so that those that cannot fit are not looked at ----------
+
+
+class WaitingBySize:
+    """Jobs by number, in the order of their arrival; those of one size by their requests.
+
+    size: processors of each job. request: its planned run time (seconds).
+    """
+
+    def __init__(self, size: list[int], request: list[int]) -> None:
+        self._size, self._request = size, request
+        self._sizes: list[int] = []  # ascending; of those that wait
+        self._of_size: dict[int, list[tuple[int, int]]] = {}  # (request, job), sorted
+
+    def add(self, job: int) -> None:
+        """A job waits."""
+        size = self._size[job]
+        jobs = self._of_size.get(size)
+        if jobs is None:
+            insort(self._sizes, size)
+            jobs = self._of_size[size] = []
+        insort(jobs, (self._request[job], job))
+
+    def remove(self, job: int) -> None:
+        """A job that waits does so no longer."""
+        size = self._size[job]
+        jobs = self._of_size[size]
+        if len(jobs) == 1:
+            del self._of_size[size]
+            del self._sizes[bisect_left(self._sizes, size)]
+        else:
+            del jobs[bisect_left(jobs, (self._request[job], job))]
+
+    def fitting(self, free: int, extra: int, window: int) -> list[int]:
+        """Jobs of at most `free` processors that ask for at most `window` seconds, or for `extra`.
+
+        In the order of their arrival.
+        """
+        found: list[int] = []
+        for size in self._sizes:
+            if size > free:
+                break
+            jobs = self._of_size[size]
+            if size > extra and jobs[0][0] > window:
+                continue  # the shortest is too long
+            last = len(jobs) if size <= extra else bisect_left(jobs, (window + 1,))
+            found += [job for _, job in jobs[:last]]
+        found.sort()
+        return found
+
+
+# --- A seeded workload of any length with a steady load, for measurements -------------------------
+
+
+def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Workload:
+    """`jobs` jobs for a machine of `procs` processors, about `load` of it asked for on average.
+
+    Sizes are log-uniform up to half the machine, run times log-uniform from a minute to a day,
+    requests 1 to 5 times the run time in full minutes, submissions a Poisson process. The same
+    arguments give the same workload on every machine with the same numpy.
+    """
+    random = np.random.default_rng(seed)
+    size = np.exp2(random.uniform(0, np.log2(max(2, procs // 2)), jobs)).astype(np.int64)
+    run = np.exp(random.uniform(np.log(60), np.log(86_400), jobs)).astype(np.int64)
+    request = -(-(run * random.uniform(1, 5, jobs)).astype(np.int64) // 60) * 60
+    work_per_job = 86_400 / np.log(1440) * (procs / 2) / np.log(max(2, procs // 2))
+    gaps = random.exponential(work_per_job / (procs * load), jobs)
+    return Workload.of(
+        np.cumsum(gaps).astype(np.int64), run, np.maximum(run, request), size, max_procs=procs
+    )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.errors import InputError, Problem
-from ...model.formats.checkpoint import seal, taking_over, unseal
+from ...model.formats.sealed import seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.workload import Ints, Workload, canonical, machine_size
-from .conservative import Conservative
-from .easy import Easy, EasySjbf
 from .engine import Engine, ScheduleAfter
-from .fcfs import Fcfs
-from .replan import Replan
+from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
 
 POLICIES: dict[str, type[Engine]] = {
     "fcfs": Fcfs,
@@ -34,7 +32,7 @@ _STRIDE = 256  # events between two looks at the stop flag
 class ReplayResult:
     """When each job of `workload` (canonical form) started; arrays int64 of shape (n,), seconds.
 
-    came: when each was submitted, None where as recorded.
+    submitted_at: when each was submitted, None where as recorded.
     start, end: -1 where a stopped replay had not come to the start. complete: every job has ended.
     """
 
@@ -44,7 +42,7 @@ class ReplayResult:
     schedule_after: ScheduleAfter
     start: Ints
     complete: bool
-    came: Ints | None = None
+    submitted_at: Ints | None = None
 
     @property
     def end(self) -> Ints:
@@ -57,7 +55,7 @@ class ReplayResult:
 
         A job that follows another is submitted after its end.
         """
-        submit = self.workload.submit if self.came is None else self.came
+        submit = self.workload.submit if self.submitted_at is None else self.submitted_at
         return np.where(self.start < 0, -1, self.start - submit)
 
     def columns(self) -> dict[str, Ints]:
@@ -87,12 +85,12 @@ class Checkpoint:
 
     def to_json(self) -> str:
         """One JSON document; the same replay stopped at the same event gives the same bytes."""
-        return seal("replay", {name: getattr(self, name) for name in self.__slots__})
+        return seal_checkpoint("replay", {name: getattr(self, name) for name in self.__slots__})
 
     @classmethod
     def from_json(cls, text: str, source: str = "") -> Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
-        content = unseal(text, "replay", source)
+        content = unseal_checkpoint(text, "replay", source)
         with taking_over(source):
             return cls(**content)
 
@@ -176,12 +174,18 @@ class Replay:
         complete = self.finished == len(self.workload)
         if not complete:
             start[start > self.now] = -1
-        came = None
-        if self._engine.came:
-            came = self.workload.submit.copy()
-            came[list(self._engine.came)] = list(self._engine.came.values())
+        submitted_at = None
+        if self._engine.submitted_at:
+            submitted_at = self.workload.submit.copy()
+            submitted_at[list(self._engine.submitted_at)] = list(self._engine.submitted_at.values())
         return ReplayResult(
-            self.workload, self.policy, self.procs, self.schedule_after, start, complete, came
+            self.workload,
+            self.policy,
+            self.procs,
+            self.schedule_after,
+            start,
+            complete,
+            submitted_at,
         )
 
 
@@ -202,3 +206,77 @@ def replay(
     while session.advance() and not (stop and stop()):
         pass
     return session.result()
+
+
+# --- What a replay comes to in a few numbers ------------------------------------------------------
+
+SHORT = 10
+"""Bounded slowdown takes jobs shorter than this many seconds for as long as this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Waits and spans in seconds; percentiles interpolate linearly.
+
+    Bounded slowdown of a job: max(1, (wait + run) / max(run, 10 s)) (Feitelson et al. 1997).
+    utilisation: busy processor-seconds over all of them from the first submission to the last end.
+    """
+
+    jobs: int
+    procs: int
+    first_submit: int
+    last_end: int
+    mean_wait: float
+    median_wait: float
+    p90_wait: float
+    p95_wait: float
+    p99_wait: float
+    max_wait: float
+    mean_bounded_slowdown: float
+    median_bounded_slowdown: float
+    p95_bounded_slowdown: float
+    max_bounded_slowdown: float
+    utilisation: float
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Name to number, in the order of the fields."""
+        return asdict(self)
+
+
+def bounded_slowdown(result: ReplayResult, short: int = SHORT) -> NDArray[np.float64]:
+    """Of each job, shape (n,); needs a complete result."""
+    run = result.workload.run_time
+    return np.maximum(1.0, (result.wait + run) / np.maximum(run, short))
+
+
+def measure(result: ReplayResult, short: int = SHORT) -> Metrics:
+    """The metrics of a complete replay.
+
+    Raises InputError if there is no job or the replay was stopped.
+    """
+    log, wait = result.workload, result.wait
+    if not len(log):
+        raise InputError(f"{log.source or 'the workload'}: no job that can be replayed")
+    if not result.complete:
+        raise InputError("the replay was stopped before its end; resume it to measure it")
+    slowdown = bounded_slowdown(result, short)
+    first, last = int(log.submit[0]), int(result.end.max())
+    busy = int(np.sum(log.procs * log.run_time))
+    median, p90, p95, p99 = (float(q) for q in np.percentile(wait, (50, 90, 95, 99)))
+    return Metrics(
+        jobs=len(log),
+        procs=result.procs,
+        first_submit=first,
+        last_end=last,
+        mean_wait=float(wait.mean()),
+        median_wait=median,
+        p90_wait=p90,
+        p95_wait=p95,
+        p99_wait=p99,
+        max_wait=float(wait.max()),
+        mean_bounded_slowdown=float(slowdown.mean()),
+        median_bounded_slowdown=float(np.median(slowdown)),
+        p95_bounded_slowdown=float(np.percentile(slowdown, 95)),
+        max_bounded_slowdown=float(slowdown.max()),
+        utilisation=busy / (result.procs * (last - first)),
+    )

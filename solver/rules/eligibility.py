@@ -3,18 +3,160 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
-from ...model.job import Job
-from ...model.queue import Queue
-from ..availability.accepted import Accepted, accept_interval
-from ..availability.arrays import BoolArray, FloatArray
-from ..availability.calendar import WEEK, Windows
-from ..availability.resources import HostResource
-from .situation import Situation
+from ...model.configuration import Queue
+from ...model.duration import expected_finish
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ..availability.calendar import WEEK, Accepted, Windows, accept_interval, last_starts
+from ..availability.free_now import FreeNow
+from ..availability.resources import (
+    Allocation,
+    BoolArray,
+    FloatArray,
+    HostResource,
+    IntArray,
+    ResourceTable,
+)
+from ..resolve import Resolver
+
+# --- What the rule book has to know of one moment: what runs, what is free, what hosts report -----
+
+
+class Situation(Protocol):
+    """One moment of a cluster; times in seconds, hosts in the order of the instance.
+
+    last_accepted: when each host took its last job, [H].
+    """
+
+    @property
+    def instance(self) -> Instance:
+        """The instance; its hosts are taken to be up, their status is the rule book's."""
+
+    @property
+    def table(self) -> ResourceTable:
+        """The resources and limits of the instance."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Host names."""
+
+    @property
+    def now(self) -> int:
+        """The moment."""
+
+    @property
+    def free_now(self) -> FreeNow:
+        """What is free at the moment."""
+
+    @property
+    def last_accepted(self) -> IntArray:
+        """When each host took its last job, [H]."""
+
+    def reserved_load(self, name: str) -> FloatArray:
+        """What running jobs reserve of a load index, [H] (RSV-01)."""
+
+
+class InitialSituation:
+    """The situation of an instance at its now, before anything is scheduled.
+
+    What runs is looked at when somebody asks for it.
+    """
+
+    def __init__(self, instance: Instance, resolver: Resolver) -> None:
+        self.instance = instance
+        self.table = resolver.table
+        self.names = [host.name for host in instance.cluster.hosts]
+        self.now = instance.now
+        self._resolver = resolver
+
+    @cached_property
+    def _running(self) -> list[tuple[RunningJob, Allocation]]:
+        """Running jobs and their slots by host index."""
+        index = self.instance.cluster.host_index()
+        return [
+            (item, {index[name]: slots for name, slots in item.allocation.items()})
+            for item in self.instance.running
+        ]
+
+    @cached_property
+    def _holding(self) -> list[tuple[RunningJob, Allocation]]:
+        """Those of them that do not end at this moment."""
+        ends = ((pair, expected_finish(self.instance, pair[0])) for pair in self._running)
+        return [pair for pair, end in ends if end is None or end > self.now]
+
+    @cached_property
+    def free_now(self) -> FreeNow:
+        """What is free at the moment."""
+        found = FreeNow(self.table)
+        for item, allocation in self._holding:
+            blocked = self._resolver.blocked_units(item.job, allocation)
+            elapsed = self.now - item.start
+            for alternative, part in self._resolver.running_uses(item, allocation):
+                found.take(alternative, part, elapsed=elapsed, whole_hosts=blocked)
+        return found
+
+    @cached_property
+    def last_accepted(self) -> IntArray:
+        """When each host took its last job, [H]."""
+        return last_starts(self.instance)
+
+    def reserved_load(self, name: str) -> FloatArray:
+        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        return self.reserved_load_at(name, self.now)
+
+    def reserved_load_at(self, name: str, time: int) -> FloatArray:
+        """What those of the running jobs that have not ended by `time` reserve then, [H]."""
+        total = np.zeros(len(self.names))
+        for item, allocation in self._holding:
+            end = expected_finish(self.instance, item)
+            if end is None or end > time:
+                add_reserved_load(
+                    total,
+                    self._resolver,
+                    name,
+                    item.job,
+                    item.alternative,
+                    time - item.start,
+                    list(allocation),
+                )
+        return total
+
+    def load_falls(self, name: str) -> list[int]:
+        """The instants after now at which running jobs reserve less of a load index, in order."""
+        found: set[int] = set()
+        for item, _ in self._holding:
+            held = self._resolver.load_reservations(item.job, item.alternative)
+            for reservation in held:
+                if reservation.resource == name:
+                    end = expected_finish(self.instance, item)
+                    drops = (item.start + drop for drop in reservation.drops())
+                    found.update(drop for drop in drops if end is None or drop < end)
+                    found.update(() if end is None else (end,))
+        return sorted(time for time in found if time > self.now)
+
+
+def add_reserved_load(
+    total: FloatArray,
+    resolver: Resolver,
+    name: str,
+    job: Job,
+    alternative: int,
+    elapsed: int,
+    hosts: list[int],
+) -> None:
+    """Add what one running job reserves of a load index, `elapsed` s after its start."""
+    for item in resolver.load_reservations(job, alternative):
+        if item.resource == name:
+            total[hosts] += item.at(elapsed)
+
+
+# --- eligibility ----------------------------------------------------------------------------------
 
 
 class Eligibility:
@@ -329,3 +471,45 @@ def _past(name: str, value: FloatArray, limit: FloatArray) -> BoolArray:
     with np.errstate(invalid="ignore"):
         past: BoolArray = value > limit if name in INCREASING_INDICES else value < limit
     return past
+
+
+# --- Which queues may preempt which (LOP-06) ------------------------------------------------------
+
+
+def may_preempt(queue: Queue, other: Queue) -> bool:
+    """Whether jobs of `queue` may suspend jobs of `other`, by the word of either.
+
+    Only lower queues are preempted, and none with BACKFILL.
+    """
+    if other.priority >= queue.priority or other.backfill:
+        return False
+    return _names(queue.preemptive, other) or _names(other.preemptable, queue)
+
+
+def preempting_pairs(instance: Instance) -> list[tuple[str, str]]:
+    """All pairs of a queue and one that it may preempt."""
+    if not any(q.preemptive is not None or q.preemptable is not None for q in instance.queues):
+        return []
+    return [
+        (queue.name, other.name)
+        for queue in instance.queues
+        for other in instance.queues
+        if may_preempt(queue, other)
+    ]
+
+
+def preempting_now(instance: Instance) -> list[tuple[str, str]]:
+    """The pairs that matter to the jobs of an instance: with one that waits and one to suspend.
+
+    Where a job is suspended already, all of them.
+    """
+    pairs = preempting_pairs(instance)
+    if not pairs or any(run.suspended for run in instance.running):
+        return pairs
+    waiting = {job.queue for job in instance.pending}
+    there = waiting | {run.job.queue for run in instance.running}
+    return [(queue, other) for queue, other in pairs if queue in waiting and other in there]
+
+
+def _names(listed: tuple[str, ...] | None, queue: Queue) -> bool:
+    return listed is not None and ("*" in listed or queue.name in listed)

@@ -8,24 +8,227 @@ is used. What no demand can say is named instead, and nothing that it touches is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 import numpy as np
 
+from ...model.bsub_options import UNHEEDED, WITHOUT_DATE
 from ...model.cluster import BUILTIN_AMOUNTS
+from ...model.configuration import Queue
+from ...model.errors import InputError
+from ...model.gpu_request import GpuRequest
 from ...model.instance import Instance
-from ...model.queue import Queue
-from ..availability.arrays import BoolArray, IntArray
+from ...model.job import Job
+from ...model.omissions import Omission
+from ...model.resreq.extsched import topology
+from ...model.resreq.syntax import simples
+from ...model.share_rules import UNKNOWN_MEMBERS, shares_of_nobody
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand, Floor, TermDemand
-from ..fairshare.admission import Admission, admissions
+from ..availability.resources import BoolArray, IntArray
+from ..fairshare.priority_order import Admission, admissions
+from ..placement.supply import suits
+from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
-from .eligibility import Eligibility
-from .heeded_nowhere import heeded_nowhere
-from .preempting import preempting_now
-from .selections import changing_selections
-from .shared_gpus import SHARED_GPUS, GpuSharing, all_near
-from .situation import StandingCluster
+from .eligibility import Eligibility, InitialSituation, preempting_now
+
+# --- Selections by what is free: which of them may say something else as jobs start and end -------
+
+
+def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:
+    """Pending jobs (ids) whose selection may change with time.
+
+    One by memory, swap or scratch space does not where no job reserves any and no host reports it.
+    """
+    selected: dict[str, frozenset[str]] = {}
+    for job in instance.pending:
+        with suppress(InputError):
+            if names := resolver.selects_by_load(job):
+                selected[job.id] = names
+    if not selected:
+        return frozenset()
+    moved = {name for host in instance.cluster.hosts for name in host.load}
+    for job in (*(run.job for run in instance.running), *instance.pending):
+        with suppress(InputError):
+            moved |= resolver.reserves(job)
+    steady = frozenset(BUILTIN_AMOUNTS) - moved
+    return frozenset(job for job, names in selected.items() if names - steady)
+
+
+# --------------------------------------------------------------------------------------------------
+# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner
+# (GPU-03)
+
+SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
+
+
+@dataclass(slots=True)
+class GpuSharing:
+    """The jobs that sharing of GPUs may move, as one job after the other is seen.
+
+    asked: the jobs seen that need GPUs, in their order. sharing: those that may share theirs, and
+    others beside them. fitting: whether some host has such GPUs, and as many.
+    """
+
+    resolver: Resolver
+    asked: dict[str, None] = field(default_factory=dict)
+    sharing: set[str] = field(default_factory=set)
+    fitting: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
+
+    def see(self, jobs: Iterable[Job]) -> GpuSharing:
+        """More jobs that are asked about."""
+        for job in jobs:
+            if (found := self._needed(job)) is not None:
+                self.asked[job.id] = None
+                if found.shares:
+                    self.sharing.add(job.id)
+        return self
+
+    def moved(self, *beside: Iterable[Job]) -> tuple[str, ...]:
+        """The jobs seen that need GPUs, where some jobs could share theirs; () where none can.
+
+        A job shares with another one, so that it takes two: of those seen and those `beside` them.
+        """
+        if not self.asked:
+            return ()
+        for job in chain(*beside):
+            if (found := self._needed(job)) is not None and found.shares:
+                self.sharing.add(job.id)
+        return tuple(self.asked) if len(self.sharing) > 1 else ()
+
+    def _needed(self, job: Job) -> GpuRequest | None:
+        """The GPUs of a job; None too where no host has such, or nobody can read what it asks."""
+        try:
+            request = self.resolver.gpus(job)
+        except InputError:
+            return None
+        if request is None:
+            return None
+        least = 1 if any("ngpus" in text for text in job.res_req) else request.num
+        if (request, least) not in self.fitting:
+            self.fitting[request, least] = any(
+                (host.gpu_count or 0) >= least and suits(request, host) is not False
+                for host in self.resolver.instance.cluster.hosts
+            )
+        return request if self.fitting[request, least] else None
+
+
+def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]:
+    """The jobs `moved` and those that may meet them, or others that do, on some host or in a pool.
+
+    None of the others has another start if one of these has.
+    """
+    hosts: set[int] = set()
+    pools: set[int] = set()
+    found: set[str] = set()
+    waiting = {d.job.id: (_hosts(d), _pools(d)) for d in demands if not d.impossible}
+    near = [job for job in waiting if job in moved]
+    while near:
+        for job in near:
+            found.add(job)
+            own_hosts, own_pools = waiting.pop(job)
+            hosts |= own_hosts
+            pools |= own_pools
+        near = [j for j, (own, rows) in waiting.items() if own & hosts or rows & pools]
+    return frozenset(found)
+
+
+def _hosts(demand: Demand) -> set[int]:
+    return set(np.concatenate([term.candidates for term in demand.terms]).tolist())
+
+
+def _pools(demand: Demand) -> set[int]:
+    return {
+        use.index
+        for term in demand.terms
+        for alternative in term.alternatives
+        for use in alternative.pool_uses
+    }
+
+
+# --- What no method and no loop obeys: options of jobs, and what the instance itself leaves out ---
+
+#: Jobs of a run that are looked at.
+MOST_JOBS = 100_000
+#: Of start conditions what only a plan leaves out.
+KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
+
+
+def heeded_nowhere(
+    instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
+) -> tuple[Omission, ...]:
+    """What touches pending jobs and is not obeyed anywhere, each with the jobs that it touches.
+
+    jobs: those that are asked about; the pending ones where None.
+    """
+    named = {name for item in instance.omissions for name in item.jobs or ()}
+    touched: dict[str, list[str]] = {}
+    inactive = {queue.name for queue in instance.queues if not queue.active}
+    strangers = shares_of_nobody(instance)
+    here: set[str] = set()
+    asked: set[str] = set()
+    sharing = GpuSharing(resolver)
+    for job in instance.pending if jobs is None else jobs:
+        sharing.see((job,))
+        if job.id in named:
+            here.add(job.id)
+        if job.queue in inactive:
+            what = f"that queue {job.queue}, which is inactive, may be activated"
+            touched.setdefault(what, []).append(job.id)
+        asked.add(job.id)
+        for what in _of(job, resolver):
+            touched.setdefault(what, []).append(job.id)
+        for group, queues in strangers.items():
+            if queues is None or job.queue in queues:
+                touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
+    for what, names in Precedence.of(instance).left_out().items():
+        if ids := [name for name in names if name in asked]:
+            touched.setdefault(what, []).extend(ids)
+    if moved := sharing.moved((run.job for run in instance.running), instance.pending):
+        touched[SHARED_GPUS] = list(moved)
+    of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
+    of_instance = (
+        item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
+    )
+    return (*of_jobs, *of_instance)
+
+
+def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
+    """The same of all jobs that a run begins with or meets: any start may be touched.
+
+    Of a long log the first MOST_JOBS jobs are looked at.
+    """
+    jobs = (*(run.job for run in instance.running), *instance.pending)
+    met = islice(chain(jobs, instance.future), MOST_JOBS)
+    found = heeded_nowhere(instance, resolver, met)
+    # In a run jobs do fail, and conditions are looked at as they stand.
+    return tuple(replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
+
+
+def _of(job: Job, resolver: Resolver) -> Iterator[str]:
+    """What of one job nobody obeys; nothing of one whose requirement cannot be read."""
+    for text in job.unheeded:
+        option = text.partition(" ")[0]
+        yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
+    with suppress(InputError):
+        if resolver.binds_cores(job):
+            yield "affinity[]"
+        gpus = resolver.gpus(job)
+        for option in () if gpus is None else gpus.unheeded:
+            yield f"{option} of GPUs (-gpu)"
+        if gpus is not None and len(simples(resolver.requirement(job))) > 1 and job.gpu:
+            yield "-gpu beside a compound requirement"
+        if resolver.unsure_of_gpus(job):
+            yield "model and memory of GPUs where hosts do not tell them"
+        if resolver.spreads_tasks(job):
+            yield "stripe and gtile of span[]"
+        if job.extsched and topology(job.extsched).unheeded:
+            yield "options of external schedulers (-ext)"
+
+
+# --- rule book ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +258,7 @@ class RuleBook:
     def __init__(self, instance: Instance, resolver: Resolver) -> None:
         self.instance = instance
         self.resolver = resolver
-        self.situation = StandingCluster(instance, resolver)
+        self.situation = InitialSituation(instance, resolver)
         self.eligibility = Eligibility(
             self.situation, [host.status for host in instance.cluster.hosts]
         )

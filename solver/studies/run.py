@@ -2,29 +2,128 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
+from numbers import Integral
 from sys import intern
 from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...model.changes import Change
 from ...model.errors import InputError, Problem
 from ...model.formats.settings import Setting
 from ...model.instance import Instance
 from ...model.omissions import sentences
-from ..loop.metrics import LoopMetrics, measure, submitted, tolerance_of
-from ..loop.recorded import WaitComparison, compare_waits
-from ..loop.records import Simulation
-from ..loop.simulation import simulate
-from ..loop.slot_use import slot_seconds
-from ..methods.registry import RESERVATIONS, settings_for
-from ..world.settings import EFFORT
-from .resample import WEEK, Floats, Ints
+from ..scheduler.events import EFFORT
+from ..scheduler.methods import RESERVATIONS, settings_for
+from ..scheduler.metrics import (
+    LoopMetrics,
+    WaitComparison,
+    compare_waits,
+    measure,
+    slot_seconds,
+    submitted,
+    tolerance_of,
+)
+from ..scheduler.records import Simulation
+from ..scheduler.simulation import simulate
+
+# --- Intervals by resampling weeks: the jobs of one week share its load and are drawn together ----
+#
+# Every statistic is a function of how often each block (a week) is drawn. The first row of draws
+# is the log as it was, so that the first value of a statistic is the measured one. Two runs of the
+# same jobs are resampled by the same draws: what both had in common is no part of their
+# difference.
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
+WEEK = 7 * 86400
+#: Resamplings.
+DRAWS = 1000
+#: The share of resamplings within an interval.
+LEVEL = 0.95
+#: With fewer blocks than this nothing can be said about chance.
+FEWEST = 3
+#: With fewer than this intervals are rough, mostly too narrow.
+FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A change, and the interval that resampling gives it; None where there are too few blocks."""
+
+    change: float
+    low: float | None
+    high: float | None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def draws(blocks: int, seed: int, count: int = DRAWS) -> Floats:
+    """How often each block is drawn, a row a resampling; the first row has each of them once."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=count)
+    return np.vstack((np.ones((1, blocks)), drawn))
+
+
+def block_sums(values: Floats, block: Ints, blocks: int) -> Floats:
+    """The sum of the values in each block."""
+    return np.bincount(block, weights=values, minlength=blocks).astype(float)
+
+
+def mean(weights: Floats, values: Floats, block: Ints) -> Floats:
+    """The mean of the values under each row of weights; NaN where none is drawn."""
+    blocks = weights.shape[1]
+    counts = np.bincount(block, minlength=blocks).astype(float)
+    return ratio(weights @ block_sums(values, block, blocks), weights @ counts)
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """One over the other, NaN where that is nothing."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def percentile(weights: Floats, values: Floats, block: Ints, which: float) -> Floats:
+    """The interpolated percentile of the values drawn, as numpy takes it; NaN where none is."""
+    order = np.argsort(values, kind="stable")
+    ordered, blocks = values[order], block[order]
+    found = np.full(len(weights), np.nan)
+    for number, row in enumerate(weights):
+        reached = np.cumsum(row[blocks])
+        if not reached.size or reached[-1] < 1:
+            continue
+        place = (reached[-1] - 1) * which / 100
+        low, high = np.searchsorted(reached, (np.floor(place), np.ceil(place)), side="right")
+        part = place - np.floor(place)
+        found[number] = ordered[low] + part * (ordered[high] - ordered[low])
+    return found
+
+
+def difference(today: Floats, then: Floats, blocks: int, level: float = LEVEL) -> Difference:
+    """The change of a statistic from one run to another under the same draws.
+
+    blocks: how many hold anything that it is made of.
+    """
+    changes = then - today
+    drawn = changes[1:][~np.isnan(changes[1:])]
+    if blocks < FEWEST or drawn.size < len(changes) // 2:
+        return Difference(float(changes[0]), None, None)
+    low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2))
+    return Difference(float(changes[0]), float(low), float(high))
+
+
+# --- run ------------------------------------------------------------------------------------------
 
 #: Keys of a variant that are no part of a cluster but say how the loop runs.
 RUN_KEYS = ("reservation", "top", "cycle", "effort")
@@ -63,7 +162,7 @@ class Run:
 class JobColumns:
     """The jobs that count, a column each; block: in which they were submitted, from 0.
 
-    wait: seconds, NaN for a job that did not start. told: whether it had an estimate and started.
+    wait: seconds, NaN for a job that did not start. queued: whether it had an estimate and started.
     met: whether it started no later than that.
     """
 
@@ -73,7 +172,7 @@ class JobColumns:
     block: Ints
     wait: Floats
     backfilled: Floats
-    told: Floats
+    queued: Floats
     met: Floats
     pending: Floats
 
@@ -211,3 +310,51 @@ def _read(setting: Setting) -> object:
     if not (value.isascii() and value.isdecimal()) or int(value) < least:
         raise ValueError(f"must be a whole number, {least} or more, not {value!r}")
     return int(value)
+
+
+# --- What a call of a study was given, looked at before anything is read or run -------------------
+
+
+def require_arguments(
+    *,
+    texts: Mapping[str, object] | None = None,
+    paths: Mapping[str, object] | None = None,
+    numbers: Mapping[str, tuple[object, int]] | None = None,
+) -> None:
+    """InputError with everything that is wrong with arguments, by name.
+
+    texts: lists of texts. paths: of files. numbers: a whole number, and the least that it may be.
+    """
+    wrong = [
+        *_of_texts(texts or {}),
+        *(
+            Problem(f"must be the path of a file, not {_kind(value)}", name)
+            for name, value in (paths or {}).items()
+            if not isinstance(value, (str, os.PathLike))
+        ),
+        *(
+            Problem(f"must be a whole number, {least} or more, not {value!r}", name)
+            for name, (value, least) in (numbers or {}).items()
+            if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least
+        ),
+    ]
+    if wrong:
+        raise InputError(wrong)
+
+
+def _of_texts(texts: Mapping[str, object]) -> Iterator[Problem]:
+    for name, given in texts.items():
+        if isinstance(given, str):
+            yield Problem(f"must be a list of texts: [{given!r}], not {given!r}", name)
+        elif not isinstance(given, Collection) or isinstance(given, (bytes, Mapping)):
+            yield Problem(f"must be a list of texts KEY=VALUE, not {_kind(given)}", name)
+        else:
+            for number, item in enumerate(given):
+                if not isinstance(item, str):
+                    yield Problem(
+                        f"must be a text KEY=VALUE, not {_kind(item)}", f"{name}[{number}]"
+                    )
+
+
+def _kind(value: object) -> str:
+    return repr(value) if value is None else f"of type {type(value).__name__}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...model.changes import Change
 from ...model.confined import check_inside
@@ -23,14 +26,57 @@ from ...model.formats.study import CaseEntry, StudyDocument, load_study, setting
 from ...model.formats.swf import DefaultLimit
 from ...model.generate import generate
 from ...model.instance import Instance
-from ..loop.metrics import LoopMetrics, measure
-from ..loop.simulation import horizon
-from ..methods.registry import RESERVATIONS
-from .redraw import redrawn
-from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, simulation
+from ...model.job import Job
+from ..scheduler.methods import RESERVATIONS
+from ..scheduler.metrics import LoopMetrics, measure
+from ..scheduler.simulation import horizon
+from .run import RUN_KEYS, WEEK, Run, RunOptions, Stop, options_of, require_arguments, simulation
+from .workers import Lost, in_turn, on_dask, on_processes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# --- Another workload like a recorded one: its weeks in a drawn order, some twice, some never -----
+
+
+def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
+    """The instance with its jobs to come drawn anew, whole blocks (weeks) with replacement.
+
+    A job keeps its place within its week, and its number with that of the new week behind it. What
+    runs and what waits at the beginning stays.
+    """
+    jobs = instance.future
+    if not jobs:
+        return instance
+    begin = min(job.submit for job in jobs)
+    blocks: dict[int, list[Job]] = {}
+    for job in jobs:
+        blocks.setdefault((job.submit - begin) // block, []).append(job)
+    count = max(blocks) + 1
+    drawn = np.random.default_rng(seed).integers(0, count, size=count).tolist()
+    future = [
+        _moved(job, (new - old) * block, new)
+        for new, old in enumerate(drawn)
+        for job in blocks.get(old, ())
+    ]
+    return replace(instance, future=tuple(sorted(future, key=lambda job: job.submit)))
+
+
+def _moved(job: Job, by: int, week: int) -> Job:
+    def later(time: int | None) -> int | None:
+        return None if time is None else time + by
+
+    return replace(
+        job,
+        id=f"{job.id}w{week}",
+        submit=job.submit + by,
+        begin=later(job.begin),
+        deadline=later(job.deadline),
+    )
+
+
+# --- sweep ----------------------------------------------------------------------------------------
 
 #: What becomes of a cell.
 DONE, FAILED = "done", "failed"
@@ -148,7 +194,7 @@ def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
             digest=hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:32],
         )
         cells.append(cell)
-    _refuse_hopeless(cells, path)
+    _refuse_impossible(cells, path)
     return study, cells
 
 
@@ -211,7 +257,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _refuse_hopeless(cells: Sequence[Cell], path: Path) -> None:
+def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:
     """InputError where no case can be read, or a setting fits none: a bad study, no bad cells."""
     cases = list(dict.fromkeys(cell.case for cell in cells))
     sites: dict[Case, Instance] = {}
@@ -339,3 +385,37 @@ def _set(instance: Instance, settings: Sequence[Setting]) -> Instance:
     if found is None:
         raise InputError(wrong)
     return found
+
+
+# --- A sweep as a call: the table of a study ------------------------------------------------------
+
+
+def sweep(
+    study: str | Path,
+    *,
+    workers: int = 1,
+    client: Any = None,
+    cancel: threading.Event | None = None,
+) -> Sweep:
+    """Run every cell of a study (docs/sweep.md); a bad cell is a row with its error.
+
+    workers: processes; with more than one a program needs the guard that multiprocessing asks for.
+    client: a distributed.Client, whose cluster takes their place. cancel: set it to stop; the rows
+    that are done are returned.
+    Raises InputError for arguments that are none and for a study that is malformed.
+    """
+    require_arguments(paths={"study": study}, numbers={"workers": (workers, 1)})
+    read, cells = cells_of(Path(study))
+    stop = cancel or threading.Event()
+    if client is not None:
+        coming = on_dask(run_cell, cells, client, stop)
+    elif workers == 1:
+        coming = in_turn(run_cell, cells, stop)
+    else:
+        coming = on_processes(run_cell, cells, workers, stop)
+    rows = {
+        number: row_of(cells[number], error=row.reason) if isinstance(row, Lost) else row
+        for number, row in coming
+    }
+    done = tuple(rows[number] for number in sorted(rows))
+    return Sweep(read.name or Path(study).stem, columns_of(cells), done, len(cells) - len(done))

@@ -2,38 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...model.errors import UnknownNameError
-from ...model.rich_display import html_table
-from ...model.time_text import duration_text
-from ..loop.metrics import LoopMetrics
-from ..loop.recorded import WaitComparison
-from .resample import (
+from ...model.display import duration_text, html_table
+from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
+from ...model.formats.file_format import Contents, ReadOptions
+from ...model.formats.registry import format_of
+from ...model.formats.settings import Setting, changed, read_setting, split_values
+from ...model.formats.units import parse_duration
+from ...model.instance import Instance
+from ..scheduler.metrics import LoopMetrics, WaitComparison
+from ..scheduler.simulation import horizon
+from .run import (
     DRAWS,
     FEW,
     FEWEST,
     LEVEL,
+    RUN_KEYS,
     WEEK,
     Difference,
     Floats,
     Ints,
+    JobColumns,
+    Run,
+    RunOptions,
+    RunOutcome,
     block_sums,
     difference,
     draws,
     mean,
+    options_of,
     percentile,
+    perform,
     ratio,
+    require_arguments,
 )
-from .run import JobColumns, RunOutcome
-from .variants import TODAY
+from .workers import Lost, in_turn, on_processes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# --------------------------------------------------------------------------------------------------
+# The variants of a what-if: today's cluster, each wish alone, all of them, and grids over
+# them
+
+#: What the configuration is called that is not changed.
+TODAY = "today"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One configuration: what it changes (nothing of today's), and the cluster that comes of it."""
+
+    settings: tuple[Setting, ...]
+    instance: Instance
+    options: RunOptions
+
+    @property
+    def name(self) -> str:
+        """Its settings, as they were given."""
+        return " ".join(map(str, self.settings)) or TODAY
+
+    @property
+    def plain_settings(self) -> tuple[tuple[str, str], ...]:
+        """Key and value of each setting."""
+        return tuple((setting.key, setting.value) for setting in self.settings)
+
+
+def read_wishes(
+    sets: Iterable[str], vary: Iterable[str]
+) -> tuple[list[tuple[Setting, ...]], list[list[Setting]], list[Problem]]:
+    """Each of `sets`, ``KEY=VALUE`` or several joined by ``;``, as the settings of one variant,
+    each of `vary`, ``KEY=A,B,C``, as one axis of a grid; and everything that is neither.
+    """
+    wrong: list[Problem] = []
+    found = [_set(text, wrong) for text in sets]
+    grid = [axis for text in vary if (axis := _axis(text, wrong))]
+    keys = [axis[0].key for axis in grid]
+    wrong += [
+        Problem(f"{key} is varied twice: give its values in one list", "--vary")
+        for key in dict.fromkeys(key for key in keys if keys.count(key) > 1)
+    ]
+    return found, grid, wrong
+
+
+def _set(text: str, wrong: list[Problem]) -> tuple[Setting, ...]:
+    settings: list[Setting] = []
+    for part in filter(None, split_values(text, ";")) if text.strip(" ;") else [text]:
+        try:
+            settings.append(read_setting(part))
+        except InputError as error:
+            wrong += error.problems
+    keys = [setting.key for setting in settings]
+    if len(set(keys)) < len(keys):
+        wrong.append(Problem("sets a key twice", f"--set {text}"))
+    return tuple(settings)
+
+
+def _axis(text: str, wrong: list[Problem]) -> list[Setting]:
+    try:
+        whole = read_setting(text, "--vary")
+    except InputError as error:
+        wrong += error.problems
+        return []
+    values = split_values(whole.value)
+    if len(set(values)) < len(values):
+        wrong.append(Problem("gives a value twice", f"--vary {text}"))
+    return [Setting(whole.key, value, f"--vary {whole.key}={value}") for value in values]
+
+
+def combinations(
+    sets: Sequence[tuple[Setting, ...]], grid: Sequence[Sequence[Setting]]
+) -> Iterator[tuple[Setting, ...]]:
+    """What each variant changes: today nothing, each set alone, all together where no two of them
+    say of a key what it is to be; and each point of the grid over each of these.
+    """
+    together = tuple(setting for settings in sets for setting in settings)
+    keys = [setting.key for setting in together]
+    bases: list[tuple[Setting, ...]] = [(), *sets]
+    if len(sets) > 1 and len(set(keys)) == len(keys):
+        bases.append(together)
+    yield from bases
+    if grid:
+        varied = {axis[0].key for axis in grid}
+        for base in bases:
+            kept = tuple(setting for setting in base if setting.key not in varied)
+            if len(kept) == len(base):
+                yield from ((*base, *point) for point in product(*grid))
+
+
+def variants(
+    site: Instance,
+    wishes: Iterable[tuple[Setting, ...]],
+    options: RunOptions,
+    problems: Sequence[Problem] = (),
+) -> list[Variant]:
+    """The variants of a site. problems: what is known to be wrong with the wishes.
+
+    Raises InputError with that and everything that is wrong with any variant.
+    """
+    found: dict[tuple[tuple[str, str], ...], Variant] = {}
+    wrong = list(problems)
+    for settings in wishes:
+        of_cluster = [setting for setting in settings if setting.key not in RUN_KEYS]
+        instance, bad_keys = changed(site, of_cluster, RUN_KEYS)
+        run, bad_options = options_of(settings, instance or site, options)
+        wrong += [*bad_keys, *bad_options]
+        if instance is not None and not bad_options:
+            key = tuple((setting.key, setting.value) for setting in settings)
+            found.setdefault(key, Variant(settings, instance, run))
+    if wrong:
+        raise InputError(dict.fromkeys(wrong))
+    return list(found.values())
+
+
+# --- whatif ---------------------------------------------------------------------------------------
 
 #: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).
 MEASURES: Mapping[str, int] = {
@@ -303,8 +434,8 @@ def statistic(name: str, item: RunOutcome, weights: Floats) -> Floats:
         case "pending":
             return weights @ block_sums(jobs.pending, jobs.block, blocks)
         case "estimates_met":
-            told = jobs.told > 0
-            return mean(weights, jobs.met[told], jobs.block[told])
+            queued = jobs.queued > 0
+            return mean(weights, jobs.met[queued], jobs.block[queued])
     raise UnknownNameError.among("measure", name, MEASURES)
 
 
@@ -360,3 +491,83 @@ def _by_group(jobs: JobColumns, kind: str) -> dict[str, tuple[Floats, Ints]]:
     for place in np.flatnonzero(started).tolist():
         places.setdefault(str(labels[place]), []).append(place)
     return {name: (jobs.wait[at], jobs.block[at]) for name, at in sorted(places.items())}
+
+
+# --- What-if as a call: variants of an instance side by side --------------------------------------
+
+
+def whatif(
+    instance: Instance,
+    sets: Sequence[str] = (),
+    *,
+    vary: Sequence[str] = (),
+    log: str | Path | None = None,
+    until: int | str | None = None,
+    cycle: int | None = None,
+    block: str = "7d",
+    seed: int = 0,
+    calibrate: bool = False,
+    workers: int = 1,
+    cancel: threading.Event | None = None,
+) -> WhatIf:
+    """Variants of an instance beside what it is today, each run by the scheduler loop.
+
+    sets: a variant each, ``queues.parallel.BACKFILL=N`` or several settings joined by ``;``; of two
+    and more also all together. vary: ``KEY=A,B``, a variant for each value; several are a grid.
+    log: lsb.acct or an SWF log, whose jobs take the place of the instance's own. until, cycle: as
+    for simulate. block: the stretches that are resampled as one; seed: of the resampling.
+    calibrate: keep the log's recorded waits beside today's. workers: processes; with more than one
+    a program needs the guard that multiprocessing asks for. cancel: set it to stop; what is
+    finished is returned, not `complete`.
+    Raises InputError with everything that is wrong with the arguments or settings, and where
+    nothing was finished SlotwiseError.
+    """
+    numbers = {"seed": (seed, 0), "workers": (workers, 1)}
+    numbers |= {} if cycle is None else {"cycle": (cycle, 0)}
+    paths = {} if log is None else {"log": log}
+    require_arguments(texts={"sets": sets, "vary": vary}, paths=paths, numbers=numbers)
+    if calibrate and log is None:
+        raise InputError([Problem("needs log: one whose starts were recorded", "calibrate")])
+    found_sets, grid, wrong = read_wishes(sets, vary)
+    found = variants(instance, combinations(found_sets, grid), RunOptions(cycle=cycle), wrong)
+    length = _block(block)
+    runs = []
+    for variant in found:
+        given = _jobs(variant.instance, log)
+        options = replace(variant.options, until=horizon(given.instance, until))
+        runs.append(Run(given.instance, options, (), length, given.recorded))
+    stop = cancel or threading.Event()
+    coming = (
+        in_turn(perform, runs, stop) if workers == 1 else on_processes(perform, runs, workers, stop)
+    )
+    done = {}
+    for number, result in coming:
+        if isinstance(result, Lost):
+            raise SlotwiseError(f"{found[number].name}: {result.reason}")
+        done[number] = result
+    if not done:
+        raise SlotwiseError("stopped before there was an answer")
+    return compare_outcomes(
+        [(found[n].name, found[n].plain_settings, done[n]) for n in sorted(done)],
+        block=length,
+        seed=seed,
+        unfinished=[variant.name for n, variant in enumerate(found) if n not in done],
+        calibrate=calibrate,
+    )
+
+
+def _jobs(site: Instance, log: str | Path | None) -> Contents:
+    if log is None:
+        return Contents(site)
+    path = Path(log)
+    return format_of(path).read(path, ReadOptions(cluster=site))
+
+
+def _block(text: str) -> int:
+    try:
+        seconds = int(parse_duration(text))
+    except ValueError as error:
+        raise InputError(f"block: {error}") from error
+    if seconds < 1:
+        raise InputError(f"block: must be a positive time, not {text!r}")
+    return seconds

@@ -8,12 +8,31 @@ they hold more slots than it has is no host that a plan can be judged on, and is
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from .facts import SLACK, Facts, Holding
+import numpy as np
+
+from ...model.cluster import Host
+from ...model.configuration import Limit, Scope
+from ...model.job import Job
+from .facts import (
+    GPUS,
+    NEVER,
+    SLACK,
+    Facts,
+    Holding,
+    IntArray,
+    Violation,
+    amount_of,
+    of_shared,
+    of_shared_on,
+    on_host,
+    shown,
+)
 from .shape import blocked_hosts
-from .usage import amount_of, of_shared, on_host
-from .violation import Violation, shown
 
 
 def running(facts: Facts) -> Iterator[Violation]:
@@ -166,3 +185,416 @@ def _reserved_names(jobs: list[Holding]) -> list[str]:
     """Resources that the jobs reserve, in their order, without repeats."""
     names = [item.resource for job in jobs for part in job.parts for item in part.reservations]
     return list(dict.fromkeys(names))
+
+
+# --- GPUs, read from the texts of -gpu and GPU_REQ: there are enough, and of the kind asked for ---
+#
+# A GPU that a job has is nobody else's here: jobs that might share one are counted as if each had
+# its own, which is always right and sometimes late (GPU-03).
+
+_MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3, "E": 1024**4}
+
+
+def kinds(facts: Facts) -> Iterator[Violation]:
+    """Every host of a job has GPUs of the model, maker and memory that it asks for."""
+    for holding in facts.planned:
+        asked = _options(facts, holding.job)
+        for host in holding.allocation if asked is not None else ():
+            for fault in _faults(facts, facts.hosts[host], asked or {}):
+                text = f"job {holding.job.id}: host {host} {fault}"
+                yield Violation("gpu", text, holding.job.id, host, holding.start)
+
+
+def enough(facts: Facts) -> Iterator[Violation]:
+    """At every start no more GPUs of a host are in use than it has."""
+    if not any(_options(facts, holding.job) is not None for holding in facts.planned):
+        return
+    for time, starting in facts.starts().items():
+        facts.poll()
+        for host in dict.fromkeys(name for job in starting for name in job.allocation):
+            blamed = [job for job in starting if _taken(facts, job, host) > 0]
+            active = [item for item in facts.by_host[host] if item.active(time)]
+            used = sum(_taken(facts, item, host) for item in active)
+            have = amount_of(facts.hosts[host], GPUS[0]) or 0
+            if blamed and used > have:
+                names = ", ".join(job.job.id for job in blamed)
+                text = f"job {names}: {shown(used)} GPUs in use on host {host} at {time} s"
+                text = f"{text}, it has {shown(have)}"
+                yield Violation("gpu", text, blamed[-1].job.id, host, time)
+
+
+def _options(facts: Facts, job: Job) -> dict[str, str] | None:
+    """The options that count for a job, None where neither it nor its queue asks for GPUs."""
+    instance = facts.instance
+    application = instance.application(job.application) if job.application else None
+    texts = [facts.queues[job.queue].gpu_req, application.gpu_req if application else "", job.gpu]
+    if not any(texts):
+        return None
+    texts = [text for text in (instance.params.gpu_req, *texts) if text and text != "-"]
+    if not instance.params.gpu_req_merge:
+        texts = texts[-1:]
+    found: dict[str, str] = {}
+    for text in texts:
+        for item in text.split(":"):
+            key, sign, value = item.partition("=")
+            if sign:
+                found[key.strip()] = value.strip(" '\"")
+    return found
+
+
+def _taken(facts: Facts, holding: Holding, host: str) -> float:
+    """GPUs of a host that -gpu or GPU_REQ gives a job; 0 where its rusage counts them instead."""
+    options = _options(facts, holding.job) if host in holding.allocation else None
+    if options is None or _counted_by_rusage(facts, holding.job):
+        return 0.0
+    number, _, per = options.get("num", "1").partition("/")
+    usage = [u.method for u in facts.instance.reservation_usage if u.resource == GPUS[0]]
+    usual = "PER_SLOT" if facts.instance.params.reserve_per_slot else "PER_HOST"
+    method = {"task": "PER_SLOT", "host": "PER_HOST"}.get(per, (*usage, usual)[0])
+    if method == "PER_SLOT":
+        return float(int(number) * holding.allocation[host])
+    if method == "PER_JOB":
+        return float(int(number) * (next(iter(holding.allocation)) == host))
+    return float(number)
+
+
+def _counted_by_rusage(facts: Facts, job: Job) -> bool:
+    application = facts.instance.application(job.application) if job.application else None
+    texts = (*job.res_req, facts.queues[job.queue].res_req, application and application.res_req)
+    return any(re.search(r"rusage\[[^\]]*\bngpus", text or "") for text in texts)
+
+
+def _faults(facts: Facts, host: Host, asked: dict[str, str]) -> Iterator[str]:
+    """What is wrong with the GPUs of a host; what it does not say of them may be right."""
+    if amount_of(host, GPUS[0]) is None:
+        yield "has no GPUs"
+    if host.gpus is None:
+        return
+    model, mem = host.gpus.model.lower(), host.gpus.mem
+    name, _, card = asked.get("gmodel", "").replace("#", "-").lower().partition("-")
+    if name and model and not _named(name, model):
+        yield f"has GPUs {host.gpus.model}, not {name}"
+    if card and mem is not None and not 0.9 <= mem / _megabytes(card, "M") <= 1.1:
+        yield f"has GPUs of {shown(mem)} MB, not {card}"
+    unit = facts.instance.params.unit_for_limits[0]
+    if "gmem" in asked and mem is not None and mem < _megabytes(asked["gmem"], unit):
+        yield f"has GPUs of {shown(mem)} MB, too few for gmem={asked['gmem']}"
+    vendor = asked.get("gvendor", "").lower()
+    if vendor and model:
+        maker = (
+            "amd" if any(w in model for w in ("radeon", "vega", "instinct", "amd")) else "nvidia"
+        )
+        if vendor != maker:
+            yield f"has GPUs of {maker}, not of {vendor}"
+
+
+def _named(name: str, model: str) -> bool:
+    """Whether a model has this name, or a part of it, that ends where a number ends."""
+    at = model.find(name)
+    while at >= 0:
+        rest = model[at + len(name) :]
+        digits = re.match(r"\d*", rest)
+        following = digits[0] if digits else ""
+        memory = rest[len(following) :].startswith("gb") and not following.startswith("0")
+        if not (name[-1].isdigit() and following) or memory:
+            return True
+        at = model.find(name, at + 1)
+    return False
+
+
+def _megabytes(text: str, unit: str) -> float:
+    plain = text.strip().upper().removesuffix("B")
+    letter = plain[-1] if plain[-1] in _MB else unit
+    return float(plain.rstrip("KMGTPE")) * _MB[letter]
+
+
+# --- JOB_ACCEPT_INTERVAL: a host that has just taken a job takes no other (TBR-16) ----------------
+
+
+def accept_interval(facts: Facts) -> Iterator[Violation]:
+    """No job starts on a host less than the interval of its queue after another did.
+
+    Of jobs that are planned for the same second one may be accepted after the other only if the
+    queue of the second has no interval: any order will do.
+    """
+    if not any(_interval(facts, name) for name in facts.queues):
+        return
+    for host, there in facts.by_host.items():
+        facts.poll()
+        for late in there:
+            interval = _interval(facts, late.job.queue)
+            if not late.planned or not interval:
+                continue
+            for early in there:
+                if early is not late and _keeps_off(facts, early, late, interval):
+                    text = (
+                        f"job {late.job.id}: it starts on host {host} at {late.start} s, job "
+                        f"{early.job.id} did at {early.start} s, less than {interval} s before "
+                        "(JOB_ACCEPT_INTERVAL)"
+                    )
+                    yield Violation("accept-interval", text, late.job.id, host, late.start)
+
+
+def _keeps_off(facts: Facts, early: Holding, late: Holding, interval: int) -> bool:
+    if early.start == late.start and early.planned:
+        both = bool(_interval(facts, early.job.queue))
+        return both and early.job.id < late.job.id  # said of one of the two
+    return early.start <= late.start < early.start + interval
+
+
+def _interval(facts: Facts, queue: str) -> int:
+    """Seconds for a job of this queue."""
+    params = facts.instance.params
+    own = facts.queues[queue].job_accept_interval
+    cycles = params.job_accept_interval if own is None else own
+    return cycles * params.mbd_sleep_time
+
+
+# --- Limits of hosts, queues, users and lsb.resources, in the future too (TBR-10) -----------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """At most `most` of `what` for the jobs that the rule covers.
+
+    what: ``slots``, ``jobs`` or a resource. users, queues, projects: None for all. hosts: None for
+    all; each_host: the amount holds for every one of them alone. per_processor: `most` is times the
+    processors of the host, rounded up. array: the id of the array whose elements alone count.
+    """
+
+    name: str
+    most: float
+    what: str = "slots"
+    users: frozenset[str] | None = None
+    queues: frozenset[str] | None = None
+    projects: frozenset[str] | None = None
+    hosts: frozenset[str] | None = None
+    each_host: bool = False
+    per_processor: bool = False
+    array: str | None = None
+
+    def covers(self, job: Job) -> bool:
+        """Whether the job counts."""
+        return (
+            (self.users is None or job.user in self.users)
+            and (self.queues is None or job.queue in self.queues)
+            and (self.projects is None or job.project in self.projects)
+            and (self.array is None or _array_of(job) == self.array)
+        )
+
+    def on(self, host: str) -> bool:
+        """Whether the host counts."""
+        return self.hosts is None or host in self.hosts
+
+
+class Covered:
+    """The jobs that a rule covers, from when to when they run as columns."""
+
+    def __init__(self, facts: Facts, rule: Rule) -> None:
+        self.rule = rule
+        kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
+        if rule.array is not None:
+            kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
+        self._jobs = [item for jobs in kinds for item in jobs]
+        count = len(self._jobs)
+        self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
+        ends = (NEVER if item.finish is None else item.finish for item in self._jobs)
+        self._finishes = np.fromiter(ends, np.int64, count)
+        #: What each counts for, where that is the same as long as it runs.
+        self._counts: IntArray | None = None
+
+    def used(self, facts: Facts, time: int) -> float:
+        """What those that run at `time` count for the rule together, over all hosts."""
+        active = (self._starts <= time) & (time < self._finishes)
+        if self.rule.what not in ("slots", "jobs"):
+            jobs = (self._jobs[at] for at in np.flatnonzero(active))
+            return sum(_over_hosts(facts, self.rule, item, time) for item in jobs)
+        if self._counts is None:
+            counts = (int(_over_hosts(facts, self.rule, item, time)) for item in self._jobs)
+            self._counts = np.fromiter(counts, np.int64, len(self._jobs))
+        return int(self._counts[active].sum())
+
+
+def limits(facts: Facts) -> Iterator[Violation]:
+    """Every limit that covers a planned job holds at the instant at which it starts."""
+    covered: dict[Rule, Covered] = {}
+    for time, jobs in facts.starts().items():
+        facts.poll()
+        rules: dict[Rule, list[Holding]] = {}
+        for job in jobs:
+            for rule in rules_of(facts, job.job):
+                if job.active(time) and any(rule.on(host) for host in job.allocation):
+                    rules.setdefault(rule, []).append(job)
+        for rule, blamed in rules.items():
+            if rule not in covered:
+                covered[rule] = Covered(facts, rule)
+            yield from _broken(facts, covered[rule], blamed, time)
+
+
+def _broken(
+    facts: Facts, covered: Covered, blamed: list[Holding], time: int
+) -> Iterator[Violation]:
+    rule = covered.rule
+    if not rule.each_host:
+        guilty = [job for job in blamed if _over_hosts(facts, rule, job, time) > 0]
+        used = covered.used(facts, time) if guilty else 0.0
+        if used > rule.most + SLACK:
+            text = f"{shown(used)} {rule.what} at {time} s, {rule.name} allows {shown(rule.most)}"
+            yield blame("limit", guilty, text, "", time)
+        return
+    for host in dict.fromkeys(host for job in blamed for host in job.allocation if rule.on(host)):
+        most = most_on(facts, rule, host)
+        guilty = [job for job in blamed if _on_one_host(facts, rule, job, host, time) > 0]
+        there = (item for item in facts.by_host[host] if rule.covers(item.job))
+        used = sum(
+            _on_one_host(facts, rule, item, host, time) for item in there if item.active(time)
+        )
+        if guilty and used > most + SLACK:
+            text = f"{shown(used)} {rule.what} on host {host} at {time} s"
+            yield blame("limit", guilty, f"{text}, {rule.name} allows {shown(most)}", host, time)
+
+
+def most_on(facts: Facts, rule: Rule, host: str) -> float:
+    """What a rule that holds for each host allows on this one."""
+    if rule.per_processor:
+        return math.ceil(rule.most * facts.hosts[host].processors - SLACK)
+    return rule.most
+
+
+def _over_hosts(facts: Facts, rule: Rule, holding: Holding, time: int) -> float:
+    """What a job counts for a rule over all its hosts."""
+    if rule.hosts is None and rule.what == "slots":
+        return holding.slots
+    inside = [host for host in holding.allocation if rule.on(host)]
+    if rule.what == "slots":
+        return sum(holding.allocation[host] for host in inside)
+    if rule.what == "jobs":
+        return 1 if inside else 0
+    if facts.hosts_have(rule.what):
+        return sum(on_host(facts, holding, rule.what, host, time) for host in inside)
+    return of_shared_on(facts, holding, rule.what, time, rule.on)
+
+
+def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: int) -> float:
+    """What a job counts for a rule on one host."""
+    if host not in holding.allocation:
+        return 0
+    if rule.what == "slots":
+        return holding.allocation[host]
+    if rule.what == "jobs":
+        return 1
+    if facts.hosts_have(rule.what):
+        return on_host(facts, holding, rule.what, host, time)
+    return of_shared_on(facts, holding, rule.what, time, lambda name: name == host)
+
+
+# --- which rules cover a job --------------------------------------------------------------------
+
+
+def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
+    """All rules that cover the job."""
+    yield from _host_rules(facts, job)
+    yield from _queue_rules(facts, job)
+    yield from _user_rules(facts, job)
+    yield from _array_rules(facts, job)
+    for limit in facts.instance.limits:
+        yield from _section_rules(facts, limit, job)
+
+
+def _host_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """JL/U of lsb.hosts."""
+    user = frozenset({job.user})
+    for most, hosts in facts.own_limits().items():
+        name = f"JL/U for user {job.user}"
+        yield Rule(name, most, users=user, hosts=hosts, each_host=True)
+
+
+def _queue_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """QJOB_LIMIT, UJOB_LIMIT, HJOB_LIMIT and PJOB_LIMIT of lsb.queues."""
+    queue, own = facts.queues[job.queue], frozenset({job.queue})
+    where = f"of queue {queue.name}"
+    if queue.queue_slots is not None:
+        yield Rule(f"QJOB_LIMIT {where}", queue.queue_slots, queues=own)
+    if queue.user_slots is not None:
+        name = f"UJOB_LIMIT {where} for user {job.user}"
+        yield Rule(name, queue.user_slots, users=frozenset({job.user}), queues=own)
+    if queue.host_slots is not None:
+        yield Rule(f"HJOB_LIMIT {where}", queue.host_slots, queues=own, each_host=True)
+    if queue.processor_slots is not None:
+        name = f"PJOB_LIMIT {where}"
+        most = queue.processor_slots
+        yield Rule(name, most, queues=own, each_host=True, per_processor=True)
+
+
+def _user_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """MAX_JOBS and JL/P of lsb.users.
+
+    A group counts together, ``group@`` each member alone, ``default`` each user not listed.
+    """
+    listed = {user.name for user in facts.instance.users}
+    for user in facts.instance.users:
+        name = user.name.removesuffix("@")
+        each = user.name.endswith("@") or name == "default"
+        unlisted = name == "default" and job.user not in listed
+        if not unlisted and job.user not in facts.members(name):
+            continue
+        users = frozenset({job.user}) if each else facts.members(name)
+        label = job.user if each else name
+        if user.max_slots is not None:
+            yield Rule(f"MAX_JOBS of {label}", user.max_slots, users=users)
+        if user.processor_slots is not None:
+            most = user.processor_slots
+            yield Rule(f"JL/P of {label}", most, users=users, each_host=True, per_processor=True)
+
+
+def _array_of(job: Job) -> str | None:
+    """The id before the index of an element, ``101`` of ``101[3]``."""
+    return job.id[: job.id.index("[")] if job.id.endswith("]") and "[" in job.id else None
+
+
+def _array_rules(facts: Facts, job: Job) -> Iterator[Rule]:
+    """No more elements of an array run at once than ``%4`` of bsub -J says (ARR-01)."""
+    array = _array_of(job)
+    if array is not None and (most := facts.array_limits().get(array)) is not None:
+        yield Rule(f"the running element limit of array {array}", most, "jobs", array=array)
+
+
+def _section_rules(facts: Facts, limit: Limit, job: Job) -> Iterator[Rule]:
+    """The rows of one Limit section that cover the job."""
+    users = _scope(facts, limit.users, job.user, "user")
+    queues = _scope(facts, limit.queues, job.queue, "queue")
+    projects = _scope(facts, limit.projects, job.project, "project")
+    row = Rule(f"limit {limit.name}", 0, users=users, queues=queues, projects=projects)
+    if not row.covers(job):
+        return
+    scope = limit.hosts
+    hosts = None
+    if scope is not None:
+        hosts = facts.expand(scope.names) - facts.expand(scope.excluded)
+    each = scope is not None and scope.each
+    name = row.name + _owners(limit, job)
+    for what, most in limit.amounts.items():
+        yield Rule(name, most, what, users, queues, projects, hosts, each)
+    if limit.slots_per_processor is not None and each:
+        most = limit.slots_per_processor
+        yield Rule(name, most, "slots", users, queues, projects, hosts, each, per_processor=True)
+
+
+def _owners(limit: Limit, job: Job) -> str:
+    scopes = ((limit.users, job.user), (limit.queues, job.queue), (limit.projects, job.project))
+    own = [value for scope, value in scopes if scope is not None and scope.each]
+    return f" for {' '.join(own)}" if own else ""
+
+
+def _scope(facts: Facts, scope: Scope | None, value: str, attribute: str) -> frozenset[str] | None:
+    """Names that share one amount with `value`: itself alone under PER_*, empty if not covered."""
+    if scope is None:
+        return None
+    named = frozenset[str]()
+    for name in scope.names:
+        named |= facts.everyone(attribute) if name == "all" else facts.members(name)
+    for name in scope.excluded:
+        named -= facts.members(name)
+    if not scope.each:
+        return named
+    return frozenset({value}) & named

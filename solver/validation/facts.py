@@ -2,23 +2,376 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-from ...model.cluster import Host
-from ...model.collection import no_collection
+import numpy as np
+import numpy.typing as npt
+
+from ...model.cluster import INCREASING_INDICES, Cluster, ComputeUnit, Host, SharedResource
+from ...model.compact import no_collection
+from ...model.configuration import Queue
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
-from ...model.queue import Queue
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
-from ...model.resreq.syntax import Compound, Requirement, Simple
-from .columns import SlotColumns, UnitsOfType
-from .select import Names
+from ...model.resreq.syntax import (
+    Binary,
+    Compound,
+    Defined,
+    Expression,
+    Name,
+    Number,
+    Requirement,
+    Simple,
+    String,
+    Unary,
+)
+
+# --- What the judge reports -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule that a plan breaks.
+
+    check: the rule's short name (``slots``, ``span``, ``run-window``, …). message: a sentence with
+    job, host, time, amount and limit as far as the rule has them. job, host: "" where none is to
+    blame alone. time: seconds from the origin, None where the rule has no instant.
+    """
+
+    check: str
+    message: str
+    job: str = ""
+    host: str = ""
+    time: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.message}"
+
+
+def shown(amount: float) -> str:
+    """An amount as people write it: no trailing zeros, at most six decimals."""
+    return f"{amount:.6f}".rstrip("0").rstrip(".")
+
+
+# --------------------------------------------------------------------------------------------------
+# The select section for one host, value by value, straight from the syntax tree (REQ-02 …
+# REQ-07)
+#
+# A resource that a host does not have makes every comparison and every sum with it false.
+
+Value = float | str | None
+
+_ALIASES = {"swap": "swp", "idle": "it", "login": "ls", "cpu": "r1m"}
+#: What a host counts for that reports nothing: idle, one disk.
+_UNREPORTED = {**dict.fromkeys((*INCREASING_INDICES, "rexpri"), 0.0), "ndisks": 1.0}
+_MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
+_COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Which of the cluster's resource names are strings and which are Booleans."""
+
+    strings: frozenset[str]
+    booleans: frozenset[str]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Names:
+        """From the definitions and from what hosts carry."""
+        strings = {"type", "model", "hname", "status"}
+        booleans = {"server"}
+        for definition in cluster.resources:
+            if definition.kind == "string":
+                strings.add(definition.name)
+            elif definition.kind == "boolean":
+                booleans.add(definition.name)
+        for host in cluster.hosts:
+            strings.update(host.strings)
+            booleans.update(host.booleans, host.exclusive)
+        return cls(frozenset(strings), frozenset(booleans))
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """One host as a select section sees it.
+
+    by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19). home: the submission host, None if not known.
+    """
+
+    host: Host
+    cluster: Cluster
+    names: Names
+    by_slot: bool = False
+    home: Host | None = None
+
+    def text(self, name: str) -> str | None:
+        """Value of a string resource."""
+        own = {
+            "type": self.host.type,
+            "model": self.host.model,
+            "hname": self.host.name,
+            "status": self.host.status,
+        }
+        return own.get(name, self.host.strings.get(name))
+
+    def number(self, name: str) -> float | None:
+        """Value of a number or a Boolean (1 or 0); None where the host has no such resource."""
+        name = _ALIASES.get(name, name)
+        host = self.host
+        if name in self.names.booleans:
+            return float(name == "server" or name in host.booleans or name in host.exclusive)
+        if name == "ncpus":
+            return float(host.slots if self.by_slot else host.processors)
+        if name in ("slots", "maxslots"):
+            return float(host.slots)
+        if name == "cpuf":
+            return host.cpu_factor
+        for shared in self.cluster.shared:
+            if shared.name == name and (shared.hosts is None or host.name in shared.hosts):
+                return shared.amount
+        if name in _MAXIMA:
+            return host.amounts.get(name, host.amounts.get(_MAXIMA[name]))
+        if name in host.amounts:
+            return host.amounts[name]
+        return host.load.get(name, _UNREPORTED.get(name))
+
+
+def satisfies(expression: Expression | None, view: HostView) -> bool:
+    """Whether the host meets the select section, or the default ``type==local`` (REQ-04).
+
+    The default holds where the section names no string and no Boolean; like ``local`` it binds
+    nothing where the submission host is not known.
+    """
+    chosen = expression is None or _true(_value(expression, view))
+    kinds = view.names.strings | view.names.booleans
+    if view.home is None or any(name in kinds for name in named(expression, view.names)):
+        return chosen
+    return chosen and view.host.type == view.home.type
+
+
+def _true(value: Value) -> bool:
+    return bool(value)
+
+
+def _value(expression: Expression, view: HostView) -> Value:
+    match expression:
+        case Number(value):
+            return value
+        case String(value):
+            return value
+        case Name(name):
+            return view.text(name) if name in view.names.strings else view.number(name)
+        case Defined(resource):
+            return float(_defined(resource, view))
+        case Unary("!", operand):
+            return float(not _true(_value(operand, view)))
+        case Unary(_, operand):
+            number = _value(operand, view)
+            return None if number is None or isinstance(number, str) else -number
+        case Binary("&&", left, right):
+            return float(_true(_value(left, view)) and _true(_value(right, view)))
+        case Binary("||", left, right):
+            return float(_true(_value(left, view)) or _true(_value(right, view)))
+        case Binary(sign, left, right) if sign in _COMPARE:
+            return float(_compare(sign, left, right, view))
+        case Binary("/", left, right) if _whole(left) and _whole(right):
+            quotient = _arithmetic("/", _value(left, view), _value(right, view))
+            return (
+                float(int(quotient)) if quotient is not None and math.isfinite(quotient) else None
+            )
+        case Binary(sign, left, right):
+            return _arithmetic(sign, _value(left, view), _value(right, view))
+
+
+def _whole(expression: Expression) -> bool:
+    """Whether only integer literals are in it: they divide as C's integers do."""
+    match expression:
+        case Number():
+            return expression.whole
+        case Unary("-", operand):
+            return _whole(operand)
+        case Binary("+" | "-" | "*" | "/", left, right):
+            return _whole(left) and _whole(right)
+    return False
+
+
+def _arithmetic(sign: str, left: Value, right: Value) -> float | None:
+    if left is None or right is None or isinstance(left, str) or isinstance(right, str):
+        return None
+    result = _divide(left, right) if sign == "/" else _ARITHMETIC[sign](left, right)
+    return None if math.isnan(result) else result
+
+
+def _divide(left: float, right: float) -> float:
+    """As C divides doubles: by zero it gives an infinity, which is true, or nothing for 0/0."""
+    if right != 0:
+        return left / right
+    return math.copysign(math.inf, left) * math.copysign(1, right) if left else math.nan
+
+
+def _compare(sign: str, left: Expression, right: Expression, view: HostView) -> bool:
+    if isinstance(left, Name) and left.value in view.names.strings:
+        return _compare_text(sign, left.value, right, view)
+    first, second = _value(left, view), _value(right, view)
+    if not isinstance(first, float | int) or not isinstance(second, float | int):
+        return False
+    return _COMPARE[sign](first, second)
+
+
+def _compare_text(sign: str, resource: str, other: Expression, view: HostView) -> bool:
+    own = view.text(resource)
+    match other:
+        case Name(word) | String(word):
+            asked = word
+        case Number(value, text):
+            asked = text or f"{value:g}"
+        case _:
+            return False
+    if resource in ("type", "model") and asked == "local" and view.home is not None:
+        asked = view.home.type if resource == "type" else view.home.model
+    if own is None or (resource in ("type", "model") and asked in ("any", "local")):
+        return own is not None
+    return _COMPARE_TEXT[sign](own, asked)
+
+
+def _defined(resource: str, view: HostView) -> bool:
+    if resource in view.names.booleans:
+        return view.number(resource) == 1
+    if resource in view.names.strings:
+        return view.text(resource) is not None
+    return view.number(resource) is not None
+
+
+def named(expression: Expression | None, names: Names) -> Iterator[str]:
+    """Every resource that a select section names; values of string resources are none."""
+    match expression:
+        case Name(value):
+            yield value
+        case Defined(resource):
+            yield resource
+        case Unary(_, operand):
+            yield from named(operand, names)
+        case Binary(sign, Name(value), _) if sign in _COMPARE and value in names.strings:
+            yield value
+        case Binary(_, left, right):
+            yield from named(left, names)
+            yield from named(right, names)
+
+
+# --------------------------------------------------------------------------------------------------
+# Slots held and compute units as columns of numbers: what the judge asks of all hosts at
+# once
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+#: Later than anything that ends.
+NEVER = np.iinfo(np.int64).max
+
+#: A job that holds slots: its id, start, finish (None: never) and slots by host.
+Held: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
+
+
+class SlotColumns:
+    """Who holds how many slots of which host, from when to when; hosts by their position."""
+
+    def __init__(self, hosts: Mapping[str, Host], held: Iterable[Held]) -> None:
+        position = {name: at for at, name in enumerate(hosts)}
+        self._slots = np.array([host.slots for host in hosts.values()], dtype=np.int64)
+        self._jobs: dict[str, int] = {}
+        rows = [
+            (
+                position[host],
+                slots,
+                start,
+                NEVER if finish is None else finish,
+                self._jobs.setdefault(job, len(self._jobs)),
+            )
+            for job, start, finish, allocation in held
+            for host, slots in allocation.items()
+            if host in position
+        ]
+        self._rows = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+
+    def free_beside(self, job: str, time: int) -> IntArray:
+        """Slots of each host that the other jobs leave free at `time`, 0 where they take more."""
+        host, slots, start, finish, owner = self._rows
+        there = (start <= time) & (time < finish) & (owner != self._jobs.get(job, -1))
+        used = np.bincount(host[there], weights=slots[there], minlength=len(self._slots))
+        free: IntArray = np.maximum(self._slots - used.astype(np.int64), 0)
+        return free
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsOfType:
+    """The compute units of one type in configuration order.
+
+    of_host: the numbers of the units that a host is in. members: for each unit and host of it the
+    number of the unit and the position of the host.
+    """
+
+    units: tuple[ComputeUnit, ...]
+    of_host: Mapping[str, Sequence[int]]
+    members: tuple[IntArray, IntArray]
+
+    @classmethod
+    def of(cls, units: Iterable[ComputeUnit], type_: str, hosts: Iterable[str]) -> UnitsOfType:
+        """hosts: all hosts of the cluster in their order."""
+        chosen = tuple(unit for unit in units if unit.type == type_)
+        position = {name: at for at, name in enumerate(hosts)}
+        of_host: dict[str, list[int]] = {}
+        pairs = []
+        for number, unit in enumerate(chosen):
+            for host in dict.fromkeys(unit.hosts):
+                of_host.setdefault(host, []).append(number)
+                pairs.append((number, position[host]))
+        numbers, places = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return cls(chosen, of_host, (numbers, places))
+
+    def sums(self, amounts: IntArray) -> IntArray:
+        """The sum of what the hosts of each unit have."""
+        numbers, places = self.members
+        found = np.bincount(numbers, weights=amounts[places], minlength=len(self.units))
+        return found.astype(np.int64)
+
+    def hosts_of(self, wanted: BoolArray, count: int) -> BoolArray:
+        """Which of `count` hosts are in one of the units wanted."""
+        numbers, places = self.members
+        found = np.zeros(count, dtype=bool)
+        found[places[wanted[numbers]]] = True
+        return found
+
+
+# --- facts ----------------------------------------------------------------------------------------
 
 #: Running jobs from one look at the clock to the next.
 _POLLED = 256
@@ -429,3 +782,95 @@ def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
     return tuple(
         max(0, job.slots - given) if term.count is None else term.count for term in compound.terms
     )
+
+
+# --- How much a job holds of a resource at an instant (RSV-08 … RSV-10) ---------------------------
+
+#: Words behind an amount, mem=50/task, and what they mean.
+_SAID = {"host": "PER_HOST", "task": "PER_SLOT", "job": "PER_JOB"}
+
+#: Names that jobs know the GPUs of a host by; each is one of the same devices.
+GPUS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
+
+
+def amount_of(host: Host, resource: str) -> float | None:
+    """What a host has of a resource, None where it has none of it."""
+    if resource not in GPUS:
+        return host.amounts.get(resource)
+    if host.gpus is not None:
+        return float(host.gpus.count)
+    found = [host.amounts[name] for name in GPUS if name in host.amounts]
+    return found[0] if found else None
+
+
+def method(facts: Facts, item: Reservation, default: str) -> str:
+    """PER_JOB, PER_HOST or PER_SLOT, as the amount says or the cluster (RSV-08)."""
+    if item.per:
+        return _SAID[item.per]
+    for usage in facts.instance.reservation_usage:
+        if usage.resource == item.resource:
+            return usage.method
+    return "PER_SLOT" if facts.instance.params.reserve_per_slot else default
+
+
+def on_host(facts: Facts, holding: Holding, resource: str, host: str, time: int) -> float:
+    """Amount of a host-based resource that a job holds on one host.
+
+    Once for the host by default, times the slots there with PER_SLOT, on the first host alone
+    with PER_JOB (RSV-08).
+    """
+    total = 0.0
+    names = GPUS if resource in GPUS else (resource,)
+    for part in holding.parts:
+        slots = part.allocation.get(host)
+        if slots is None:
+            continue
+        for item in part.reservations:
+            if item.resource not in names:
+                continue
+            counted = method(facts, item, "PER_HOST")
+            if counted == "PER_JOB" and next(iter(part.allocation)) != host:
+                continue
+            times = slots if counted == "PER_SLOT" else 1
+            total += times * item.planned_at(time - holding.start)
+    return total
+
+
+def of_shared(facts: Facts, holding: Holding, shared: SharedResource, time: int) -> float:
+    """Amount of one location of a shared resource that a job holds through its hosts there.
+
+    Once for the job by default. Static ones know no duration and no decay (RSV-10).
+    """
+
+    def inside(host: str) -> bool:
+        return shared.hosts is None or host in shared.hosts
+
+    return _shared_amount(facts, holding, shared.name, time, inside, static=shared.static)
+
+
+def of_shared_on(
+    facts: Facts, holding: Holding, resource: str, time: int, inside: Callable[[str], bool]
+) -> float:
+    """What a limit counts of a shared resource: what the job holds through hosts that it covers."""
+    static = any(item.static for item in facts.instance.cluster.shared if item.name == resource)
+    return _shared_amount(facts, holding, resource, time, inside, static=static)
+
+
+def _shared_amount(
+    facts: Facts,
+    holding: Holding,
+    resource: str,
+    time: int,
+    inside: Callable[[str], bool],
+    *,
+    static: bool,
+) -> float:
+    total = 0.0
+    for part in holding.parts:
+        there = [slots for host, slots in part.allocation.items() if inside(host)]
+        times = {"PER_JOB": bool(there), "PER_HOST": len(there), "PER_SLOT": sum(there)}
+        for item in part.reservations:
+            if item.resource == resource:
+                amount = item.initial if static else item.planned_at(time - holding.start)
+                total += times[method(facts, item, "PER_JOB")] * amount
+    return total

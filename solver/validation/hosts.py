@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, Host
+from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, INCREASING_INDICES, Host
 from ...model.job import Job
 from ...model.resreq.syntax import Simple
-from .facts import Facts, TermShare
-from .select import HostView, named, satisfies
-from .usage import amount_of
-from .violation import Violation
+from ...model.shares import partition_hosts
+from .facts import (
+    SLACK,
+    Facts,
+    Holding,
+    HostView,
+    TermShare,
+    Violation,
+    amount_of,
+    named,
+    on_host,
+    satisfies,
+)
 
 #: Host states that come from jobs alone and pass with them.
 _PASSING = ("ok", "closed_full", "closed_excl", "closed_cu_excl")
@@ -97,3 +107,90 @@ def static_value(facts: Facts, name: str, host: Host) -> float | str | None:
 
 def _listed(facts: Facts, host: str, names: list[str]) -> bool:
     return "others" in names or host in facts.expand(names)
+
+
+# --- Whether a host takes jobs at all at an instant, as far as load and past starts tell ----------
+#
+# A place that the judge proposes must be one that the scheduler could have given: where it may be
+# closed it is taken for closed.
+
+
+def may_be_closed(facts: Facts, holding: Holding, host: str) -> bool:
+    """Whether load (RSV-11) or JOB_ACCEPT_INTERVAL (TBR-16) may keep the job's start off a host."""
+    return _has_just_accepted(facts, holding, host) or _beyond_sched(facts, holding, host)
+
+
+def _has_just_accepted(facts: Facts, holding: Holding, host: str) -> bool:
+    params = facts.instance.params
+    cycles = facts.queues[holding.job.queue].job_accept_interval
+    interval = (params.job_accept_interval if cycles is None else cycles) * params.mbd_sleep_time
+    if not interval:
+        return False
+    there = facts.by_host.get(host, ())
+    starts = [other.start for other in there if other.job.id != holding.job.id]
+    return any(start <= holding.start < start + interval for start in starts)
+
+
+def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
+    """Beyond loadSched of the queue or the host; what jobs reserve of a load makes it doubtful."""
+    it = facts.hosts[host]
+    others = [
+        other
+        for other in facts.by_host.get(host, ())
+        if other.job.id != holding.job.id and other.active(holding.start)
+    ]
+    for thresholds in (facts.queues[holding.job.queue].thresholds, it.thresholds):
+        for name, limit in thresholds.sched.items():
+            held = sum(on_host(facts, other, name, host, holding.start) for other in others)
+            value = it.load.get(name)
+            if name in INCREASING_INDICES:
+                past = held > 0 or (value is not None and value > limit)
+            elif name in BUILTIN_AMOUNTS:
+                known = [have for have in (value, it.amounts.get(name)) if have is not None]
+                past = bool(known) and min(known) - held < limit + SLACK
+            else:
+                past = held > 0 or (value is not None and value < limit)
+            if past:
+                return True
+    return False
+
+
+# --- Host partitions: a job has its hosts in one of them, or in none (FSH-08) ---------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The hosts of each partition, and those of none."""
+
+    inside: tuple[frozenset[str], ...]
+    outside: frozenset[str]
+
+    @classmethod
+    def of(cls, facts: Facts) -> Sides:
+        """Of an instance."""
+        cluster, partitions = facts.instance.cluster, facts.instance.partitions
+        inside = tuple(frozenset(partition_hosts(cluster, each)) for each in partitions)
+        return cls(inside, frozenset(facts.hosts).difference(*inside))
+
+    def open_with(self, hosts: Iterable[str]) -> frozenset[str]:
+        """What a job that has these hosts may have; empty where they do not go together.
+
+        The hosts that are in all partitions that have all of these, or those of no partition.
+        """
+        held = frozenset(hosts)
+        if held <= self.outside:
+            return self.outside
+        around = [side for side in self.inside if held <= side]
+        return around[0].intersection(*around) if around else frozenset()
+
+
+def one_partition(facts: Facts) -> Iterator[Violation]:
+    """No job has hosts of a partition beside others, nor have its terms."""
+    if not facts.instance.partitions:
+        return
+    sides = Sides.of(facts)
+    for holding in facts.planned:
+        if not sides.open_with(holding.allocation):
+            hosts = " ".join(holding.allocation)
+            text = f"job {holding.job.id}: {hosts} are neither in one host partition nor in none"
+            yield Violation("partition", text, holding.job.id, "", holding.start)

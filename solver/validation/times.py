@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator
 
+from ...model.dependency import (
+    AllOf,
+    AnyOf,
+    Condition,
+    DependencyError,
+    JobReference,
+    Negation,
+    StatusTest,
+    parse_dependency,
+)
+from ...model.job import Job
 from ...model.windows import open_periods
-from .facts import Facts, Holding
-from .violation import Violation
+from .facts import Facts, Holding, Violation
 
 _WEEK = 7 * 86400
 
@@ -84,3 +96,147 @@ def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
 
 def _violation(check: str, holding: Holding, message: str, host: str = "") -> Violation:
     return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
+
+
+# --------------------------------------------------------------------------------------------------
+# Dependency conditions (-w): no job starts before its condition holds by the plan's own
+# times
+#
+# All jobs are taken to succeed. What a plan cannot know - external(), ``!``, jobs that nobody
+# knows, that a count falls again - it may take to hold; a test for failure counts as the end of
+# the job.
+
+_NEVER = math.inf
+
+
+def dependencies(facts: Facts) -> Iterator[Violation]:
+    """Every planned job that waits for others starts when its condition holds."""
+    if not any(holding.job.dependency for holding in facts.planned):
+        return
+    times = _Times(facts)
+    for holding in facts.planned:
+        job = holding.job
+        if not job.dependency:
+            continue
+        facts.poll()
+        try:
+            condition = parse_dependency(job.dependency)
+        except DependencyError:
+            text = f"job {job.id}: its dependency condition cannot be read"
+            yield Violation("dependency", text, job.id, "", holding.start)
+            continue
+        if not times.holds(condition, job, holding.start - job.think_time):
+            text = f"it starts at {holding.start} s, before {job.dependency} holds"
+            yield Violation("dependency", f"job {job.id}: {text}", job.id, "", holding.start)
+
+
+class _Times:
+    """When the jobs of a plan start and end; infinite for never, or where nobody knows."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.latest = facts.instance.params.job_dep_last_sub
+        self.begins: dict[str, float] = {}
+        self.ends: dict[str, float] = {}
+        self.jobs: list[Job] = []
+        for job in facts.instance.pending:
+            self.begins[job.id] = self.ends[job.id] = _NEVER
+        for holding in (*facts.running, *facts.planned):
+            finish = holding.finish
+            self.begins[holding.job.id] = holding.start
+            self.ends[holding.job.id] = _NEVER if finish is None else finish
+        self.jobs = [item.job for item in facts.instance.running]
+        self.jobs += [*facts.instance.pending, *facts.instance.future]
+
+    def holds(self, condition: Condition, asker: Job, time: float) -> bool:
+        """Whether a condition holds at a second."""
+        match condition:
+            case AllOf(parts):
+                return all(self.holds(part, asker, time) for part in parts)
+            case AnyOf(parts):
+                return any(self.holds(part, asker, time) for part in parts)
+            case Negation():
+                return True
+            case StatusTest():
+                return self._passes(condition, self._meant(condition.job, asker), time)
+
+    def _passes(self, test: StatusTest, names: list[str], time: float) -> bool:
+        if test.word in ("external", "numhold") or not names:
+            return True
+        if any(name not in self.begins for name in names):
+            return all(self._one(test, name, time) for name in names if name in self.begins)
+        started = sum(self.begins[name] <= time for name in names)
+        ended = sum(self.ends[name] <= time for name in names)
+        wanted = len(names) if test.number is None else test.number
+        at_least: Callable[[int], bool] = {
+            ">": lambda count: count > wanted,
+            ">=": lambda count: count >= wanted,
+            "==": lambda count: count >= wanted,
+        }.get(test.operator, lambda count: True)
+        match test.word:
+            case "started":
+                return started == len(names)
+            case "numrun" | "numstart":
+                return at_least(started)
+            case "numdone" | "numended" | "numexit":
+                return at_least(ended)
+            case "numpend":
+                waiting = len(names) - started
+                if test.number is None or test.operator in (">", ">=", "!="):
+                    return True
+                return waiting < wanted if test.operator == "<" else waiting <= wanted
+            case _:
+                return ended == len(names)
+
+    def _one(self, test: StatusTest, name: str, time: float) -> bool:
+        """One of several jobs, of which others are not known."""
+        if test.word.startswith("num"):
+            return True
+        return (self.begins if test.word == "started" else self.ends)[name] <= time
+
+    def _meant(self, reference: JobReference, asker: Job) -> list[str]:
+        """The jobs that a reference means: by number, else the asker's own jobs of that name."""
+        own, own_index = _split(asker.id)
+        numbers = [] if reference.quoted else self._of_number(reference.name)
+        named = numbers or self._of_name(reference, asker, own) or self._of_number(reference.name)
+        wanted = list(reference.elements)
+        if reference.each and own_index is not None:
+            wanted = [own_index]
+        if not wanted:
+            return [job.id for job in named]
+        found = []
+        for number in dict.fromkeys(_split(job.id)[0] for job in named):
+            inside = {_split(j.id)[1] or 0: j.id for j in named if _split(j.id)[0] == number}
+            if any(index not in inside for index in wanted):
+                return []
+            found += [inside[index] for index in wanted]
+        return found
+
+    def _of_number(self, number: str) -> list[Job]:
+        return [job for job in self.jobs if _split(job.id)[0] == number]
+
+    def _of_name(self, reference: JobReference, asker: Job, own: str) -> list[Job]:
+        starred = reference.name.endswith("*")
+        found: list[tuple[int, int, Job]] = []
+        here: tuple[int, int] | None = None
+        for place, job in enumerate(self.jobs):
+            if _split(job.id)[0] == own:
+                here = here or (job.submit, place)
+                continue
+            name = job.name.split("[")[0]
+            same = name.startswith(reference.name[:-1]) if starred else name == reference.name
+            if name and same and job.user == asker.user:
+                found.append((job.submit, place, job))
+        first: dict[str, tuple[int, int]] = {}
+        for submit, place, job in found:
+            first.setdefault(_split(job.id)[0], (submit, place))
+        before = {n: at for n, at in first.items() if here is None or at < here} or first
+        if before and self.latest and not starred:
+            last = max(before, key=lambda number: before[number])
+            before = {last: before[last]}
+        return [job for _, _, job in found if _split(job.id)[0] in before]
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    """Array and index of an element, as in ``7[3]``."""
+    match = re.fullmatch(r"(.+)\[(\d{1,9})\]", name)
+    return (match[1], int(match[2])) if match else (name, None)

@@ -17,12 +17,9 @@ from itertools import chain, combinations, islice
 import numpy as np
 
 from ...model.resreq.syntax import Cu, Simple
-from . import capacity, hosts, limits, partitions, shape, times
-from .columns import IntArray
-from .facts import SLACK, Facts, Holding, TermShare
-from .opening import may_be_closed
-from .usage import amount_of, method, on_host
-from .violation import Violation
+from . import capacity, hosts, shape, times
+from .facts import SLACK, Facts, Holding, IntArray, TermShare, Violation, amount_of, method, on_host
+from .hosts import may_be_closed
 
 #: Sets of units that are tried for one job and one way of agreeing (same[]).
 MOST_SETS = 300
@@ -36,12 +33,12 @@ _RULES = (
     shape.cu_balance,
     hosts.candidates,
     hosts.first_execution_host,
-    partitions.one_partition,
+    hosts.one_partition,
     capacity.slots,
     capacity.amounts,
     capacity.shared,
     capacity.alone,
-    limits.limits,
+    capacity.limits,
     times.dispatch_windows,
 )
 
@@ -89,15 +86,15 @@ def _in_fewer(
     wanted = sum(part.allocation.values())
     free = facts.columns().free_beside(holding.job.id, holding.start)
     if facts.instance.partitions:
-        side = partitions.Sides.of(facts).open_with(part.allocation)
+        side = hosts.Sides.of(facts).open_with(part.allocation)
         free = np.where([host in side for host in facts.hosts], free, 0)
     within = known.sums(free)
     if int(np.sort(within)[::-1][:most].sum()) < wanted:
         return None
     # One unit alone needs room for all of it.
     worth = known.hosts_of(within >= (wanted if most == 1 else 1), len(free))
-    room = _room(facts, holding, part, np.flatnonzero(worth & (free > 0)))
-    for group in _agreeing(facts, part, room):
+    slots_of = _slots_of(facts, holding, part, np.flatnonzero(worth & (free > 0)))
+    for group in _agreeing(facts, part, slots_of):
         here = sorted({number for host in group for number in known.of_host[host]})
         kept = [{h: group[h] for h in known.units[at].hosts if h in group} for at in here]
         kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))
@@ -111,32 +108,32 @@ def _in_fewer(
 
 
 def _agreeing(
-    facts: Facts, part: TermShare, room: Mapping[str, int]
+    facts: Facts, part: TermShare, slots_of: Mapping[str, int]
 ) -> Iterator[Mapping[str, int]]:
     """The hosts in groups that agree as same[] asks."""
     names = part.requirement.same
     if not names:
-        yield room
+        yield slots_of
         return
     needed = shape.pairs_needed(facts, names)
-    pairs = {host: shape.pairs_of(facts, names, host) for host in room}
+    pairs = {host: shape.pairs_of(facts, names, host) for host in slots_of}
     for kind in dict.fromkeys(
         frozenset(some)
         for own in pairs.values()
         for some in combinations(sorted(own, key=str), needed)
     ):
-        yield {host: slots for host, slots in room.items() if kind <= pairs[host]}
+        yield {host: slots for host, slots in slots_of.items() if kind <= pairs[host]}
 
 
 # --- room beside the others -------------------------------------------------------------------
 
 
-def _room(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
+def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
     """Slots that the job could hold over its whole life on those hosts that have room for it."""
     names = list(facts.hosts)
     rules = [
         rule
-        for rule in limits.rules_of(facts, holding.job)
+        for rule in capacity.rules_of(facts, holding.job)
         if rule.each_host and rule.what == "slots"
     ]
     held = _held(facts, holding)
@@ -185,7 +182,7 @@ def _free(
     part: TermShare,
     host: str,
     time: int,
-    rules: Sequence[limits.Rule],
+    rules: Sequence[capacity.Rule],
 ) -> int:
     """rules: those that count the job's slots on each host."""
     others = [
@@ -210,7 +207,7 @@ def _free(
             return 0
     for rule in rules:
         if rule.on(host):
-            most = limits.most_on(facts, rule, host)
+            most = capacity.most_on(facts, rule, host)
             covered = sum(other.allocation[host] for other in others if rule.covers(other.job))
             free = min(free, math.floor(most - covered + SLACK))
     return free
@@ -266,12 +263,12 @@ def _even(
     whole, rest = divmod(wanted, size)
     low, more = divmod(whole + (rest > 0), len(chosen))
     # The units with most room take the extra blocks.
-    roomy = sorted(
+    widest = sorted(
         range(len(chosen)), key=lambda at: -sum(slots // size for slots in chosen[at].values())
     )
     found: dict[str, int] = {}
     for at, unit in enumerate(chosen):
-        count = low + (roomy.index(at) < more)
+        count = low + (widest.index(at) < more)
         slots = count * size - (size - rest if rest and at == last else 0)
         filled = fill(unit, slots) if slots > 0 else None
         if filled is None:
@@ -280,16 +277,16 @@ def _even(
     return found
 
 
-def _packed(block: int, room: Mapping[str, int], wanted: int) -> dict[str, int] | None:
+def _packed(block: int, slots_of: Mapping[str, int], wanted: int) -> dict[str, int] | None:
     """As many whole blocks on each host as there is room for, the rest where it still fits."""
     found: dict[str, int] = {}
-    for host, slots in room.items():
+    for host, slots in slots_of.items():
         take = min(slots, wanted) // block * block
         found[host] = take
         wanted -= take
     if wanted >= block:
         return None
-    last = next((h for h, n in room.items() if n - found[h] >= wanted), None)
+    last = next((h for h, n in slots_of.items() if n - found[h] >= wanted), None)
     if last is None:
         return None
     found[last] += wanted
@@ -297,17 +294,19 @@ def _packed(block: int, room: Mapping[str, int], wanted: int) -> dict[str, int] 
 
 
 def _filled(
-    blocks: Mapping[str, int | None], room: Mapping[str, int], wanted: int
+    blocks: Mapping[str, int | None], slots_of: Mapping[str, int], wanted: int
 ) -> dict[str, int] | None:
     """First fit: whole blocks on the first hosts, what is left on one more."""
     found: dict[str, int] = {}
-    for host, slots in room.items():
+    for host, slots in slots_of.items():
         take = min(slots, wanted) if blocks[host] is None else blocks[host] or 0
         if 0 < take <= min(slots, wanted):
             found[host] = take
             wanted -= take
     if wanted:
-        spare = (h for h, n in room.items() if h not in found and min(n, blocks[h] or n) >= wanted)
+        spare = (
+            h for h, n in slots_of.items() if h not in found and min(n, blocks[h] or n) >= wanted
+        )
         last = next(spare, None)
         if last is None:
             return None

@@ -9,9 +9,9 @@ import pytest
 from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan
-from slotwise.solver.availability.crowded import Crowded
-from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.availability.profile import Crowded
 from slotwise.solver.placement import earliest
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 Window = tuple[int, int, int, int]
 

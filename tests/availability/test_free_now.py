@@ -9,8 +9,7 @@ import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.solver.availability.free_now import FreeNow, HeldBack, Residual, parts_of
-from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
-from slotwise.solver.availability.uses import Alternative, Per, Use
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
 
 LICENCE = Use(0, Per.SLOT, flat("lic", 1.0))
 
@@ -118,8 +117,8 @@ def test_a_pool_caps_the_hosts_that_share_it() -> None:
     held.add_pool(0, 4)
     job = demand(alternative=takes(pools=(LICENCE,)))
     view = residual(held)
-    room = view.room(job, job.terms[0], job.terms[0].alternatives[0], 40)
-    assert [(group.slots, group.mask.tolist()) for group in room.groups] == [(2, [True, False])]
+    capacity = view.capacity(job, job.terms[0], job.terms[0].alternatives[0], 40)
+    assert [(group.slots, group.mask.tolist()) for group in capacity.groups] == [(2, [True, False])]
 
 
 @pytest.mark.parametrize("time", [39, 41])
@@ -132,7 +131,7 @@ def test_the_residual_refuses_every_other_instant(time: int) -> None:
         lambda: view.least_free(SLOTS, [40, time]),
         lambda: view.least_free(SLOTS, [time]),
         lambda: view.open_for(job, time),
-        lambda: view.room(job, job.terms[0], takes(), time),
+        lambda: view.capacity(job, job.terms[0], takes(), time),
         lambda: view.hold(takes(), {0: 1}, time, None),
     ):
         with pytest.raises(ValueError, match="not known"):

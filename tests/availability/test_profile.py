@@ -9,8 +9,7 @@ from slotwise.model.cluster import Host, SharedResource
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.solver.availability.demand import TermDemand
 from slotwise.solver.availability.profile import FOREVER, Profile, close_reserved_slots
-from slotwise.solver.availability.resources import SLOTS, flat
-from slotwise.solver.availability.uses import Alternative, Per, Use
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
 
 
 def empty(now: int = 0) -> Profile:
@@ -145,9 +144,9 @@ def test_room_under_a_pool_is_a_cap_over_its_hosts_or_none_at_all() -> None:
     profile = Profile(table(shared=(SharedResource("lic", 3, None),)), 0)
     use = Use(0, Per.SLOT, flat("lic", 2.0))
     job = demand(alternative=takes(pools=(use,)))
-    room = profile.room(job, job.terms[0], job.terms[0].alternatives[0], 0)
-    assert room.caps.tolist() == [4, 4]
-    assert [(group.slots, group.mask.tolist()) for group in room.groups] == [(1, [True, True])]
+    capacity = profile.capacity(job, job.terms[0], job.terms[0].alternatives[0], 0)
+    assert capacity.caps.tolist() == [4, 4]
+    assert [(group.slots, group.mask.tolist()) for group in capacity.groups] == [(1, [True, True])]
     profile.hold(takes(pools=(use,)), {0: 1}, 0, 100)
     assert caps(profile, job) == [0, 0]
     assert caps(profile, job, 100) == [4, 4]
@@ -155,7 +154,7 @@ def test_room_under_a_pool_is_a_cap_over_its_hosts_or_none_at_all() -> None:
 
 def test_only_candidates_have_room() -> None:
     term = TermDemand(1, 1, np.array([1]), alternatives=(takes(),))
-    assert empty().room(demand(), term, takes(), 0).caps.tolist() == [0, 4]
+    assert empty().capacity(demand(), term, takes(), 0).caps.tolist() == [0, 4]
 
 
 def test_stretches_join_instants_whose_windows_reach_over_the_same_starts() -> None:

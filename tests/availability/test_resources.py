@@ -7,14 +7,10 @@ from dataclasses import replace
 import numpy as np
 from availability_cases import MEM, hosts_of, table
 from slotwise.model.cluster import Host, HostGroup, SharedResource
+from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope, UserGroup
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit, ReservationUsage, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.reservation import Reservation
-from slotwise.model.user import UserGroup
-from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
-from slotwise.solver.availability.uses import Per
+from slotwise.solver.availability.resources import SLOTS, Per, ResourceTable, flat
 
 
 def names(where: ResourceTable, job: Job, queue: Queue, *held: Reservation) -> dict[str, Per]:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise.model.cluster import Host, SharedResource
-from slotwise.solver.availability.demand import Demand, Floor, Room, UnitDemand
+from slotwise.solver.availability.demand import Demand, Floor, TermCapacity, UnitDemand
 from slotwise.solver.availability.profile import Profile
+from slotwise.solver.availability.resources import Alternative, Per, Use
 from slotwise.solver.availability.usage import Usage
-from slotwise.solver.availability.uses import Alternative, Per, Use
 
 
-def room_of(profile: Profile, wanted: Demand, start: int = 0) -> Room:
+def room_of(profile: Profile, wanted: Demand, start: int = 0) -> TermCapacity:
     term = wanted.terms[0]
-    return profile.room(wanted, term, term.alternatives[0], start)
+    return profile.capacity(wanted, term, term.alternatives[0], start)
 
 
 def with_memory(*amounts: float) -> Profile:

@@ -7,9 +7,8 @@ import pytest
 from availability_cases import MEM, amount, steps, table, takes
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.solver.availability.profile import FOREVER, Profile
-from slotwise.solver.availability.resources import flat
+from slotwise.solver.availability.resources import Per, Use, flat
 from slotwise.solver.availability.running_profile import Hold, RunningProfile
-from slotwise.solver.availability.uses import Per, Use
 
 
 def plain(allocation: dict[int, int]) -> list[Hold]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from slotwise.solver.availability import sums
-from slotwise.solver.availability.sums import Sums
+from slotwise.solver.availability import usage
+from slotwise.solver.availability.usage import Sums
 
 
 def test_an_instant_is_known_once_it_is_kept() -> None:
@@ -29,7 +29,7 @@ def test_more_instants_than_there_was_room_for() -> None:
 
 
 def test_too_many_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums, "MOST_KEPT", 3)
+    monkeypatch.setattr(usage, "MOST_KEPT", 3)
     found = Sums(1)
     for time in range(4):
         found.keep(time, np.array([float(time)]))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from availability_cases import amount, slots
-from slotwise.solver.availability.rows import Block, Row
-from slotwise.solver.availability.usage import Usage
+from slotwise.solver.availability.usage import Block, Row, Usage
 
 
 def used(usage: Usage, *times: int) -> list[list[float]]:

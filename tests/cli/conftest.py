@@ -10,7 +10,7 @@ import slotwise as sw
 from confining import Run
 from lsf.lab import write
 from slotwise.cli.main import app
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
 from typer.testing import CliRunner
 

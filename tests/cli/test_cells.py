@@ -11,12 +11,19 @@ import pytest
 import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.cli.cells import csv_cell, printable, raw_csv
-from slotwise.cli.csv_tables import csv_text
-from slotwise.cli.job_records import write_records
 from slotwise.cli.main import app
-from slotwise.cli.plain_tables import csv_rows, plain_table
-from slotwise.cli.tables import Column, ListingRow, listing_text
+from slotwise.cli.output import write_records
+from slotwise.cli.tables import (
+    Column,
+    ListingRow,
+    csv_cell,
+    csv_rows,
+    csv_text,
+    listing_text,
+    plain_table,
+    printable,
+    raw_csv,
+)
 from slotwise.model.formats import dump_json
 from typer.testing import CliRunner
 

@@ -16,7 +16,7 @@ from slotwise.cli.forecast import calibration_of_file
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.acct import split
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 from typer.testing import CliRunner
 
 PROCS = 16
@@ -320,9 +320,9 @@ def test_a_backtest_takes_a_log_and_pictures_have_names(moment, log, tmp_path):
 def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
     from contextlib import nullcontext
 
-    from slotwise.cli import stopping
+    from slotwise.cli import process
 
-    monkeypatch.setattr(stopping, "stop_on_signal", lambda: nullcontext(lambda: True))
+    monkeypatch.setattr(process, "stop_on_signal", lambda: nullcontext(lambda: True))
     found = _run("forecast", "--example", "headline", "--history", log)
     assert found.exit_code == 130
     assert not found.stdout

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from all_commands import all_commands
 from forked import slotwise
-from slotwise.cli.help_panels import AFTER_THE_FIRST_SCREEN, OLD_SPELLINGS
-from slotwise.cli.main import app
+from slotwise.cli.main import AFTER_THE_FIRST_SCREEN, OLD_SPELLINGS, app
 from typer.main import get_command
 
 #: Lines of a screen.

@@ -166,10 +166,10 @@ def signalled_at(
 
 
 PHASES = [
-    ("time-based", "solver.world.world:World.add_all_running"),
-    ("time-based", "solver.loop.simulation:Session.settle"),
-    ("greedy", "solver.loop.cycle:Cycle.run"),
-    ("time-based", "solver.loop.next_cycle:plan_of"),
+    ("time-based", "solver.scheduler.world:World.add_all_running"),
+    ("time-based", "solver.scheduler.simulation:Session.settle"),
+    ("greedy", "solver.scheduler.cycle:Cycle.run"),
+    ("time-based", "solver.scheduler.next_cycle:plan_of"),
     ("time-based", "solver.planning:certified"),
     ("optimal", "solver.problem:profile_of_running"),
     ("optimal", "solver.problem:priority_order"),

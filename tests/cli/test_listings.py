@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from sampling import pairwise
 from slotwise.cli.main import app, main
 from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
+from slotwise.model.display import duration_text, smallest_difference
 from slotwise.model.formats import loads
 from slotwise.model.generate import generate
-from slotwise.model.time_text import duration_text, smallest_difference
 from typer.testing import CliRunner
 
 COLUMNS = (
@@ -254,7 +254,7 @@ def test_a_fault_of_our_own_is_one_line(
     def broken(*_: object) -> None:
         raise KeyError("p1")
 
-    monkeypatch.setattr("slotwise.cli.compare.read_instance", broken)
+    monkeypatch.setattr("slotwise.cli.solve.read_instance", broken)
     for arguments, traceback in ((["compare", "x"], False), (["--debug", "compare", "x"], True)):
         monkeypatch.setattr("sys.argv", ["slotwise", *arguments])
         with pytest.raises(SystemExit) as ended:

@@ -13,9 +13,8 @@ from loop_workloads import workloads
 from slotwise.cli.main import app
 from slotwise.instances import example
 from slotwise.model.errors import InputError
-from slotwise.solver.loop.history import STATES, follow
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.loop.snapshot import snapshot_at
+from slotwise.solver.scheduler.history import STATES, follow, snapshot_at
+from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
 
 

@@ -13,7 +13,7 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from slotwise import library
-from slotwise.cli.stopping import left_of, timed_from_now
+from slotwise.cli.process import left_of, timed_from_now
 from slotwise.model.errors import Cancelled
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.generate import generate
@@ -24,9 +24,9 @@ from slotwise.solver.budget import Budget, Deadline
 #: Runs the command; Ctrl-C comes in the middle of a cycle, or of reading.
 INTERRUPTED = """
 import os, signal, sys
-from slotwise.cli import simulate_loop
+from slotwise.cli import simulate as simulate_loop
 from slotwise.cli.main import main
-from slotwise.solver.loop.cycle import Cycle
+from slotwise.solver.scheduler.cycle import Cycle
 
 where, number = sys.argv[1], int(sys.argv[2])
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from sampling import some
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
 
 if not Path("/proc/self/stat").exists():

@@ -22,7 +22,7 @@ from all_commands import all_commands
 from forked import slotwise
 from sampling import pairwise, some
 from slotwise.cli import start
-from slotwise.cli.atomic import whole_file
+from slotwise.cli.output import whole_file
 from slotwise.model.errors import InputError
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
@@ -510,9 +510,9 @@ def test_sigterm_leaves_no_part_of_a_file(tmp_path: Path) -> None:
     script = (
         "import os, sys, time, signal\n"
         "from pathlib import Path\n"
-        "import slotwise.cli.generate as g\n"
+        "import slotwise.cli.check as g\n"
         "def slow(instance, output, notation=None):\n"
-        "    from slotwise.cli.atomic import whole_file\n"
+        "    from slotwise.cli.output import whole_file\n"
         "    with whole_file(output) as file:\n"
         "        file.write(b'half')\n"
         "        file.flush()\n"

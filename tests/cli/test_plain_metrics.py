@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from slotwise.cli.plain_metrics import plain_metric
+from slotwise.cli.tables import plain_metric
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from slotwise.cli.main import app
 from slotwise.instances import example
-from slotwise.model.allocation import FORMATTERS, lsf_allocation, rms_allocation
+from slotwise.model.plan import FORMATTERS, lsf_allocation, rms_allocation
 from typer.testing import CliRunner
 
 

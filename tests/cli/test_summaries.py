@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 import slotwise as sw
 from slotwise.cli.main import app
+from slotwise.model.display import WrittenTimes
 from slotwise.model.objective import objective_named
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
-from slotwise.model.time_text import WrittenTimes
-from slotwise.solver.advice.cautions import cautions_of
-from slotwise.solver.advice.compared_job import ComparedJob
-from slotwise.solver.advice.summary import (
+from slotwise.solver.advice.compare import (
+    ComparedJob,
     baseline_of,
+    cautions_of,
+    comparison_sentences,
     names_text,
     plan_sentences,
     proof_sentence,
-    sentences,
 )
-from slotwise.solver.loop.run_on import run_on
 from slotwise.solver.rules.left_out import RUN_OUT, WITHOUT
+from slotwise.solver.scheduler.run_on import run_on
 from typer.testing import CliRunner
 
 HOUR = 3600
@@ -114,7 +114,7 @@ def test_jobs_are_named_in_runs_as_far_as_they_are_few(names: list[str], text: s
 def test_a_comparison_says_who_gains_who_pays_and_what_it_sums_up_to() -> None:
     rows = [row("110", 2 * HOUR, 12), row("111", 0), *(row(str(n), -HOUR, 2) for n in (113, 114))]
     rows.append(row("115", -1800, 2))
-    _, changes, total = sentences(rows, proved(5, 5), "BACKFILL in queue normal")
+    _, changes, total = comparison_sentences(rows, proved(5, 5), "BACKFILL in queue normal")
     assert changes == (
         "Against greedy reservation, simulated as configured (BACKFILL in queue normal): job 110 "
         "starts 2h sooner; jobs 113 to 115 wait 30m to 1h longer, because priority comes first "
@@ -124,18 +124,18 @@ def test_a_comparison_says_who_gains_who_pays_and_what_it_sums_up_to() -> None:
         "Summed up that is 30m more waiting, and 19.0 slot-hours less (waiting times slots)."
     )
     # Nobody pays for a gain behind: no priority is the reason.
-    _, changes, _ = sentences([*rows[2:], rows[0]], proved(5, 5), "x")
+    _, changes, _ = comparison_sentences([*rows[2:], rows[0]], proved(5, 5), "x")
     assert "because" not in changes
-    _, changes, _ = sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
+    _, changes, _ = comparison_sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
     assert "because" not in changes
-    _, changes = sentences([row("a", 0), row("b", None)], proved(2, 2), "x")
+    _, changes = comparison_sentences([row("a", 0), row("b", None)], proved(2, 2), "x")
     assert changes.endswith(": no job starts sooner or later.")
-    assert sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
+    assert comparison_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
 
 
 def test_gains_that_need_backfill_are_counted_apart() -> None:
     rows = [row("a", 60), row("b", None, needs_backfill="q"), row("c", None, needs_backfill="q")]
-    assert sentences(rows, proved(3, 3), "x")[-1] == (
+    assert comparison_sentences(rows, proved(3, 3), "x")[-1] == (
         "2 starts need BACKFILL in queue q: not counted."
     )
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slotwise.model.cluster import Cluster, Host
-from slotwise.model.fairshare import queue_hosts
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
+from slotwise.model.shares import queue_hosts
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 
 
@@ -95,8 +94,8 @@ class Lab:
         waiting = [job for job in self.pending.values() if job.submit <= now]
         self.order.begin(now, waiting)
         while (offer := self.order.next()) is not None:
-            room = 0 if offer.withheld else offer.job.slots
-            allocation = self.fit(offer.job, offer.hosts, room)
+            capacity = 0 if offer.withheld else offer.job.slots
+            allocation = self.fit(offer.job, offer.hosts, capacity)
             if allocation is None:
                 self.order.skipped(offer.job)
             else:

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.fairshare.adjustment import MemoryAdjustment, load_adjustment
-from slotwise.solver.fairshare.memory import held_memory
-from slotwise.solver.fairshare.priority import Consumption
+from slotwise.solver.fairshare.accounts import Consumption, MemoryAdjustment, load_adjustment
+from slotwise.solver.fairshare.dispatch_order import held_memory
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("FSH-05")

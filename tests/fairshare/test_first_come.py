@@ -16,7 +16,7 @@ PRIORITY = {queue.name: queue.priority for queue in INSTANCE.queues}
 
 def walked(order: FirstCome) -> list[str]:
     """The ids in one walk from the head."""
-    order.begin_with_those_told(0)
+    order.begin_cycle(0)
     found: list[str] = []
     while (offer := order.next()) is not None:
         found.append(offer.job.id)
@@ -49,7 +49,7 @@ def test_a_job_that_starts_in_its_turn_makes_way_for_the_next() -> None:
     jobs = [Job(f"j{n}", 1, queue="normal", submit=n) for n in range(200)]
     for number, job in enumerate(jobs):
         order.submitted(job, number, number)
-    order.begin_with_those_told(0)
+    order.begin_cycle(0)
     for number, job in enumerate(jobs):
         offer = order.next()
         assert offer is not None

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from fairshare.lab import Lab
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue, UserGroup
 from slotwise.model.formats.text import user_shares
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
+from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
 
 DATA = Path(__file__).parents[1] / "data" / "ground" / "fairshare" / "volclava-fairshare.json"
 CASES = {case["scenario"]: case for case in json.loads(DATA.read_text())}

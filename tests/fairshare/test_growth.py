@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, host, instance, job, run, running
+from slotwise.model.configuration import HostPartition, Params, Queue
 from slotwise.model.instance import Instance
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition
-from slotwise.solver.loop.records import Simulation
+from slotwise.solver.scheduler.records import Simulation
 
 SLOTS_ONLY = Params(cpu_time_factor=0, run_time_factor=0, run_job_factor=1)
 SHARES = (("u1", 1), ("u2", 10))

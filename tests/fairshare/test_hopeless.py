@@ -7,12 +7,12 @@ import random
 import numpy as np
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.queue import Queue
-from slotwise.solver.availability.arrays import BoolArray, IntArray
+from slotwise.solver.availability.resources import BoolArray, IntArray
 from slotwise.solver.fairshare.dispatch_policy import FirstCome
-from slotwise.solver.fairshare.hopeless import JobKind
+from slotwise.solver.fairshare.queue_order import JobKind
 
 
 class Longer:
@@ -49,7 +49,7 @@ def test_a_walk_is_that_of_one_who_asks_each_job(seed: int) -> None:
             arrived += 1
         waiting.sort(key=lambda job: (job.queue != "high", job.submit, int(job.id[1:])))
         hopeless = Longer(kinds, {number: draw.randrange(100) for number in range(4)})
-        order.begin_with_those_told(0)
+        order.begin_cycle(0)
         had: list[str] = []
         expected: list[str] = []
         for job in list(waiting):

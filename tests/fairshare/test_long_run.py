@@ -10,11 +10,9 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import Lab, cluster
+from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
 
 CYCLE, WARM, END = 120, 4 * 3600, 12 * 3600
 FLAT = (("a", 6), ("b", 3), ("c", 1))

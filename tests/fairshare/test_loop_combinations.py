@@ -10,19 +10,16 @@ from hypothesis_profiles import examples
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
 from slotwise.model.changes import Change, HostStatus, Resize
-from slotwise.model.fairshare import partition_hosts, queue_sets
+from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, UserGroup
 from slotwise.model.instance import Instance
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems
-from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.fairshare.priority import Consumption, Factors, dynamic_priority
-from slotwise.solver.fairshare.series import ShareSeries
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.loop.snapshot import snapshot_of
-from slotwise.solver.methods.registry import settings_for
+from slotwise.model.shares import partition_hosts, queue_sets
+from slotwise.solver.fairshare.accounts import Consumption, Factors, dynamic_priority
+from slotwise.solver.fairshare.reports import ShareSeries
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.history import snapshot_of
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 quick = examples(25)
 MODES = ("queue", "cross", "ordered", "partition", "all hosts", "pool", "pool and queue")

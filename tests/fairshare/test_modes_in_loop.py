@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
-from slotwise.solver.loop.records import Simulation
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.records import Simulation
+from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE, HOUR = 60, 3600
 

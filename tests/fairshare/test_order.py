@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 from fairshare.lab import SLOTS_ONLY, cluster, instance, jobs, offered
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import HostPartition, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.fairshare.dispatch_order import order_policy
 
 

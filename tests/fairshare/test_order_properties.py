@@ -7,12 +7,10 @@ import pytest
 from fairshare.lab import Lab, cluster, instance, jobs
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.fairshare import queue_sets
+from slotwise.model.configuration import HostPartition, Params, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
+from slotwise.model.shares import queue_sets
 from slotwise.solver.fairshare.accounts import ShareTree
 from slotwise.solver.fairshare.dispatch_order import order_policy
 

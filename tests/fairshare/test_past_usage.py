@@ -9,16 +9,15 @@ import pytest
 from fairshare.lab import cluster
 from hypothesis import given
 from hypothesis import strategies as st
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, load_with_warnings, loads
 from slotwise.model.instance import Instance, PoolUsage, ShareUsage
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import queue_levels
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 #: Printed by a real LSF at Boston University (scv.bu.edu, batchscheduling.txt): one share each,
 #: default factors. STARTED, CPU_TIME, RUN_TIME, PRIORITY.

@@ -8,7 +8,7 @@ from slotwise.model.formats import load
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.simulation import simulate
 
 FAIR = [name for name in examples() if name.startswith("fairshare-")]
 

@@ -9,13 +9,12 @@ from fairshare.lab import Lab, cluster
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.cluster import Cluster, Host
-from slotwise.model.fairshare import SlotPool, pools
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
+from slotwise.model.shares import SlotPool, pools
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.slot_pools import PoolUse, entitlements, host_slots, surplus
+from slotwise.solver.fairshare.stages import PoolUse, entitlements, host_slots, surplus
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 
 MANY = 1000

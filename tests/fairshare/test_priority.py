@@ -5,9 +5,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.fairshare.priority import HOUR, Consumption, Factors, Meter, dynamic_priority
+from slotwise.model.configuration import Params, Queue
+from slotwise.solver.fairshare.accounts import HOUR, Consumption, Factors, Meter, dynamic_priority
 
 DEFAULTS = Factors()
 

@@ -11,14 +11,12 @@ from fairshare.lab import Lab, cluster
 from slotwise.cli.main import app as main_app
 from slotwise.cli.show import show
 from slotwise.instances import example
+from slotwise.model.configuration import Queue, UserGroup
 from slotwise.model.formats import load
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.reports import share_levels
-from slotwise.solver.fairshare.series import ShareSeries
+from slotwise.solver.fairshare.reports import ShareSeries, share_levels
 from typer.testing import CliRunner
 
 app = typer.Typer()

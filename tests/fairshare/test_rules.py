@@ -6,17 +6,13 @@ import pytest
 import slotwise as sw
 from fairshare.lab import cluster
 from slotwise.model.cluster import Cluster, Host, HostGroup
+from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, UserGroup
 from slotwise.model.errors import InputError
-from slotwise.model.fairshare import partition_hosts
 from slotwise.model.formats import load, loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.share_rules import share_problems, share_warnings
-from slotwise.model.shares import Groups, share_tree
-from slotwise.model.user import HostPartition, UserGroup
+from slotwise.model.shares import Groups, partition_hosts, share_tree
 
 ALL = (("default", 1),)
 

@@ -1,10 +1,9 @@
 """Share assignments, share trees, and who is considered where."""
 
 import pytest
+from slotwise.model.configuration import UserGroup
 from slotwise.model.shares import Groups, ShareLookup, share_tree
-from slotwise.model.user import UserGroup
-from slotwise.solver.fairshare.accounts import Change, ShareTree
-from slotwise.solver.fairshare.priority import Factors
+from slotwise.solver.fairshare.accounts import Change, Factors, ShareTree
 
 TEN = tuple(f"member{i}" for i in range(10))
 

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import pytest
 from fairshare.lab import cluster
+from slotwise.model.configuration import Params, Queue, UserGroup
 from slotwise.model.formats.finished_jobs import FinishedJob
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
-from slotwise.solver.fairshare.usage_of_log import PastUsage
+from slotwise.solver.fairshare.reports import PastUsage
 
 #: Seconds since 1970 of the instance's second 0.
 ZERO = 1_000_000

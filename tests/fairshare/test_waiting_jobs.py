@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import HostPartition, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 GROUPS = (UserGroup("g", ("u0", "u1", "u2"), (("u0", 3), ("default", 1))),)
 SHARES = (("g", 3), ("default", 1))
@@ -91,7 +90,7 @@ def test_told_once_is_as_told_in_every_cycle(name: str, seed: int) -> None:
                 arrivals += 1
                 one.submitted(again, 0, arrivals)
         more = [replace(job, slots=1, max_slots=2) for job in runs.values() if draw.random() < 0.2]
-        one.begin_with_those_told(now, more)
+        one.begin_cycle(now, more)
         other.begin(now, [*waiting.values(), *more])
         luck = draw.random()
         said = walk_both(one, other, luck, now)

@@ -12,22 +12,24 @@ from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.workload import Workload, canonical
 from slotwise.solver.budget import OutOfTime
-from slotwise.solver.forecast.accuracy import accuracies, pinball, reliability
 from slotwise.solver.forecast.backtest import (
     LEARNT,
     LEVELS,
     SHORT_WAIT,
     Replayed,
+    accuracies,
     answer,
     backtest,
     calibrated,
     calibration_of,
     past_waits,
+    pinball,
+    reliability,
     sampled_rows,
 )
-from slotwise.solver.forecast.calibration import DOUBT, LATE, UNCALIBRATED
+from slotwise.solver.forecast.forecast import DOUBT, LATE, UNCALIBRATED
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 
 PROCS = 4
 JOB = st.tuples(st.integers(0, 40), st.integers(1, 30), st.integers(1, 30), st.integers(1, PROCS))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from forecast_lab import asked_of, past_of
-from slotwise.solver.forecast.batches import Batches
 from slotwise.solver.forecast.jobs import ints
-from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
+from slotwise.solver.forecast.runtimes import Batches, Ratios, RatioSettings
 
 KIND = (1, 100, 2)
 WAITS = -1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.calibration import (
+from slotwise.solver.forecast.forecast import (
     DOUBT,
     FLOOR,
     LEAST,

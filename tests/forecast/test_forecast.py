@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.solver.forecast import forecast as forecast_module
 from slotwise.solver.forecast.arrivals import NOBODY, NoArrivals, PastBlocks
-from slotwise.solver.forecast.calibration import Calibration
-from slotwise.solver.forecast.draws import keys_of
-from slotwise.solver.forecast.forecast import Forecasts, forecast_world
-from slotwise.solver.forecast.forward import PoolWorld
-from slotwise.solver.forecast.jobs import NEVER, ints
+from slotwise.solver.forecast.forecast import Calibration, Forecasts, forecast_world
+from slotwise.solver.forecast.jobs import NEVER, ints, keys_of
+from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
 
 NOW = 10**6

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import NOBODY
-from slotwise.solver.forecast.forward import PoolWorld
 from slotwise.solver.forecast.jobs import NEVER, ints
+from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 
 PROCS = 5
 JOBS = st.lists(

@@ -11,23 +11,21 @@ import slotwise as sw
 from forecast_lab import cluster, coming_of, past_jobs, past_of, site_history
 from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.arrivals import NOBODY, ComingJobs, NoArrivals
-from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.forecast import forecast_world, starts_at_limits
 from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
-from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.jobs import NEVER, keys_of
 from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import forecast, world_of
 from slotwise.solver.forecast.runtimes import ENDLESS, AtLimits, ExactRunTimes, Ratios
-from slotwise.solver.loop.run_on import run_on
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.simulation import simulate
 
 NOTHING = History(past_of())
 HOUR = 3600

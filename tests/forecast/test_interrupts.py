@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from slotwise.cli.main import app
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 from typer.testing import CliRunner
 
 if not hasattr(os, "killpg"):
@@ -121,7 +121,7 @@ def test_before_the_first_answer_there_is_none(files: tuple[Path, Path], command
 #: Runs the command; Ctrl-C comes as the log is about to be run, before anything is asked.
 IN_THE_REPLAY = """
 import os, signal, sys
-from slotwise.cli import backtest_input
+from slotwise.cli import backtest as backtest_input
 from slotwise.cli.main import main
 
 for home, name in ((backtest_input.PastOfPool, "run"), (backtest_input, "past_over_hosts")):

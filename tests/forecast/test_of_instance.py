@@ -9,13 +9,12 @@ import pytest
 import slotwise as sw
 from forecast_lab import cluster, past_of, site_history
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
-from slotwise.solver.forecast.draws import keys_of
 from slotwise.solver.forecast.history import History, without_own
-from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.jobs import NEVER, keys_of
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast
 

@@ -8,17 +8,17 @@ import pytest
 from forecast_lab import cluster, coming_of, past_jobs, site_history
 from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.forecast import starts_at_limits
 from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
 from slotwise.solver.forecast.of_instance import forecast
-from slotwise.solver.loop import cycle as cycle_module
-from slotwise.solver.loop.cycle import Cycle
-from slotwise.solver.loop.simulation import Session
+from slotwise.solver.scheduler import cycle as cycle_module
+from slotwise.solver.scheduler.cycle import Cycle
+from slotwise.solver.scheduler.simulation import Session
 
 CYCLE = 60
 LONG = CYCLE * 10**6

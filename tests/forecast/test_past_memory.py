@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.forecast.arrivals import NOBODY
+from slotwise.solver.forecast.hosts import SimulatedLog
 from slotwise.solver.forecast.jobs import NEVER
-from slotwise.solver.forecast.simulated import SimulatedLog
-from slotwise.solver.loop.memory import borrowed_slots, held_hosts
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.records import borrowed_slots, held_hosts
+from slotwise.solver.scheduler.simulation import Session
 
 CYCLE = 10
 #: Cycles of a reservation at most; None: future allocations for the first jobs.

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 from slotwise.model.changes import DOWN, OK, HostStatus
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import HostPartition, Params, Queue
 from slotwise.model.instance import Instance, ShareUsage
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.forecast.backtest import answer
-from slotwise.solver.forecast.simulated import SimulatedLog
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.forecast.hosts import SimulatedLog
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 SHARES = (("u0", 3), ("u1", 1), ("default", 1))
 COUNTED = Params(

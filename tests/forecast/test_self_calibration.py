@@ -7,19 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import Replayed, backtest, calibration_of
-from slotwise.solver.forecast.calibration import Calibration
-from slotwise.solver.forecast.history import Ended, History, history_of
-from slotwise.solver.forecast.of_instance import forecast
-from slotwise.solver.forecast.recorded import numbered
-from slotwise.solver.forecast.self_calibration import past_of_history
-from slotwise.solver.forecast.simulated import SimulatedLog
+from slotwise.solver.forecast.forecast import Calibration
+from slotwise.solver.forecast.history import Ended, History, history_of, numbered
+from slotwise.solver.forecast.hosts import SimulatedLog
+from slotwise.solver.forecast.of_instance import forecast, past_of_history
 from slotwise.solver.replay import replay
 
 SLOTS, LAST = 8, 60_000

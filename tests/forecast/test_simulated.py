@@ -7,15 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.forecast.accuracy import accuracies
-from slotwise.solver.forecast.backtest import answer, backtest
-from slotwise.solver.forecast.simulated import SimulatedLog
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.forecast.backtest import accuracies, answer, backtest
+from slotwise.solver.forecast.hosts import SimulatedLog
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 
 def site(jobs: list[Job]) -> Instance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.survival import Weighed
+from slotwise.solver.forecast.runtimes import Weighed
 
 NUMBERS = st.lists(st.integers(0, 20), min_size=1, max_size=12)
 

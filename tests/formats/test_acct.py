@@ -15,7 +15,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.acct import parse_acct, read_acct, split
 from slotwise.model.formats.trace import from_acct, from_swf
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
 
 ACCT = Path(__file__).parents[1] / "data" / "acct"

@@ -7,10 +7,9 @@ import time
 
 import pytest
 from slotwise.model.errors import InputError
-from slotwise.model.formats.encode import to_document
+from slotwise.model.formats.encode import dump, dump_json, to_document
 from slotwise.model.formats.reader import loads
 from slotwise.model.formats.submit import submission
-from slotwise.model.formats.writer import dump, dump_json
 
 _HEAD = "format: slotwise/1\nhosts: [{name: n1, slots: 8}]\n"
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from slotwise.model.array import ArraySpec
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.errors import InputError
 from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_of
 from slotwise.model.formats.units import Clock, parse_stamp
-from slotwise.model.job import HostRequest
+from slotwise.model.job import ArraySpec, HostRequest
 
 pytestmark = pytest.mark.behaviour("CFG-03")
 

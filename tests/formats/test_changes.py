@@ -30,8 +30,7 @@ from slotwise.model.changes import (
 )
 from slotwise.model.errors import InputError
 from slotwise.model.formats import changes_schema, from_document
-from slotwise.model.formats.change_objects import require_sound_changes
-from slotwise.model.formats.changes import dump_changes, loads_changes
+from slotwise.model.formats.changes import dump_changes, loads_changes, require_sound_changes
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job
 from typer.testing import CliRunner

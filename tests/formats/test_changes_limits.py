@@ -11,8 +11,7 @@ from slotwise.model.changes import Change, Modification, NewJob
 from slotwise.model.errors import InputError
 from slotwise.model.formats import bsub, from_document
 from slotwise.model.formats.bsub import parse_bsub, read_bsub
-from slotwise.model.formats.changes import dump_changes, loads_changes
-from slotwise.model.formats.changes_document import ModifyEntry
+from slotwise.model.formats.changes import ModifyEntry, dump_changes, loads_changes
 from slotwise.model.formats.units import Clock
 
 SITE: dict[str, Any] = {

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from slotwise.cli.check import check, examples, schema
-from slotwise.cli.generate import generate
+from slotwise.cli.check import check, examples, generate, schema
 from slotwise.cli.importer import app as importer
 from slotwise.instances import example
 from slotwise.instances import examples as names

@@ -15,7 +15,7 @@ from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, from_document, load, loads
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.formats.pool import from_snapshot
+from slotwise.model.formats.trace import from_snapshot
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import slotwise as sw
 from slotwise.cli.main import app
-from slotwise.model.allocation import FORMATTERS
 from slotwise.model.formats import dump, load, loads
-from slotwise.solver.loop.simulation import simulate
+from slotwise.model.plan import FORMATTERS
+from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
 
 HOUR = 3600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.errors import InputError
-from slotwise.model.formats import raw
+from slotwise.model.formats import source_text
 from slotwise.model.input_limits import InputLimits, limited
 
 TEXTS = (
@@ -29,7 +29,7 @@ TEXTS = (
 
 def said(text: str) -> object:
     try:
-        return raw.parse(text, "file", json_text=True)
+        return source_text.parse(text, "file", json_text=True)
     except InputError as error:
         return str(error)
 
@@ -39,7 +39,7 @@ def said(text: str) -> object:
 def test_as_a_close_look(text: str, bounds: InputLimits, monkeypatch: pytest.MonkeyPatch) -> None:
     with limited(bounds):
         quick = said(text)
-        monkeypatch.setattr(raw, "_plain_json", lambda _: vars(raw)["_DOUBTFUL"])
+        monkeypatch.setattr(source_text, "_plain_json", lambda _: vars(source_text)["_DOUBTFUL"])
         assert quick == said(text)
 
 
@@ -47,7 +47,7 @@ def test_plain_text_needs_no_close_look(monkeypatch: pytest.MonkeyPatch) -> None
     def refused(_: object) -> None:
         raise AssertionError("a close look")
 
-    monkeypatch.setattr(raw, "_unique", refused)
+    monkeypatch.setattr(source_text, "_unique", refused)
     assert said(TEXTS[0]) == {"a": 1, "b": [1, {"c": "x"}], "d": None}
     with pytest.raises(AssertionError):
         said(TEXTS[1])

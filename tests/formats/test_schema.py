@@ -12,7 +12,7 @@ import yaml
 from slotwise.instances import description, example, examples
 from slotwise.model.errors import InputError
 from slotwise.model.formats import json_schema, load_with_warnings, to_document
-from slotwise.model.formats.raw import parse
+from slotwise.model.formats.source_text import parse
 
 _HERE = Path(__file__).parent
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from slotwise.model.cluster import Thresholds
+from slotwise.model.configuration import Scope
 from slotwise.model.formats import text
-from slotwise.model.limits import Scope
 
 
 @pytest.mark.parametrize(

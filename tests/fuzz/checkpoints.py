@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import slotwise as sw
 from slotwise.model.errors import InputError
-from slotwise.model.formats.checkpoint import Engine, unseal
+from slotwise.model.formats.sealed import Engine, unseal_checkpoint
 from slotwise.model.generate import generate
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.checkpoints import save
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.replay import POLICIES, Replay
+from slotwise.solver.scheduler.checkpoints import save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 
 def some_log(count: int = 12, seed: int = 1) -> Workload:
@@ -64,7 +64,7 @@ def damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
 def accepted(data: bytes, engine: Engine) -> bool:
     """Whether a checkpoint is taken for a whole one."""
     try:
-        unseal(data.decode(), engine)
+        unseal_checkpoint(data.decode(), engine)
     except (InputError, UnicodeDecodeError):
         return False
     return True

@@ -26,36 +26,31 @@ from typing import Any
 
 import slotwise as sw
 import yaml
-from slotwise.cli.host_views import bhosts
+from slotwise.cli.cluster_views import bhosts, bhpart, bqueues
 from slotwise.cli.job_views import bjobs
-from slotwise.cli.queue_views import bqueues
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
-from slotwise.cli.share_views import bhpart
-from slotwise.cli.view_options import ViewOptions
+from slotwise.cli.selection import ViewOptions
 from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
 from slotwise.model.formats.acct import parse_acct
-from slotwise.model.formats.bad_records import BadRecords
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.formats.checkpoint import unseal
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan
-from slotwise.model.formats.pool import from_snapshot
+from slotwise.model.formats.sealed import unseal_checkpoint
 from slotwise.model.formats.swf import parse_swf
-from slotwise.model.lsf_state.bhosts import read_bhosts
+from slotwise.model.formats.trace import from_snapshot
 from slotwise.model.lsf_state.bjobs import read_bjobs
-from slotwise.model.lsf_state.bqueues import read_bqueues
+from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
 from slotwise.model.lsf_state.followed import cut
 from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.records import Text
-from slotwise.model.lsf_state.share_tables import read_bhpart
-from slotwise.model.lsf_state.values import PrintedTimes
+from slotwise.model.lsf_state.values import PrintedTimes, Text
 from slotwise.model.resreq import parse, print_requirement
-from slotwise.model.resreq.check import check_select
+from slotwise.model.resreq.partly import check_select
 from slotwise.model.windows import parse_windows
-from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.validate import validate
 
 #: Seconds that any one input may take on a loaded machine.
@@ -315,10 +310,10 @@ def _first_line(path: Path) -> str:
 @cache
 def _checkpoints() -> tuple[tuple[str, str], ...]:
     from slotwise.model.workload import Workload
-    from slotwise.solver.loop.checkpoints import save
-    from slotwise.solver.loop.simulation import Session
-    from slotwise.solver.methods.registry import settings_for
     from slotwise.solver.replay import Replay
+    from slotwise.solver.scheduler.checkpoints import save
+    from slotwise.solver.scheduler.methods import settings_for
+    from slotwise.solver.scheduler.simulation import Session
 
     instance = sw.load(sw.example("headline"))
     session = Session(instance, settings_for(instance))
@@ -342,7 +337,7 @@ def a_checkpoint(rng: random.Random) -> None:
         data = bytearray(bent(rng, whole).encode("utf-8", "replace"))
     damaged = data.decode("utf-8", "replace")
     if damaged != whole:
-        unseal(damaged, "loop" if engine == "loop" else "replay")
+        unseal_checkpoint(damaged, "loop" if engine == "loop" else "replay")
         raise AssertionError("a damaged checkpoint was accepted")
 
 

@@ -25,9 +25,9 @@ import slotwise as sw
 from forked import slotwise
 from fuzz.hostile import bent, mutated
 from slotwise.instances import site
+from slotwise.model.display import iso_time
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads
-from slotwise.model.time_text import iso_time
 
 DATA = Path(__file__).parent.parent / "data"
 METHODS = ("greedy", "time-based", "optimal")

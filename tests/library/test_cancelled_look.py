@@ -13,12 +13,11 @@ import pytest
 import slotwise as sw
 from slotwise import library
 from slotwise.model.errors import Cancelled
-from slotwise.model.formats.jobrules import check_jobs
 from slotwise.model.formats.objects import require_sound
 from slotwise.model.formats.requirements import check_requirements
-from slotwise.model.formats.rules import check
+from slotwise.model.formats.rules import check_jobs, rule_findings
 from slotwise.model.generate import generate
-from slotwise.model.polling import EVERY
+from slotwise.model.progress import EVERY
 
 #: A program whose handler of a signal cancels; the signal comes at the n-th poll of the look.
 PROGRAM = """
@@ -95,7 +94,7 @@ def test_rules_across_jobs_are_ended_too() -> None:
     def count() -> None:
         polls[0] += 1
 
-    for look in (check_jobs, check_requirements, check):
+    for look in (check_jobs, check_requirements, rule_findings):
         polls[0] = 0
         list(look(instance, count))
         every = polls[0]

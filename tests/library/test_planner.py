@@ -15,10 +15,10 @@ from hypothesis_profiles import examples
 from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
 from slotwise.solver.advice.what_if import Outlook
-from slotwise.solver.loop.next_cycle import NextCycle, plan_of
-from slotwise.solver.methods.time_based import TimeBased
-from slotwise.solver.world.cycle_state import CycleState
-from slotwise.solver.world.job_state import JobState
+from slotwise.solver.scheduler.cycle_state import CycleState
+from slotwise.solver.scheduler.job_state import JobState
+from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of
+from slotwise.solver.scheduler.reserving import TimeBased
 
 QUEUES = [sw.Queue("q", priority=10, backfill=True), sw.Queue("low", priority=5)]
 
@@ -108,8 +108,10 @@ def happen(planner: sw.Planner, data: st.DataObject, number: int) -> None:
     match data.draw(EVENTS):
         case "submit":
             user = data.draw(st.sampled_from(["u", "v"])) if instance.queues[0].user_shares else "u"
-            come = replace(data.draw(jobs(f"n{number}")), user=user)
-            planner.submit(replace(come, submit=instance.now + data.draw(st.sampled_from([0, 90]))))
+            add_job = replace(data.draw(jobs(f"n{number}")), user=user)
+            planner.submit(
+                replace(add_job, submit=instance.now + data.draw(st.sampled_from([0, 90])))
+            )
         case "end" if running:
             planner.end(data.draw(st.sampled_from(running)))
         case "cancel":

@@ -16,9 +16,9 @@ import slotwise as sw
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
+from slotwise.model.configuration import Scope
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.input_limits import limited
-from slotwise.model.limits import Scope
 
 QUIET = examples(30)
 HERE = Path(__file__).parent

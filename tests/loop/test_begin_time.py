@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from loop_lab import HOUR, host, instance, job, run, running
 from slotwise.cli.main import app
-from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.scheduler.history import snapshot_of
 from typer.testing import CliRunner
 
 REASON = "its begin time (-b)"

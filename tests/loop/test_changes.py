@@ -23,15 +23,14 @@ from slotwise.model.changes import (
     status_after,
 )
 from slotwise.model.cluster import Thresholds
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.records import Simulation
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.metrics import measure
+from slotwise.solver.scheduler.records import Simulation
+from slotwise.solver.scheduler.simulation import Session
 
 TWO_QUEUES = (Queue("q", priority=5), Queue("fast", priority=9, run_limit=20 * MINUTE))
 

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import workloads
-from slotwise.cli.checkpointing import Checkpoints
+from slotwise.cli.output import Checkpoints
 from slotwise.model.errors import InputError
-from slotwise.model.formats.checkpoint import read_checkpoint, seal, unseal
+from slotwise.model.formats.sealed import read_checkpoint, seal_checkpoint, unseal_checkpoint
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.replay import POLICIES, Checkpoint, Replay
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 quick = examples(60)
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
@@ -73,14 +73,14 @@ def test_every_flipped_bit_of_a_whole_file_is_refused() -> None:
     """The unsealing alone, for it is what stands before everything else."""
     text = replay_text("easy")
     data = text.encode()
-    assert unseal(text, "replay")
+    assert unseal_checkpoint(text, "replay")
     accepted = []
     for place in range(len(data)):
         for bit in range(8):
             changed = bytearray(data)
             changed[place] ^= 1 << bit
             try:
-                unseal(changed.decode(), "replay")
+                unseal_checkpoint(changed.decode(), "replay")
             except (InputError, UnicodeDecodeError):
                 continue
             accepted.append((place, bit))
@@ -130,13 +130,15 @@ def test_content_that_was_sealed_but_makes_no_sense_is_refused_or_goes_on(
 ) -> None:
     """Somebody computed the checksum: never a traceback."""
     engine = data.draw(st.sampled_from(["loop", "replay"]))
-    content = unseal(loop_text() if engine == "loop" else replay_text("conservative"), engine)
+    content = unseal_checkpoint(
+        loop_text() if engine == "loop" else replay_text("conservative"), engine
+    )
     value = st.sampled_from([None, -1, 10**30, 1.5, "x", [], {}, [[1]], [1, 2, 3, 4], True])
     holder = content if engine == "loop" else content["state"]
     key = data.draw(st.sampled_from(sorted(holder)))
     holder[key] = data.draw(value)
     path = tmp_path_factory.getbasetemp() / "sealed.json"
-    path.write_text(seal(engine, content))
+    path.write_text(seal_checkpoint(engine, content))
     said = ""
     try:
         resumed(engine, path)
@@ -153,7 +155,7 @@ def test_sealing_loses_nothing(instance: Instance, steps: int) -> None:
     for _ in range(steps):
         session.advance()
     text = save(session)
-    assert seal("loop", unseal(text, "loop")) == text
+    assert seal_checkpoint("loop", unseal_checkpoint(text, "loop")) == text
     assert save(load(text, instance)) == text
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.generate import generate
-from slotwise.solver.loop.copies import Entered
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import Entered
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 
 @pytest.mark.parametrize("fair", [False, True])
@@ -41,7 +41,7 @@ def test_a_job_that_nobody_knew_of() -> None:
     session.begin()
     entered = Entered(session)
     copy = entered.copy()
-    copy.world.come(job)
+    copy.world.add_job(job)
     while copy.advance():
         pass
     known = simulate(replace(instance, future=(job,)))

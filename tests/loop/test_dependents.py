@@ -10,15 +10,15 @@ import pytest
 from precedence_cases import case, holds
 from slotwise.model.changes import Kill, Modification
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
 from slotwise.model.pending import Pending
-from slotwise.solver.loop import checkpoints
-from slotwise.solver.loop.run_on import run_on
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.loop.snapshot import snapshot_at, snapshot_of
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler import checkpoints
+from slotwise.solver.scheduler.history import snapshot_at, snapshot_of
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 pytestmark = pytest.mark.behaviour("DEP-04")
 

@@ -12,10 +12,10 @@ import slotwise as sw
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import RunningJob
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.registry import settings_for
-from slotwise.solver.world.job_state import JobState
-from slotwise.solver.world.world import World
+from slotwise.solver.scheduler.job_state import JobState
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
+from slotwise.solver.scheduler.world import World
 
 EXAMPLES = (
     "headline",

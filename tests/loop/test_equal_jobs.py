@@ -8,13 +8,12 @@ from dataclasses import asdict
 import pytest
 from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.world.cycle_state import CycleState
+from slotwise.solver.scheduler.cycle_state import CycleState
+from slotwise.solver.scheduler.simulation import simulate
 
 
 def crowded(seed: int, *, fairshare: bool) -> Instance:
@@ -73,7 +72,7 @@ def test_trying_each_one_gives_the_same(
 
     monkeypatch.setattr(CycleState, "begin", forgetting)
     monkeypatch.setattr(WaitingJobs, "any_but", lambda *_: True)
-    monkeypatch.setattr("slotwise.solver.loop.backfill._Tried.failed", lambda *_: None)
+    monkeypatch.setattr("slotwise.solver.scheduler.cycle._Tried.failed", lambda *_: None)
     whole = simulate(instance, reservation=method, keep_log=True)
     assert [asdict(job) for job in short.jobs] == [asdict(job) for job in whole.jobs]
     assert short.log == whole.log

@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, loads
 from slotwise.model.instance import BorrowedSlots, HeldHosts, Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.loop.snapshot import snapshot
-from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.history import snapshot
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session
 
 
 def _site(rng: random.Random) -> Instance:

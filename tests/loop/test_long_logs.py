@@ -19,28 +19,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
-from slotwise.cli.job_records import write_records
-from slotwise.model import int_table
+from slotwise.cli.output import write_records
+from slotwise.model import compact
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.compact import IntTable, Joined, NamePlaces, narrow
 from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import ReadOptions
-from slotwise.model.formats.swf_jobs import RecordedStarts, SwfJobs
+from slotwise.model.formats.swf import RecordedStarts, SwfJobs
 from slotwise.model.formats.trace import SwfLogFile
 from slotwise.model.instance import Instance
-from slotwise.model.int_table import IntTable, narrow
 from slotwise.model.job import Job
-from slotwise.model.name_places import NamePlaces
-from slotwise.model.on_demand import Joined
 from slotwise.model.workload import Workload
-from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.recorded import compare_waits
-from slotwise.solver.loop.records import JobRecord, Simulation
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.loop.slot_use import slot_use
-from slotwise.solver.methods.registry import settings_for
-from slotwise.solver.world.ended_jobs import EndedJobs
-from slotwise.solver.world.events import EventQueue
-from slotwise.solver.world.job_state import JobState
+from slotwise.solver.scheduler.events import EventQueue
+from slotwise.solver.scheduler.job_state import EndedJobs, JobState
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.metrics import compare_waits, measure, slot_use
+from slotwise.solver.scheduler.records import JobRecord, Simulation
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 quick = examples(40)
 
@@ -161,10 +156,10 @@ def used_by_sweep(result: Simulation) -> tuple[int, int, float, float, float]:
     return begin, end, busy / whole, idle_waiting / whole, share
 
 
-@pytest.fixture(params=[2, int_table.BLOCK])
+@pytest.fixture(params=[2, compact.BLOCK])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables whose rows are packed at once, and tables whose rows are not yet."""
-    monkeypatch.setattr(int_table, "BLOCK", request.param)
+    monkeypatch.setattr(compact, "BLOCK", request.param)
 
 
 wide = st.none() | st.integers(-9, 300) | st.integers(-(1 << 66), 1 << 66)
@@ -195,8 +190,8 @@ def test_full_blocks_take_as_few_bytes_as_they_need() -> None:
     def bytes_a_row(step: int, base: int) -> float:
         tracemalloc.start()
         table = IntTable()
-        for number in range(8 * int_table.BLOCK):
-            table.append(base + number % int_table.BLOCK * step)
+        for number in range(8 * compact.BLOCK):
+            table.append(base + number % compact.BLOCK * step)
         kept, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return kept / len(table)

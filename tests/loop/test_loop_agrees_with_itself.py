@@ -17,10 +17,10 @@ from loop_checking import broken
 from sampling import pairwise
 from slotwise.model.changes import Change
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.cycle import Cycle
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.cycle import Cycle
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 #: Seconds: three quarters of an hour after the first jobs came.
 HORIZON = 2700

@@ -13,13 +13,12 @@ from hypothesis_profiles import examples
 from loop_workloads import METHODS, workloads
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats.checkpoint import seal
-from slotwise.model.formats.sealed import CHECKPOINT
+from slotwise.model.formats.sealed import CHECKPOINT, seal_checkpoint
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 quick = examples(40)
 
@@ -79,10 +78,10 @@ def test_a_damaged_checkpoint_is_refused(change: dict[str, Any], says: str) -> N
     for name in ("format", "engine", "checksum"):
         saved.pop(name)
     version = change.pop("version", saved.pop("version"))
-    text = seal("loop", saved | change)
+    text = seal_checkpoint("loop", saved | change)
     text = text.replace(f'"version":{CHECKPOINT.version}', f'"version":{version}')
     with pytest.raises(InputError, match=says):
         load(text, instance, source="point.json")
     del saved["instance"]
     with pytest.raises(InputError, match="is damaged"):
-        load(seal("loop", saved), instance, source="point.json")
+        load(seal_checkpoint("loop", saved), instance, source="point.json")

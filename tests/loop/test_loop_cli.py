@@ -19,11 +19,10 @@ from hypothesis_profiles import examples
 from loop_lab import host, instance, job
 from sampling import some
 from slotwise.cli.main import app
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.availability.demand import Room, TermDemand
+from slotwise.solver.availability.demand import TermCapacity, TermDemand
 from slotwise.solver.placement import fits, place
 from slotwise.solver.placement.choose import fits_plain, is_plain, place_plain
 from typer.testing import CliRunner
@@ -154,7 +153,7 @@ def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 STOPPED = """
 import os, sys
 from slotwise.cli.main import main
-from slotwise.solver.loop.simulation import Session
+from slotwise.solver.scheduler.simulation import Session
 
 how, after = int(sys.argv.pop(1)), int(sys.argv.pop(1))
 advance, cycles = Session.advance, 0
@@ -214,12 +213,12 @@ def test_the_short_way_places_as_the_long_one(
         ptile=np.full(count, tile, dtype=np.int64) if shape == "ptile" else None,
         one_host=shape == "host",
     )
-    room = Room(np.array(caps, dtype=np.int64))
-    assert is_plain(term, room)
+    capacity = TermCapacity(np.array(caps, dtype=np.int64))
+    assert is_plain(term, capacity)
     labels = replace(term, same=(np.zeros(count, dtype=np.int64),))  # forces the long way
-    assert not is_plain(labels, room)
-    assert place_plain(term, room, slots) == place(labels, room)
-    assert fits_plain(term, room, slots) == fits(labels, room)
+    assert not is_plain(labels, capacity)
+    assert place_plain(term, capacity, slots) == place(labels, capacity)
+    assert fits_plain(term, capacity, slots) == fits(labels, capacity)
 
 
 def test_library_call() -> None:

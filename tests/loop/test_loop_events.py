@@ -8,11 +8,9 @@ import pytest
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
 from slotwise.model.changes import HostStatus, LoadReport, Resize
 from slotwise.model.cluster import ResourceDefinition, SharedResource, Thresholds
+from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.errors import InputError
 from slotwise.model.instance import AdvanceReservation
-from slotwise.model.limits import ReservationUsage
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 
 
 @pytest.mark.behaviour("LOP-01", "LOP-04")

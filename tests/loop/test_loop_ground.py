@@ -12,20 +12,19 @@ from typing import Any
 import pytest
 from loop_lab import held, run
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.availability.free_now import HeldBack, Residual
 from slotwise.solver.availability.resources import SLOTS
-from slotwise.solver.loop.records import Simulation
-from slotwise.solver.loop.simulation import Session
-from slotwise.solver.methods.greedy import reserve_greedily
-from slotwise.solver.methods.registry import settings_for
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.records import Simulation
+from slotwise.solver.scheduler.reserving import reserve_greedily
+from slotwise.solver.scheduler.simulation import Session
 
 GROUND = Path(__file__).parents[1] / "data" / "ground"
 #: The recorded scheduler learns run times in steps of about 14 s, and cycles every 2 s.

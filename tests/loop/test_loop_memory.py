@@ -6,9 +6,8 @@ import pytest
 import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, held, host, instance, job, run, running
 from slotwise.model.cluster import ResourceDefinition, SharedResource
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.formats import loads_with_warnings
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 
 RESERVE = Queue("q", 40, resource_reserve=1000)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from slotwise.model.formats import dump, loads, loads_with_warnings
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 HEAD = "format: slotwise/1\nhosts: [{name: a, slots: 1}]\n"

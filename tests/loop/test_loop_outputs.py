@@ -17,12 +17,12 @@ import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run
 from slotwise.cli.main import app
 from slotwise.model.changes import HostStatus, Resize
+from slotwise.model.configuration import Queue
 from slotwise.model.errors import InputError
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.checkpoints import save
-from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.metrics import measure
+from slotwise.solver.scheduler.simulation import Session, simulate
 from typer.testing import CliRunner
 
 RUNNER = CliRunner()

@@ -9,8 +9,8 @@ import pytest
 from loop_checking import broken
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
 from sampling import some
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
-from slotwise.model.queue import Queue
 
 RESERVE = Queue("q", 40, slot_reserve=1000, backfill=True)
 

@@ -11,7 +11,7 @@ from hypothesis_profiles import examples
 from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.simulation import simulate
 
 quick = examples(60)
 

@@ -7,12 +7,11 @@ import random
 import pytest
 from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.cycle import Cycle
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.cycle import Cycle
+from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE = 60
 

@@ -13,7 +13,7 @@ from random_instances import instances
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.advice.what_if import Asker
-from slotwise.solver.loop.next_cycle import NextCycle
+from slotwise.solver.scheduler.next_cycle import NextCycle
 
 
 def same(instance: Instance, method: sw.Method, name: str) -> bool:

@@ -13,7 +13,7 @@ from sampling import some
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job
 from slotwise.model.pending import Pending
-from slotwise.solver.loop.snapshot import Snapshot, snapshot_of
+from slotwise.solver.scheduler.history import Snapshot, snapshot_of
 
 
 def _hosts_named(moment: Snapshot, name: str, kind: Pending) -> set[str]:

@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 from loop_lab import HOUR, cluster, host, instance, job, running
 from slotwise.model.cluster import ComputeUnit, SharedResource, Thresholds
+from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
 from slotwise.model.pending import LOAD_WORDS, Pending
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition, User, UserGroup
-from slotwise.solver.loop.snapshot import snapshot_of
+from slotwise.solver.scheduler.history import snapshot_of
 
 LONG = 600  # minutes
 

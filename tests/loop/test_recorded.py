@@ -13,19 +13,18 @@ import pytest
 import slotwise as sw
 from loop_lab import MINUTE, host, instance, job, running
 from slotwise.cli.main import app
-from slotwise.cli.simulate_output import WAITS, fit_text, wait_table
+from slotwise.cli.simulate import WAITS, fit_text, wait_table
 from slotwise.model.changes import HostStatus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
 from slotwise.model.formats.acct import read_acct
-from slotwise.model.formats.bad_records import BadRecords
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.trace import from_acct
-from slotwise.model.lsf_state.lifetimes import host_lives
+from slotwise.model.lsf_state.followed import host_lives
 from slotwise.model.lsf_state.log_records import parse_events, read_events
-from slotwise.model.resreq.hostless import hostless
-from slotwise.solver.loop.cycle_fit import fit_cycle
-from slotwise.solver.loop.recorded import compare_waits
-from slotwise.solver.loop.simulation import simulate
+from slotwise.model.resreq.partly import hostless
+from slotwise.solver.scheduler.metrics import compare_waits, fit_cycle
+from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data"

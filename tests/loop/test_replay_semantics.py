@@ -5,10 +5,9 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.sealed import CHECKPOINT
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import Checkpoint, Replay, measure, replay
-from slotwise.solver.replay.metrics import bounded_slowdown
-from slotwise.solver.replay.processor_profile import ProcessorProfile
-from slotwise.solver.replay.synthetic import synthetic
-from slotwise.solver.world.events import EventKind, EventQueue
+from slotwise.solver.replay.engine import ProcessorProfile, synthetic
+from slotwise.solver.replay.session import bounded_slowdown
+from slotwise.solver.scheduler.events import EventKind, EventQueue
 
 
 def starts(jobs, policy, procs=4, **options):

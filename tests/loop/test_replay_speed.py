@@ -7,7 +7,7 @@ import time
 import pytest
 import traces
 from slotwise.solver.replay import POLICIES, replay
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 
 pytestmark = pytest.mark.slow
 
@@ -36,8 +36,8 @@ def test_memory_stays_under_500_mb():
     """The peak of a process of its own, as the kernel counts it (kB)."""
     code = (
         "from pathlib import Path\n"
-        "from slotwise.solver.loop.replay import replay\n"
-        "from slotwise.solver.loop.replay.synthetic import synthetic\n"
+        "from slotwise.solver.scheduler.replay import replay\n"
+        "from slotwise.solver.scheduler.replay.synthetic import synthetic\n"
         "assert replay(synthetic(100_000, 1000), policy='conservative').complete\n"
         "print(Path('/proc/self/status').read_text())\n"
     )

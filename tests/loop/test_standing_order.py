@@ -8,14 +8,12 @@ from dataclasses import replace
 import pytest
 from sampling import pairwise
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
-from slotwise.solver.fairshare.standing_order import next_reordering
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.fairshare.priority_order import next_reordering
+from slotwise.solver.scheduler.simulation import simulate
 
 MINUTE = 60
 EACH = (("default", 1),)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.checkpoints import load, save
-from slotwise.solver.loop.simulation import Session, simulate
-from slotwise.solver.methods.registry import settings_for
+from slotwise.solver.scheduler.checkpoints import load, save
+from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.simulation import Session, simulate
 
 #: Two of four slots are held for p, which runs for 5 of the 10 minutes that its queue is open.
 SITE = Instance(

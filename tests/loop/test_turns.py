@@ -8,8 +8,8 @@ import pytest
 from equal_instances import Change, drawn, one_after_another, queue, queues, reserved, same
 from sampling import pairwise
 from slotwise.model.instance import Instance
-from slotwise.solver.loop.cycle import Cycle
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.scheduler.cycle import Cycle
+from slotwise.solver.scheduler.simulation import simulate
 
 HOUR = 3600
 

@@ -10,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from lsf.lab import MORNING
-from slotwise.model.formats.lsf.conditions import holds
-from slotwise.model.formats.lsf.lines import LineReader, without_comment
+from slotwise.model.formats.lsf.lines import (
+    Circumstances,
+    Line,
+    LineReader,
+    Problems,
+    holds,
+    without_comment,
+)
 from slotwise.model.formats.lsf.sections import LsfEntry, entries, read_sections
-from slotwise.model.formats.lsf.source import Circumstances, Line, Problems
 
 
 def _reader(root: Path, **circumstances: object) -> LineReader:

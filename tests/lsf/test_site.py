@@ -20,7 +20,7 @@ from slotwise.model.formats import (
     to_document,
 )
 from slotwise.model.formats.lsf import site_document
-from slotwise.model.formats.lsf.files import SECTIONS
+from slotwise.model.formats.lsf.site import SECTIONS
 from slotwise.model.instance import Instance
 
 pytestmark = pytest.mark.behaviour("CFG-01")

@@ -11,9 +11,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.lsf_state import values
 from slotwise.model.lsf_state.assemble import moment_of
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.records import Text, read_text
-from slotwise.model.lsf_state.remarks import Remarks
-from slotwise.model.lsf_state.values import PrintedTimes
+from slotwise.model.lsf_state.values import PrintedTimes, Remarks, Text, read_text
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)

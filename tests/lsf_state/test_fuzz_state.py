@@ -13,18 +13,15 @@ import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump_json, loads
 from slotwise.model.formats.acct import parse_acct, split
-from slotwise.model.formats.bad_records import BadRecords
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Seen, assemble, moment_of
-from slotwise.model.lsf_state.bhosts import read_bhosts
 from slotwise.model.lsf_state.bjobs import read_bjobs
-from slotwise.model.lsf_state.bqueues import read_bqueues
+from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
 from slotwise.model.lsf_state.followed import cut
 from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.records import Text
-from slotwise.model.lsf_state.share_tables import read_bhpart
-from slotwise.model.lsf_state.values import PrintedTimes
+from slotwise.model.lsf_state.values import PrintedTimes, Text
 
 from .test_bjobs import PENDING
 from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Seen, assemble
-from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob
-from slotwise.model.lsf_state.bqueues import read_bqueues
-from slotwise.model.lsf_state.records import Text, read_text
-from slotwise.model.lsf_state.share_tables import read_bhpart
-from slotwise.model.queue import Queue
+from slotwise.model.lsf_state.bqueues import SeenHost, read_bhosts, read_bhpart, read_bqueues
+from slotwise.model.lsf_state.values import Text, read_text
 
 NOW = datetime(2026, 4, 12, tzinfo=UTC)
 DATA = Path(__file__).parents[1] / "data" / "lsf"

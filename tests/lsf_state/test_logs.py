@@ -16,12 +16,12 @@ from slotwise.cli.main import app
 from slotwise.model.errors import InputError, Problem, report
 from slotwise.model.formats import load, loads
 from slotwise.model.formats.acct import FinishedJob, read_acct
-from slotwise.model.formats.bad_records import BadRecords
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of
 from slotwise.model.lsf_state.followed import Moment, cut
 from slotwise.model.lsf_state.log_records import Record, parse_events, read_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
-from slotwise.solver.fairshare.usage_of_log import PastUsage
+from slotwise.solver.fairshare.reports import PastUsage
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data"

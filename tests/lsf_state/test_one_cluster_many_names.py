@@ -9,8 +9,8 @@ import pytest
 from event_lines import job_new, job_start
 from slotwise.cli.main import app
 from slotwise.model.formats import load
-from slotwise.model.formats.bad_records import BadRecords
-from slotwise.model.formats.domains import Domains
+from slotwise.model.formats.log_lines import BadRecords
+from slotwise.model.formats.names import Domains
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.followed import cut
 from slotwise.model.lsf_state.log_records import parse_events

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
-from slotwise.model.lsf_state.bhosts import SeenHost
 from slotwise.model.lsf_state.bjobs import SeenJob
+from slotwise.model.lsf_state.bqueues import SeenHost
 from slotwise.solver.planning import plan
 
 pytestmark = [pytest.mark.behaviour("CFG-04"), pytest.mark.behaviour("DEP-01")]

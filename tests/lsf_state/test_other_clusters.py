@@ -8,20 +8,16 @@ from datetime import UTC, datetime
 import pytest
 from event_lines import job_new, job_start, job_status
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue, UserGroup
 from slotwise.model.formats.acct import parse_acct
-from slotwise.model.formats.bad_records import BadRecords
+from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
-from slotwise.model.lsf_state.bhosts import SeenHost, read_bhosts
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.bqueues import SeenQueue, read_bqueues
+from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
 from slotwise.model.lsf_state.followed import Moment, cut
 from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.records import Text
-from slotwise.model.lsf_state.tables import limit_row
-from slotwise.model.lsf_state.values import PrintedTimes
-from slotwise.model.queue import Queue
-from slotwise.model.user import UserGroup
+from slotwise.model.lsf_state.values import PrintedTimes, Text, limit_row
 
 NOW = datetime(2026, 11, 23, 11, tzinfo=UTC)
 CALENDAR = PrintedTimes(NOW)

@@ -13,9 +13,8 @@ import pytest
 from forked import slotwise
 from slotwise.model.formats import dump, load, loads
 from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
-from slotwise.model.lsf_state.bhosts import SeenHost
 from slotwise.model.lsf_state.bjobs import SeenJob
-from slotwise.model.lsf_state.bqueues import SeenQueue
+from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility import Balance, balance_of
 

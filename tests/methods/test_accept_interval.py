@@ -10,16 +10,15 @@ from random import Random
 import pytest
 from loop_lab import HOUR, MINUTE, host, job
 from loop_lab import instance as small
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
 from slotwise.model.plan import Plan
-from slotwise.model.queue import Queue
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planner.planner import Planner
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 STEP = 30

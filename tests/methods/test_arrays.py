@@ -8,17 +8,16 @@ from typing import cast
 
 import pytest
 from array_cases import case, lexicographic, plans
-from slotwise.model.array import elements, parse_array
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
-from slotwise.model.job import Job, RunningJob
+from slotwise.model.job import Job, RunningJob, elements, parse_array
 from slotwise.model.objective import ObjectiveName
 from slotwise.model.plan import Method, Plan
-from slotwise.model.queue import Queue
 from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.methods import time_based
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler import reserving
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 #: The latest start of a plan that is tried.
@@ -171,6 +170,6 @@ def test_a_search_begins_at_the_job_before_only_where_nothing_is_missed(
     """Jobs of other run limits may use other held slots; seeds 11, 114 and 121 are such."""
     seeds = (*range(30), 114, 121)
     near = [plan(small_and_large(seed), "time-based") for seed in seeds]
-    monkeypatch.setattr(time_based, "_equal_right_before", lambda *_: None)
+    monkeypatch.setattr(reserving, "_equal_right_before", lambda *_: None)
     whole = [plan(small_and_large(seed), "time-based") for seed in seeds]
     assert near == whole

@@ -10,7 +10,7 @@ from slotwise.model.plan import Plan
 from slotwise.solver import planning
 from slotwise.solver.certify import certified
 from slotwise.solver.planning import METHODS, plan
-from slotwise.solver.validation.violation import Violation
+from slotwise.solver.validation.facts import Violation
 
 INSTANCE = problem(job("j", 4), job("k", 2, submit=1))
 

@@ -12,10 +12,10 @@ import slotwise as sw
 from sampling import pairwise, some
 from slotwise.solver.advice.ask import Choices
 from slotwise.solver.budget import Budget
-from slotwise.solver.loop.next_cycle import NextCycle, plan_of
 from slotwise.solver.optimal.first_fit import plan_first_fit, with_exact_fits
 from slotwise.solver.placement.holding import NOT_ALL_KNOWN
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of
 
 METHODS: tuple[sw.Method, ...] = ("time-based", "optimal", "milp")
 OBJECTIVES: tuple[sw.ObjectiveName, ...] = (

@@ -9,10 +9,9 @@ import slotwise as sw
 from judging import host, job, problem, running
 from slotwise.cli.render import plan_output
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from sampling import some
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.formats import loads
-from slotwise.model.formats.pool import load_pool
+from slotwise.model.formats.trace import load_pool
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 
 POOLS = sorted((Path(__file__).parents[1] / "data" / "snapshots").glob("*.json"))
 HOUR, MINUTE = 3600, 60

@@ -13,17 +13,15 @@ from judging import job as asked
 from judging import problem as judged
 from loop_lab import HOUR, MINUTE, cluster, host, instance, job, running
 from slotwise.model.cluster import ComputeUnit, Gpus, SharedResource
+from slotwise.model.configuration import Limit, Params, Queue, ReservationUsage, Scope
 from slotwise.model.formats import dump, loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import RunningJob
-from slotwise.model.limits import Limit, ReservationUsage, Scope
-from slotwise.model.params import Params
 from slotwise.model.plan import PlannedJob
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.heeded_nowhere import heeded_nowhere
+from slotwise.solver.rules.rule_book import heeded_nowhere
+from slotwise.solver.scheduler.simulation import simulate
 
 EXACT = ("time-based", "optimal", "milp")
 LOOP = ("none", "time-based", "optimal")

@@ -16,24 +16,20 @@ from literal_guard import LiteralGuard
 from sampling import some
 from slotwise import library
 from slotwise.model.cluster import Cluster, Host, SharedResource
+from slotwise.model.configuration import Limit, Params, Queue, Scope
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.params import Params
 from slotwise.model.plan import PlannedJob
-from slotwise.model.queue import Queue
 from slotwise.solver.availability import usage
-from slotwise.solver.availability.resources import SLOTS, flat
-from slotwise.solver.availability.rows import Block
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
 from slotwise.solver.availability.running_profile import RunningProfile
-from slotwise.solver.availability.usage import Ending, Usage
-from slotwise.solver.availability.uses import Alternative, Per, Use
-from slotwise.solver.loop.next_cycle import plan_next_cycle
+from slotwise.solver.availability.usage import Block, Ending, Usage
 from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.world import cycle_state, guard, holding_back
-from slotwise.solver.world.requests import Requests
+from slotwise.solver.scheduler import cycle_state, guard, held
+from slotwise.solver.scheduler.job_state import Requests
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 
 def crowded(seed: int) -> Instance:
@@ -127,7 +123,7 @@ def licensed(seed: int) -> Instance:
 def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reckon from instant to instant what every reservation holds, at every instant."""
     monkeypatch.setattr(guard, "steady_of", lambda *_: None)
-    monkeypatch.setattr(holding_back, "MOST_STEPS", 1 << 30)
+    monkeypatch.setattr(held, "MOST_STEPS", 1 << 30)
 
 
 @pytest.mark.parametrize("seed", some(range(12), 4))
@@ -136,14 +132,14 @@ def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
 ) -> None:
     decided_by_limits(monkeypatch)
     remembered = plan_next_cycle(crowded(seed), "time-based")
-    reckoned, part_at = [0], holding_back.Reckoned.part_at
+    reckoned, part_at = [0], held.HeldOverTime.part_at
 
-    def afresh(self: holding_back.Reckoned, plain: object, time: int) -> object:
+    def afresh(self: held.HeldOverTime, plain: object, time: int) -> object:
         reckoned[0] += 1
         self.at.clear()
         return part_at(self, plain, time)
 
-    monkeypatch.setattr(holding_back.Reckoned, "part_at", afresh)
+    monkeypatch.setattr(held.HeldOverTime, "part_at", afresh)
     assert plan_next_cycle(crowded(seed), "time-based") == remembered
     assert reckoned[0] > 40
 
@@ -270,11 +266,11 @@ def test_looking_at_an_instance_counts_for_the_time_limit(monkeypatch: pytest.Mo
 
 
 def test_what_is_remembered_goes_with_what_it_depends_on() -> None:
-    def known() -> holding_back.Reckoned:
-        part = holding_back.Reserved({1: 1}, {}, {1: 1})
+    def known() -> held.HeldOverTime:
+        part = held.Reserved({1: 1}, {}, {1: 1})
         found = {10: frozenset({7}), 20: frozenset({8}), 30: frozenset({7})}
         nowhere = SimpleNamespace(start=None, demand=None)
-        return holding_back.Reckoned(
+        return held.HeldOverTime(
             *(nowhere, None),  # type: ignore[arg-type]
             hosts=frozenset({1}),
             pools=frozenset({2}),

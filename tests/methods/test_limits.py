@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 import slotwise as sw
 from judging import host, job, problem, running
+from slotwise.model.configuration import Limit, Queue, Scope, User, UserGroup
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
-from slotwise.model.user import User, UserGroup
 from slotwise.solver.planning import plan
 
 ALL, EACH = Scope(("all",)), Scope(("all",), each=True)

@@ -17,9 +17,9 @@ from random_instances import instances
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.solver.budget import Budget
-from slotwise.solver.milp import backend
+from slotwise.solver.milp import model as backend
+from slotwise.solver.milp.joint import TooMany, closure
 from slotwise.solver.milp.model import PlacementModel
-from slotwise.solver.milp.starts import TooMany, closure
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
@@ -76,7 +76,7 @@ def test_cbc_and_highs_agree(seed: int) -> None:
         found = []
         for solver in ("CBC", "HiGHS"):
             model = PlacementModel(problem.base, [(d, [t or 0]) for d, t in starts])
-            if model.hopeless:
+            if model.infeasible:
                 continue
             found.append(backend.solve(model.program.problem, Budget(), seconds=20, solver=solver))
         assert len({outcome.status for outcome in found}) <= 1

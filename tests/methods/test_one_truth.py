@@ -10,17 +10,16 @@ import slotwise as sw
 from loop_lab import HOUR, MINUTE, cluster, host, job, running
 from loop_lab import instance as small
 from slotwise.model.cluster import SharedResource, Thresholds
-from slotwise.model.fairshare import HostPartition
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.formats import loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
+from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.compare import compare
-from slotwise.solver.loop.run_on import run_on
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.loop.snapshot import snapshot_of
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.history import snapshot_of
+from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.simulation import simulate
 
 RESERVE = Queue("q", slot_reserve=1000)
 METHODS = ("greedy", "time-based", "optimal")

@@ -10,13 +10,13 @@ from random import Random
 import pytest
 from loop_lab import host
 from loop_lab import instance as small
-from slotwise.model.fairshare import HostPartition
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.plan import Plan
+from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 STEP = 60

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, Host, SharedResource
-from slotwise.model.fairshare import HostPartition
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.run_on import run_on
-from slotwise.solver.loop.simulation import simulate
+from slotwise.model.shares import HostPartition
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 MINUTE = 60

@@ -10,11 +10,10 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.availability.profile import Profile
-from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
-from slotwise.solver.availability.uses import Alternative, Per, Use
-from slotwise.solver.loop.next_cycle import plan_next_cycle
-from slotwise.solver.world import guard
-from slotwise.solver.world.recount import held_of_pool
+from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
+from slotwise.solver.scheduler import guard
+from slotwise.solver.scheduler.guard import held_of_pool
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 HOSTS, ENDS = 5, (10, 20, 30, 45, 60)
 

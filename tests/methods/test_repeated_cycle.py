@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 from sampling import some
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.next_cycle import plan_next_cycle
-from slotwise.solver.methods import time_based
 from slotwise.solver.placement.earliest import Start
-from slotwise.solver.world.repeating import Repetition
+from slotwise.solver.scheduler import reserving
+from slotwise.solver.scheduler.cycle_state import Repetition
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 
 def full(seed: int) -> Instance:
@@ -40,13 +40,13 @@ def test_the_plan_is_that_of_searches(seed: int, monkeypatch: pytest.MonkeyPatch
 def test_behind_the_last_start_nothing_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """One job that starts before all that wait: the second cycle has what the first found."""
     looked: list[str] = []
-    search = time_based.earliest_beside
+    search = reserving.earliest_beside
 
     def noting(cycle: object, state: object, *given: object, **more: object) -> Start | None:
         looked.append(state.job.id)  # type: ignore[attr-defined]
         return search(cycle, state, *given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(time_based, "earliest_beside", noting)
+    monkeypatch.setattr(reserving, "earliest_beside", noting)
     jobs = [Job(str(n), 2, run_limit=600 * (n + 1), queue="q") for n in (0, 2, 3, 4)]
     instance = Instance(
         Cluster((Host("h", 5),)),

@@ -12,18 +12,18 @@ import pytest
 from loop_lab import MINUTE, host, job, running
 from loop_lab import instance as small
 from slotwise.model.cluster import Gpus, Thresholds
+from slotwise.model.configuration import Queue
+from slotwise.model.display import clock_text
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import Plan
-from slotwise.model.queue import Queue
-from slotwise.model.time_text import clock_text
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.loop import moved_starts
-from slotwise.solver.loop.run_on import run_on
 from slotwise.solver.planning import plan
 from slotwise.solver.rules.left_out import FEW_LOOK_AHEAD, WITHOUT
+from slotwise.solver.scheduler import run_on as moved_starts
+from slotwise.solver.scheduler.run_on import run_on
 
 pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
 NAMED = re.compile(

@@ -11,11 +11,11 @@ from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import MINUTE, instances
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.formats import loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.plan import Plan
-from slotwise.model.queue import Queue
 from slotwise.solver.placement.earliest import earliest_start, hold_start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.limits import Limit, Scope
 from slotwise.model.plan import Plan
-from slotwise.model.queue import Queue
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

@@ -11,18 +11,17 @@ from hypothesis import given
 from hypothesis_profiles import examples
 from judging import host, job, problem, racks, running
 from random_instances import instances
-from slotwise.model.allocation import FORMATTERS, AllocationFormatter, lsf_allocation
 from slotwise.model.cluster import Cluster
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.duration import expected_duration, expected_finish
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, RunningJob
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
-from slotwise.solver.loop.simulation import simulate
+from slotwise.model.plan import FORMATTERS, AllocationFormatter, lsf_allocation
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 HOUR = 3600

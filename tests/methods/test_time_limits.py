@@ -26,15 +26,14 @@ from slotwise.solver.availability.demand import Demand
 from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.loop.moved_starts import NOT_TRIED
-from slotwise.solver.loop.next_cycle import plan_next_cycle
-from slotwise.solver.loop.run_on import run_on
-from slotwise.solver.loop.simulation import Session
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.resolve import Resolver
+from slotwise.solver.scheduler.next_cycle import plan_next_cycle
+from slotwise.solver.scheduler.run_on import NOT_TRIED, run_on
+from slotwise.solver.scheduler.simulation import Session
+from slotwise.solver.scheduler.world import World
 from slotwise.solver.validate import validate
-from slotwise.solver.world.world import World
 
 ESTIMATES = ("greedy", "time-based")
 

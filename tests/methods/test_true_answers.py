@@ -7,15 +7,13 @@ from dataclasses import replace
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource, Thresholds
+from slotwise.model.configuration import HostPartition, Limit, Queue, ReservationUsage, Scope
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.model.limits import Limit, ReservationUsage, Scope
 from slotwise.model.plan import Plan
-from slotwise.model.queue import Queue
-from slotwise.model.user import HostPartition
-from slotwise.solver.loop.simulation import simulate
 from slotwise.solver.planning import OBJECTIVES
 from slotwise.solver.planning import plan as solve
+from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 EXCLUSIVE = (Queue("default", exclusive="Y"),)

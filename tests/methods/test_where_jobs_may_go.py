@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
+from slotwise.model.configuration import Limit, ReservationUsage
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job
-from slotwise.model.limits import Limit, ReservationUsage
 from slotwise.model.plan import PlannedJob
-from slotwise.solver.loop import simulation
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler import simulation
 from slotwise.solver.validate import validate
 
 METHODS = ("greedy", "time-based", "optimal", "milp")
@@ -233,9 +233,9 @@ def test_a_limit_counts_what_a_job_asks_for_once_whatever_the_places(
 
 @pytest.mark.behaviour("RSV-10")
 def test_views_show_each_place_with_what_is_left() -> None:
-    from slotwise.cli.host_views import bhosts
-    from slotwise.cli.view_options import ViewOptions
-    from slotwise.solver.loop.snapshot import snapshot_of
+    from slotwise.cli.cluster_views import bhosts
+    from slotwise.cli.selection import ViewOptions
+    from slotwise.solver.scheduler.history import snapshot_of
 
     instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)
     moment = snapshot_of(instance, after_cycle=True)

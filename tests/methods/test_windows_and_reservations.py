@@ -9,11 +9,9 @@ import pytest
 from judging import host, job, problem, racks, running
 from slotwise.cli.render import comparison_output, plan_output
 from slotwise.model.cluster import Cluster, SharedResource
+from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.limits import ReservationUsage
-from slotwise.model.params import Params
 from slotwise.model.plan import Method
-from slotwise.model.queue import Queue
 from slotwise.model.reservation import reservation
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan

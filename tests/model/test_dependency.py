@@ -14,13 +14,16 @@ from slotwise.model.dependency import (
     DependencyError,
     JobReference,
     Negation,
+    Roster,
     StatusTest,
+    circle,
     parse_dependency,
+    predecessors,
     status_tests,
+    waiting_order,
     written,
 )
 from slotwise.model.job import Job
-from slotwise.model.roster import Roster, circle, predecessors, waiting_order
 
 pytestmark = pytest.mark.behaviour("DEP-01")
 

@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parents[2]
 #: For each class: its file, a field that is there, one that is added behind it.
 ADDED = {
     "queue": (
-        "model/queue.py",
+        "model/configuration.py",
         '    description: Annotated[str, Fact("text", "DESCRIPTION")] = ""\n',
         '    late_jobs: Annotated[int | None, Fact("count", "LATE_JOBS")] = None\n'
         '    grace: Annotated[int | None, Fact("minutes", "GRACE_LIMIT")] = None\n',
     ),
     "params": (
-        "model/params.py",
+        "model/configuration.py",
         '    lenient: Annotated[bool, Fact("flag")] = False\n',
         '    late_jobs: Annotated[int | None, Fact("count", "LATE_JOBS")] = None\n'
         '    grace: Annotated[int | None, Fact("minutes", "GRACE_LIMIT")] = None\n',

@@ -66,9 +66,9 @@ def test_nothing_is_said_where_nothing_is_in_the_way_or_nothing_is_better() -> N
     assert guides(Case(crowd(3, 1, [Job("a", slots=2), Job("b", slots=2)])), LENGTH) == []
 
 
-def table_of(case: Case, room: int, *, some: bool = True) -> start_model.StartTable:
+def table_of(case: Case, capacity: int, *, some: bool = True) -> start_model.StartTable:
     make = some_starts if some else possible_starts
-    found = make(case.problem, case.jobs, case.costs, case.alone, room)
+    found = make(case.problem, case.jobs, case.costs, case.alone, capacity)
     assert found is not None
     return found
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.model.queue import Queue
 from slotwise.solver.optimal.lexicographic import JointProbe, has_one_place
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem

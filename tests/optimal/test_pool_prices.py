@@ -76,22 +76,22 @@ class Literal:
             for function, price in self.rate[second].items()
         )
 
-    def worth(self, room: int, begin: int, end: int) -> int:
+    def worth(self, capacity: int, begin: int, end: int) -> int:
         """What so many processors are worth over [begin, end)."""
         return sum(
-            price * self.best(function, room)
+            price * self.best(function, capacity)
             for second in range(begin, min(end, self.end))
             for function, price in self.rate[second].items()
         )
 
-    def best(self, function: int, room: int) -> int:
+    def best(self, function: int, capacity: int) -> int:
         """The largest weight of jobs of the problem that fit into so many processors."""
         sizes, counts = np.unique(self.market.problem.sizes, return_counts=True)
         weights = self.market.functions[function]
         return max(
             int(np.dot(numbers, weights))
             for numbers in product(*(range(count + 1) for count in counts.tolist()))
-            if np.dot(numbers, sizes) <= room
+            if np.dot(numbers, sizes) <= capacity
         )
 
     def there(self, begin: int, end: int) -> int:
@@ -273,7 +273,7 @@ def test_tables_of_prices_hold_the_sums(seed: int) -> None:
         assert rest.tolist() == [min(row[i:]) for i in range(len(row))]
     last = max(literal.end, instants[-1])
     for at, t in enumerate(instants):
-        worth = [literal.worth(room, t, last) for room in (0, *rooms.tolist())]
+        worth = [literal.worth(capacity, t, last) for capacity in (0, *rooms.tolist())]
         assert table.stock[:, at].tolist() == np.diff(worth).tolist()
     # What states ask of it: sums over groups, and over numbers of processors.
     first = np.array([[rng.randrange(len(instants)) for _ in problem.groups] for _ in range(3)])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from slotwise.solver.replay.synthetic import synthetic
+from slotwise.solver.replay.engine import synthetic
 
 PROCESSORS = 24
 

@@ -8,10 +8,10 @@ import pytest
 from enumerated_instances import instance as draw
 from enumerated_plans import Table
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import objective_named
-from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.pool_bounds import bound_of_pools

@@ -11,10 +11,10 @@ from enumerated_instances import instance as draw
 from enumerated_plans import Table
 from sampling import pairwise, some
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.objective import objective_named
-from slotwise.model.queue import Queue
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import start_model
 from slotwise.solver.optimal.costs import Costs

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from placement_cases import bools, ints, unit_demand
-from slotwise.solver.availability.arrays import Allocation
-from slotwise.solver.availability.demand import Room
+from slotwise.solver.availability.demand import TermCapacity
+from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import cpsat
 from slotwise.solver.placement.cpsat import BindingGroup
 from slotwise.solver.placement.supply import Supply
@@ -36,7 +36,7 @@ def solved(
         None if first is None else bools([host in first for host in range(len(caps))]),
     )
     unit = None if units is None else unit_demand(units, **cu)
-    found = cpsat.solve(supply, unit, Room(ints(caps)), slots, bounds, refine=refine)
+    found = cpsat.solve(supply, unit, TermCapacity(ints(caps)), slots, bounds, refine=refine)
     if found is not None:
         assert sum(found.values()) == slots
         assert all(0 < amount <= caps[host] for host, amount in found.items())
@@ -178,9 +178,9 @@ def test_of_equal_units_the_first_in_order(
     """Also where units are too many to be ordered one by one."""
     monkeypatch.setattr(cpsat, "MOST_ORDERED", most)
     supply = Supply(ints([0, 1]), ints([1, 1]), None, ints([0, 1]), None)
-    room = Room(ints([1, 1]), free_now=ints(free))
+    capacity = TermCapacity(ints([1, 1]), free_now=ints(free))
     asked = unit_demand([0, 1], maxcus=1, pref=pref)
-    assert cpsat.solve(supply, asked, room, 1) == {unit: 1}
+    assert cpsat.solve(supply, asked, capacity, 1) == {unit: 1}
 
 
 def test_without_refinement_any_placement_will_do(monkeypatch: pytest.MonkeyPatch) -> None:

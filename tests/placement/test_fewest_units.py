@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
+from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.queue import Queue
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.placement.earliest import Start, hold_start, place_again
 from slotwise.solver.placement.holding import with_fewest_units
@@ -51,8 +51,10 @@ def scattered(problem: PlanningProblem, rng: Random) -> dict[str, Start]:
         hosts = list(range(8))
         rng.shuffle(hosts)
         for host in hosts:
-            room = min(free.get((host, instant), 4) for instant in held)
-            take = min(room, demand.terms[0].slots - sum(allocation.values()), rng.randint(1, 4))
+            capacity = min(free.get((host, instant), 4) for instant in held)
+            take = min(
+                capacity, demand.terms[0].slots - sum(allocation.values()), rng.randint(1, 4)
+            )
             if take > 0:
                 allocation[host] = take
         if sum(allocation.values()) == demand.terms[0].slots:

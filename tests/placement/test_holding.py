@@ -8,17 +8,23 @@ import pytest
 from availability_cases import MEM, amount, demand, slots, steps, table, takes
 from placement_cases import unit_demand
 from slotwise.model.cluster import Host, SharedResource
-from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import FOREVER, Profile
-from slotwise.solver.availability.resources import SLOTS, ResourceTable, flat
-from slotwise.solver.availability.uses import Alternative, Per, Use
+from slotwise.solver.availability.resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    Per,
+    ResourceTable,
+    Use,
+    flat,
+)
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.placement.holding import (
     HeldRows,
     counts_slots,
     free_part,
-    slot_room,
+    slot_capacity,
     whole_place,
 )
 
@@ -109,15 +115,15 @@ def test_held_for_ever_and_not_at_all() -> None:
 def test_room_by_slots_alone() -> None:
     profile = Profile(three_hosts(), 0)
     profile.hold(takes(amount(100, per=Per.HOST)), {0: 3}, 10, 50)
-    free, most = slot_room(takes(amount(10)), profile, 10)
+    free, most = slot_capacity(takes(amount(10)), profile, 10)
     assert (free.tolist(), most) == ([1, 3, 2], FOREVER)
     profile.hold(takes(pools=(LIMIT,)), {1: 2}, 10, 30)
-    free, most = slot_room(takes(pools=(LIMIT,)), profile, 10)
+    free, most = slot_capacity(takes(pools=(LIMIT,)), profile, 10)
     assert (free.tolist(), most) == ([1, 1, 2], 3)
-    free, most = slot_room(takes(pools=(replace(LIMIT, per=Per.HOST),)), profile, 10)
+    free, most = slot_capacity(takes(pools=(replace(LIMIT, per=Per.HOST),)), profile, 10)
     assert most == FOREVER
     profile.hold(takes(), {0: 3}, 10, 20)  # two more than there are
-    assert slot_room(takes(), profile, 10)[0].tolist() == [0, 1, 2]
+    assert slot_capacity(takes(), profile, 10)[0].tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis_profiles import examples
 from placement_cases import Case, tiny_cases
-from slotwise.solver.availability.arrays import Allocation
-from slotwise.solver.availability.demand import Room, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import TermCapacity, TermDemand, UnitDemand
+from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.choose import exact_for
 from slotwise.solver.placement.cpsat import binding, solve
@@ -21,13 +21,13 @@ from slotwise.solver.placement.supply import supplies
 quick = examples(500)
 
 
-def by_model(term: TermDemand, room: Room, slots: int) -> Allocation | None:
+def by_model(term: TermDemand, capacity: TermCapacity, slots: int) -> Allocation | None:
     """The CP-SAT answer, label class after label class as place() goes."""
     answers: list[Allocation] = []
-    for supply in supplies(term, room, slots):
-        bounds = binding(room.groups, supply, slots)
+    for supply in supplies(term, capacity, slots):
+        bounds = binding(capacity.groups, supply, slots)
         if bounds is not None:
-            found = solve(supply, term.unit, room, slots, bounds)
+            found = solve(supply, term.unit, capacity, slots, bounds)
             if found is not None:
                 answers.append(found)
     if concentrates(term):
@@ -55,38 +55,38 @@ def check_order(term: TermDemand, held: Allocation) -> None:
             assert rank[before] < rank[after]
 
 
-def fewest(term: TermDemand, room: Room, slots: int) -> int:
+def fewest(term: TermDemand, capacity: TermCapacity, slots: int) -> int:
     """Fewest units by enumeration over all label classes."""
-    return min(len(units_used(term, held)) for held in placements(term, room, slots))
+    return min(len(units_used(term, held)) for held in placements(term, capacity, slots))
 
 
-def first_units(term: TermDemand, room: Room, slots: int) -> set[int]:
+def first_units(term: TermDemand, capacity: TermCapacity, slots: int) -> set[int]:
     """The first combination of the fewest units, in the order in which units are tried."""
     unit = term.unit
     assert unit is not None
-    free = room.caps if room.free_now is None else room.free_now
+    free = capacity.caps if capacity.free_now is None else capacity.free_now
     sign = {"maxavail": -1, "minavail": 1, "bestfit": 1}.get(unit.pref, 0)
 
     def rank(owner: int) -> tuple[int, int, int]:
         liked = 0 if unit.preference is None else -int(unit.preference[owner])
         return liked, sign * int(free[unit.unit_of == owner].sum()), owner
 
-    least = fewest(term, room, slots)
-    for inside in label_classes(term, room):
+    least = fewest(term, capacity, slots)
+    for inside in label_classes(term, capacity):
         narrow = replace(term, same=(), candidates=np.array(inside, dtype=np.int64))
-        sets = [units_used(term, held) for held in placements(narrow, room, slots)]
+        sets = [units_used(term, held) for held in placements(narrow, capacity, slots)]
         sets = [used for used in sets if len(used) == least]
         if sets:
             return set(min(sets, key=lambda used: sorted(rank(owner) for owner in used)))
     raise AssertionError("no placement at all")
 
 
-def label_classes(term: TermDemand, room: Room) -> list[list[int]]:
+def label_classes(term: TermDemand, capacity: TermCapacity) -> list[list[int]]:
     """Hosts that agree, array after array, classes in the order of their first host.
 
     Hosts outside of all units are no candidates where units are asked for.
     """
-    alive = [int(host) for host in term.candidates if room.caps[host]]
+    alive = [int(host) for host in term.candidates if capacity.caps[host]]
     if term.unit is not None:
         alive = [host for host in alive if term.unit.unit_of[host] >= 0]
     if not term.same:
@@ -104,25 +104,25 @@ def test_classes_come_in_the_order_of_hosts_that_may_be_used() -> None:
     unit = UnitDemand(np.array([-1, 0, 1]), ("a", "b"), maxcus=1)
     labels = np.array([0, 1, 0])
     term = TermDemand(1, 1, np.arange(3), ptile=np.ones(3, int), same=(labels,), unit=unit)
-    room = Room(np.ones(3, int), idle=np.ones(3, bool), free_now=np.zeros(3, int))
-    assert place(term, room) == {1: 1}
-    check((term, room))
+    capacity = TermCapacity(np.ones(3, int), idle=np.ones(3, bool), free_now=np.zeros(3, int))
+    assert place(term, capacity) == {1: 1}
+    check((term, capacity))
 
 
 def check(case: Case) -> None:
-    term, room = case
-    possible = next(placements(term, room, term.slots), None) is not None
-    found = place(term, room)
+    term, capacity = case
+    possible = next(placements(term, capacity, term.slots), None) is not None
+    found = place(term, capacity)
     assert (found is not None) == possible
-    assert fits(term, room) == possible
+    assert fits(term, capacity) == possible
     if found is not None:
         assert sum(found.values()) == term.slots
-        assert valid(term, room, found)
+        assert valid(term, capacity, found)
         check_order(term, found)
         if concentrates(term):
-            assert len(units_used(term, found)) == fewest(term, room, term.slots)
+            assert len(units_used(term, found)) == fewest(term, capacity, term.slots)
             if term.first_hosts is None:  # which has the first word otherwise
-                assert set(units_used(term, found)) == first_units(term, room, term.slots)
+                assert set(units_used(term, found)) == first_units(term, capacity, term.slots)
 
 
 @pytest.mark.behaviour("PLC-01", "PLC-02", "PLC-03", "PLC-04", "PLC-07", "PLC-08", "PLC-09")
@@ -141,9 +141,9 @@ def test_place_equals_enumeration_under_group_caps(case: Case) -> None:
 @examples(250)
 @given(tiny_cases(grouped=True))
 def test_model_equals_combinatorial_method(case: Case) -> None:
-    term, room = case
-    ungrouped = replace(room, groups=())
-    for place_room in (room, ungrouped):
+    term, capacity = case
+    ungrouped = replace(capacity, groups=())
+    for place_room in (capacity, ungrouped):
         modelled, combined = by_model(term, place_room, term.slots), place(term, place_room)
         assert (modelled is None) == (combined is None)
         if modelled is not None and combined is not None:
@@ -154,27 +154,27 @@ def test_model_equals_combinatorial_method(case: Case) -> None:
                 assert len(units_used(term, modelled)) == len(units_used(term, combined))
 
 
-def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
+def range_by_enumeration(term: TermDemand, capacity: TermCapacity) -> int | None:
     """How many slots a range gets by the rules of place_most, by trying every number."""
 
-    def possible(slots: int, where: Room) -> bool:
+    def possible(slots: int, where: TermCapacity) -> bool:
         return next(placements(term, where, slots), None) is not None
 
     unit = term.unit
     if unit is not None and unit.balance:
-        return term.slots if possible(term.slots, room) else None
+        return term.slots if possible(term.slots, capacity) else None
     if unit is not None and unit.maxcus is not None:
         sizes = range(term.slots, term.most + 1)  # the minimum, or more where only more fit
-        base = next((found for n in sizes if (found := place(term, room, n)) is not None), None)
+        base = next((found for n in sizes if (found := place(term, capacity, n)) is not None), None)
         if base is None:
             return None
         used = units_used(term, base)
         inside = np.isin(unit.unit_of, list(used))
-        room = replace(room, caps=np.where(inside, room.caps, 0))
-    counts = [n for n in range(term.slots, term.most + 1) if possible(n, room)]
+        capacity = replace(capacity, caps=np.where(inside, capacity.caps, 0))
+    counts = [n for n in range(term.slots, term.most + 1) if possible(n, capacity)]
     if not counts or term.most in counts:
         return max(counts, default=None)
-    alive = [int(h) for h in term.candidates if room.caps[h]]
+    alive = [int(h) for h in term.candidates if capacity.caps[h]]
     tiles = set() if term.ptile is None else {int(term.ptile[h]) for h in alive}
     if term.block > 1:
         tiles = {term.block}
@@ -188,12 +188,12 @@ def range_by_enumeration(term: TermDemand, room: Room) -> int | None:
 @examples(200)
 @given(tiny_cases(hosts=5))
 def test_range_gets_as_many_slots_as_the_rules_allow(case: Case) -> None:
-    term, room = case
-    found = place_most(term, room)
-    expected = range_by_enumeration(term, room)
+    term, capacity = case
+    found = place_most(term, capacity)
+    expected = range_by_enumeration(term, capacity)
     assert (None if found is None else sum(found.values())) == expected
     if found is not None:
-        assert valid(term, room, found)
+        assert valid(term, capacity, found)
 
 
 @pytest.mark.behaviour("PLC-02", "PLC-14")
@@ -208,10 +208,10 @@ def test_a_range_of_which_only_more_fits_under_maxcus() -> None:
         first_hosts=np.array([False, True, False]),
         unit=unit,
     )
-    room = Room(np.array([2, 2, 4]), idle=np.ones(3, dtype=bool))
-    assert place(term, room) is None
-    assert place_most(term, room) == {1: 1, 2: 4}
-    assert list(place_most(term, room) or ()) == [1, 2], "the first execution host comes first"
+    capacity = TermCapacity(np.array([2, 2, 4]), idle=np.ones(3, dtype=bool))
+    assert place(term, capacity) is None
+    assert place_most(term, capacity) == {1: 1, 2: 4}
+    assert list(place_most(term, capacity) or ()) == [1, 2], "the first execution host comes first"
 
 
 @pytest.mark.behaviour("PLC-07")
@@ -219,7 +219,7 @@ def test_a_range_of_which_only_more_fits_under_maxcus() -> None:
 @given(tiny_cases())
 def test_first_combination_in_unit_order(case: Case) -> None:
     """Of the fewest units, the combination whose units come first in configuration order."""
-    term, room = case
+    term, capacity = case
     unit = term.unit
     assume(unit is not None)
     assert unit is not None
@@ -230,9 +230,11 @@ def test_first_combination_in_unit_order(case: Case) -> None:
         unit=replace(unit, pref="config", maxcus=3, preference=None),
     )
     # The model that decides the other cases promises the number of units, not which.
-    assume(all(exact_for(supply, term.unit) for supply in supplies(term, room, term.slots)))
-    found = place(term, room)
-    sets = [tuple(sorted(units_used(term, held))) for held in placements(term, room, term.slots)]
+    assume(all(exact_for(supply, term.unit) for supply in supplies(term, capacity, term.slots)))
+    found = place(term, capacity)
+    sets = [
+        tuple(sorted(units_used(term, held))) for held in placements(term, capacity, term.slots)
+    ]
     assert (found is not None) == bool(sets)
     if found is not None:
         count = min(len(units) for units in sets)

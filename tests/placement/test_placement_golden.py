@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from placement_cases import bools, case, ints
-from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import GroupCap
+from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place, place_most
 
 
@@ -184,10 +184,10 @@ def test_58_slots_balanced_with_20_in_each() -> None:
 @pytest.mark.behaviour("PLC-11")
 def test_exclusive_units_hold_no_other_job_on_any_host() -> None:
     busy_elsewhere = [True, False, True, True]
-    term, room = case([2, 0, 2, 2], 2, units=[0, 0, 1, 1], excl=True, idle=busy_elsewhere)
-    assert place(term, room) == {2: 2}
-    term, room = case([2, 0, 2, 2], 2, units=[0, 0, 1, 1], excl=False, idle=busy_elsewhere)
-    assert place(term, room) == {0: 2}
+    term, capacity = case([2, 0, 2, 2], 2, units=[0, 0, 1, 1], excl=True, idle=busy_elsewhere)
+    assert place(term, capacity) == {2: 2}
+    term, capacity = case([2, 0, 2, 2], 2, units=[0, 0, 1, 1], excl=False, idle=busy_elsewhere)
+    assert place(term, capacity) == {0: 2}
 
 
 @pytest.mark.behaviour("PLC-12")

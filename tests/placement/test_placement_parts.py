@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 from placement_cases import bools, case, ints, unit_demand
-from slotwise.solver.availability.arrays import Allocation
 from slotwise.solver.availability.demand import GroupCap
+from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
 from slotwise.solver.placement.choose import (
     exact_for,
@@ -91,19 +91,19 @@ def test_a_supply_without_hosts_has_one_block_size() -> None:
 
 def test_who_can_hold_something() -> None:
     """Hosts with slots, in a unit, outside groups that are used up, in candidate order."""
-    term, room = case(
+    term, capacity = case(
         [2, 0, 3, 1, 4, 2],
         2,
         order=[5, 4, 3, 2, 1, 0],
         units=[0, 0, 1, -1, 1, 2],
         groups=(GroupCap(bools([False] * 5 + [True]), slots=0), GroupCap(bools([True] * 6), 9, 1)),
     )
-    (found,) = supplies(term, room, 2)
+    (found,) = supplies(term, capacity, 2)
     assert listed(found) == ([4, 2, 0], [4, 3, 2], None, [1, 1, 0], None, False)
-    term, room = case([2, 2], 2, groups=(GroupCap(bools([True, False]), hosts=0),))
-    (found,) = supplies(term, room, 2)
+    term, capacity = case([2, 2], 2, groups=(GroupCap(bools([True, False]), hosts=0),))
+    (found,) = supplies(term, capacity, 2)
     assert found.hosts.tolist() == [1]
-    assert list(supplies(term, room, 3)) == [], "not enough slots in sum"
+    assert list(supplies(term, capacity, 3)) == [], "not enough slots in sum"
 
 
 def test_units_with_work_are_left_out_under_excl() -> None:
@@ -112,7 +112,7 @@ def test_units_with_work_are_left_out_under_excl() -> None:
     assert busy_units(unit, bools([True, True, True, False, False])).tolist() == [False, True]
     assert busy_units(unit, bools([True] * 5)).tolist() == [False, False]
     for keywords, hosts in (({"excl": True}, [0, 1]), ({}, [0, 1, 2])):
-        term, room = case(
+        term, capacity = case(
             [2] * 5,
             2,
             order=[0, 1, 2],
@@ -120,24 +120,24 @@ def test_units_with_work_are_left_out_under_excl() -> None:
             idle=[True, True, True, False, True],
             **keywords,
         )
-        (found,) = supplies(term, room, 2)
+        (found,) = supplies(term, capacity, 2)
         assert found.hosts.tolist() == hosts
 
 
 def test_classes_of_labels_in_the_order_of_their_first_host() -> None:
-    term, room = case([1, 2, 2, 1, 3], 3, order=[2, 0, 1, 3, 4], same=([7, 7, 5, 5, -1],))
-    assert [found.hosts.tolist() for found in supplies(term, room, 3)] == [[2, 3], [0, 1]]
-    term, room = case([1, 2, 2, 2, 3], 4, same=([7, 7, 5, 5, -1], [-1, 4, 4, 4, -1]))
-    assert [found.hosts.tolist() for found in supplies(term, room, 4)] == [[2, 3], [1, 2, 3]]
+    term, capacity = case([1, 2, 2, 1, 3], 3, order=[2, 0, 1, 3, 4], same=([7, 7, 5, 5, -1],))
+    assert [found.hosts.tolist() for found in supplies(term, capacity, 3)] == [[2, 3], [0, 1]]
+    term, capacity = case([1, 2, 2, 2, 3], 4, same=([7, 7, 5, 5, -1], [-1, 4, 4, 4, -1]))
+    assert [found.hosts.tolist() for found in supplies(term, capacity, 4)] == [[2, 3], [1, 2, 3]]
 
 
 def test_a_host_has_a_row_for_each_of_its_blocks() -> None:
-    term, room = case([5, 2, 1], 5, block=2, first=[False, True, True])
-    (found,) = supplies(term, room, 5)
+    term, capacity = case([5, 2, 1], 5, block=2, first=[False, True, True])
+    (found,) = supplies(term, capacity, 5)
     assert listed(found) == (
         [0, 0, 0, 1, 2], [2, 2, 1, 2, 1], [2] * 5, [0] * 5, [False, False, False, True, True], True
     )  # fmt: skip
-    (found,) = supplies(term, room, 3)
+    (found,) = supplies(term, capacity, 3)
     assert found.caps.tolist() == [2, 1, 2, 1], "no more than is asked"
 
 
@@ -342,18 +342,18 @@ def test_what_is_plain() -> None:
 )
 def test_plain_terms(keywords: dict[str, object], slots: int, expected: Allocation | None) -> None:
     """Host 1 has nothing, host 2 comes first."""
-    term, room = case([2, 0, 3, 2], slots, order=[1, 2, 0, 3], **keywords)
-    assert is_plain(term, room)
-    assert place_plain(term, room, slots) == place(term, room) == expected
-    assert fits_plain(term, room, slots) == fits(term, room) == (expected is not None)
-    assert expected is None or valid(term, room, expected)
+    term, capacity = case([2, 0, 3, 2], slots, order=[1, 2, 0, 3], **keywords)
+    assert is_plain(term, capacity)
+    assert place_plain(term, capacity, slots) == place(term, capacity) == expected
+    assert fits_plain(term, capacity, slots) == fits(term, capacity) == (expected is not None)
+    assert expected is None or valid(term, capacity, expected)
 
 
 def test_no_slot_anywhere() -> None:
     for keywords in ({}, {"one_host": True}, {"ptile": 1}):
-        term, room = case([0, 0], 1, **keywords)
-        assert place_plain(term, room, 1) is None
-        assert not fits_plain(term, room, 1)
+        term, capacity = case([0, 0], 1, **keywords)
+        assert place_plain(term, capacity, 1) is None
+        assert not fits_plain(term, capacity, 1)
 
 
 # --- terms of a job that runs -----------------------------------------------------------------
@@ -444,15 +444,15 @@ def test_hosts_are_counted_once_whatever_blocks_they_hold(seed: int) -> None:
         caps = [rng.randint(1, 5) for _ in range(4)]
         inside = bools([True, True, rng.random() < 0.5, False])
         slots = rng.randint(2, sum(caps))
-        term, room = case(
+        term, capacity = case(
             caps,
             slots,
             block=rng.randint(2, 3),
             groups=(GroupCap(inside, hosts=rng.randint(1, 2)),),
         )
-        possible = next(iter(placements(term, room, slots)), None) is not None
-        found = place(term, room)
-        assert (found is not None) == fits(term, room) == possible
-        assert found is None or valid(term, room, found)
+        possible = next(iter(placements(term, capacity, slots)), None) is not None
+        found = place(term, capacity)
+        assert (found is not None) == fits(term, capacity) == possible
+        assert found is None or valid(term, capacity, found)
         decided.add(possible)
     assert decided == {True, False}

@@ -26,8 +26,8 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import Comparison
 from slotwise.solver.advice.explain import explain
-from slotwise.solver.fairshare.series import ShareSeries
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.fairshare.reports import ShareSeries
+from slotwise.solver.scheduler.simulation import simulate
 
 CHROMIUM, DRIVER = (shutil.which(name) for name in ("chromium", "chromedriver"))
 SCREENSHOTS = Path(__file__).resolve().parents[2] / ".cache" / "screenshots"

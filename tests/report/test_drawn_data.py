@@ -7,19 +7,27 @@ import random
 import pytest
 import slotwise as sw
 from report.lab import HOUR, racks
-from slotwise.cli.report.bars import Bar, Stretch, bars
-from slotwise.cli.report.curves import use_over_time
-from slotwise.cli.report.data import chart, report_of_plan, report_of_simulation
-from slotwise.cli.report.loads import MOST_STEPS, Load, loads
-from slotwise.cli.report.rows import ChartRow, host_groups, opened_within, visible_rows
-from slotwise.cli.report.ticks import ticks
+from slotwise.cli.report.bars import (
+    MOST_STEPS,
+    Bar,
+    ChartRow,
+    Load,
+    Stretch,
+    bars,
+    host_groups,
+    loads,
+    opened_within,
+    ticks,
+    visible_rows,
+)
+from slotwise.cli.report.data import chart, report_of_plan, report_of_simulation, use_over_time
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
-from slotwise.solver.advice.free_over_time import free_over_time
-from slotwise.solver.loop.run_on import placed_by_loop, run_on
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.advice.likely import free_over_time
+from slotwise.solver.scheduler.run_on import placed_by_loop, run_on
+from slotwise.solver.scheduler.simulation import simulate
 
 # --- rows -----------------------------------------------------------------------------------------
 

@@ -17,10 +17,10 @@ import slotwise as sw
 from report.lab import HOSTILE, Elements, compared, data_of, hostile_instance
 from slotwise.cli.report.data import MOST_BARS, Report, report_of_plan, report_of_simulation
 from slotwise.cli.report.page import page
+from slotwise.model.display import duration_text, short_clock_text
 from slotwise.model.generate import generate
-from slotwise.model.time_text import duration_text, short_clock_text
-from slotwise.solver.fairshare.series import ShareSeries
-from slotwise.solver.loop.simulation import simulate
+from slotwise.solver.fairshare.reports import ShareSeries
+from slotwise.solver.scheduler.simulation import simulate
 
 VENDOR = Path(str(resources.files("slotwise.cli.report"))) / "assets" / "vendor"
 

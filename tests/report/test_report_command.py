@@ -16,7 +16,7 @@ import slotwise as sw
 from forked import slotwise
 from report.lab import Elements, data_of
 from sampling import pairwise
-from slotwise.cli.report.sources import saved_data
+from slotwise.cli.report.page import saved_data
 from slotwise.cli.report.terminal import gantt_text
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError

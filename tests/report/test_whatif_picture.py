@@ -7,7 +7,7 @@ import re
 
 import pytest
 import slotwise as sw
-from slotwise.cli.report.whatif_page import _scale, whatif_page
+from slotwise.cli.report.study_pages import _scale, whatif_page
 
 
 @pytest.mark.parametrize("ends", [(0, 0), (-40, 7000), (0, 3600), (-3e6, 20), (-1, 0), (5e6, 9e6)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from slotwise.cli.main import app
-from slotwise.model.resreq.check import check_select
+from slotwise.model.resreq.partly import check_select
 from typer.testing import CliRunner, Result
 
 INSTANCE = """

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.resreq import (
     HostTable,
     Options,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 from slotwise.model.cluster import Cluster, Host, ResourceDefinition
+from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Application, Job
-from slotwise.model.limits import ReservationUsage
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.resreq import Compound, effective_requirement, print_requirement
 from slotwise.solver.planning import plan
 

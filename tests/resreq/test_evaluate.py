@@ -17,9 +17,8 @@ from slotwise.model.resreq import (
     same_classes,
     select_mask,
 )
-from slotwise.model.resreq.evaluate import Local
-from slotwise.model.resreq.explain import reasons
-from slotwise.solver.validation.select import HostView, Names, satisfies
+from slotwise.model.resreq.evaluate import Local, reasons
+from slotwise.solver.validation.facts import HostView, Names, satisfies
 
 TABLE = HostTable(cluster())
 

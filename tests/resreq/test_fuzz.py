@@ -20,7 +20,7 @@ from slotwise.model.resreq import (
     print_requirement,
     select_mask,
 )
-from slotwise.model.resreq.check import check_select
+from slotwise.model.resreq.partly import check_select
 
 TABLE = HostTable(cluster())
 

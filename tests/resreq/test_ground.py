@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 from ground_cluster import cluster
+from slotwise.model.configuration import Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats.names import host_requests
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.params import Params
-from slotwise.model.queue import Queue
 from slotwise.model.resreq import (
     HostTable,
     Requirement,
@@ -32,7 +31,7 @@ from slotwise.model.resreq import (
     print_requirement,
     select_mask,
 )
-from slotwise.model.resreq.rusage import amounts
+from slotwise.model.resreq.levels import amounts
 from slotwise.model.resreq.syntax import operands
 from slotwise.solver.planning import plan
 

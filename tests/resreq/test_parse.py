@@ -14,12 +14,12 @@ from slotwise.model.resreq import (
     parse_with_notes,
     print_requirement,
 )
-from slotwise.model.resreq.options import Options
 from slotwise.model.resreq.syntax import (
     Binary,
     Cu,
     Name,
     Number,
+    Options,
     OrderKey,
     Span,
     Unary,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import slotwise as sw
 from loop_lab import host, instance, job, running
-from slotwise.model.limits import Limit
+from slotwise.model.configuration import Limit
+from slotwise.solver.pending_reasons import Reason, find_shortage, over
 from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.shortage import Reason, find_shortage, over
 
 
 def test_reasons_of_one_kind_differ_in_numbers_alone() -> None:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from slotwise.solver.loop.metrics import measure
-from slotwise.solver.loop.simulation import simulate
-from slotwise.solver.loop.slot_use import slot_seconds
-from slotwise.solver.studies.resample import (
-    Difference,
-    difference,
-    draws,
-    mean,
-    percentile,
-)
-from slotwise.solver.studies.run import outcome
+from slotwise.solver.scheduler.metrics import measure, slot_seconds
+from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.studies.run import Difference, difference, draws, mean, outcome, percentile
 from slotwise.solver.studies.whatif import MEASURES, size_class, statistic
 from study_lab import WEEK, weeks_of_jobs
 

@@ -23,14 +23,12 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from sampling import some
-from slotwise.cli.cell_files import CellFiles
+from slotwise.cli.sweep import CellFiles
 from slotwise.model.errors import InputError
 from slotwise.model.formats.study import load_study
-from slotwise.solver.studies import dask_cluster
-from slotwise.solver.studies.dask_cluster import on_dask
-from slotwise.solver.studies.redraw import redrawn
-from slotwise.solver.studies.sweep import METRICS, cells_of, run_cell
-from slotwise.solver.studies.workers import STRIKES, Lost, on_processes
+from slotwise.solver.studies import workers as dask_cluster
+from slotwise.solver.studies.sweep import METRICS, cells_of, redrawn, run_cell
+from slotwise.solver.studies.workers import STRIKES, Lost, on_dask, on_processes
 from study_lab import WEEK, site_file, weeks_of_jobs
 
 SLOTWISE = Path(sys.executable).with_name("slotwise")

@@ -9,14 +9,11 @@ from typing import Any
 
 from ...errors import nearest
 from ..names import plain_names, tokens
-from .draft import Draft, Item, number
-from .hostnames import HostNames, short
-from .lshosts import HostFacts
-from .notes import Notes
-from .parameters import is_index, note_rest
+from .draft import Draft, Item, Notes, number
+from .lines import Problems, Value
+from .params import is_index, note_rest
 from .sections import LsfEntry, LsfSection, entries
-from .shared import Shared
-from .source import Problems, Value
+from .shared import HostFacts, HostNames, Shared, short
 
 SECTIONS = ("ClusterAdmins", "Host", "ResourceMap", "Parameters")
 _TAKEN = frozenset({"HOSTNAME", "MODEL", "TYPE", "SERVER", "RESOURCES"})

@@ -9,13 +9,11 @@ from typing import Any
 from ...errors import nearest
 from ..names import expand_range, tokens
 from .cluster import Machine
-from .draft import Draft, Item, Mark
-from .hostnames import HostNames, short
-from .notes import Notes, listed
-from .parameters import is_index, note_rest
+from .draft import Draft, Item, Mark, Notes, listed
+from .lines import Problems, Value
+from .params import is_index, note_rest
 from .sections import LsfEntry, LsfSection, entries
-from .shared import Shared
-from .source import Problems, Value
+from .shared import HostNames, Shared, short
 
 SECTIONS = ("Host", "HostGroup", "HostPartition", "ComputeUnit")
 _HOST = frozenset({"HOST_NAME", "MXJ", "JL/U", "DISPATCH_WINDOW"})

@@ -2,19 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import difflib
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ...params import Params, counting_rusage
-from ..kinds import KINDS
-from .by_fact import lsf_keys, parameters_of
-from .draft import Draft, Mark, number
-from .notes import Notes
-from .parameters import note_rest
+from ...cluster import BUILTIN_INDICES
+from ...configuration import Params, counting_rusage
+from ...facts import KnownField, known_fields
+from ..fields import FACTORS, KINDS, factors
+from .draft import Draft, Item, Mark, Notes, number
+from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
-from .source import Problems
 
-SECTIONS = ("Parameters",)
+# --------------------------------------------------------------------------------------------------
+# What is known of LSF's parameters: which have a counterpart, which change answers, which
+# not
+#
+# Names and meanings are those of the LSF 7 and 10.1 configuration references.
+
+#: Parameters without a counterpart that have a say in starts, and what they would do.
+CHANGES_ANSWERS = {
+    "ABSOLUTE_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
+    "ALLOCATION_PLANNER": "the allocation planner plans ahead; here the chosen method does",
+    "APPS": "limits by application profile are not applied",
+    "APS_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
+    "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
+    "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
+    "DEFAULT_HOST_SPEC": "run limits count on this host's processor; see CPU factors",
+    "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",
+    "ENABLE_JOB_INTERVAL": "not applied",
+    "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
+    "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
+    "INTERRUPTIBLE_BACKFILL": "jobs may run in a gap and be stopped; here only if they end in time",
+    "JOB_PRIORITY_OVER_TIME": "priorities of pending jobs grow; here they stay as submitted",
+    "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
+    "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
+    "JOBS_PER_SCHED_CYCLE": "not applied: more jobs may start in a cycle",
+    "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
+    "MAX_JOBS_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
+    "MEMLIMIT": "it ends jobs that use more memory; here no job is ended for that",
+    "MEMLIMIT_TYPE": "see MEMLIMIT",
+    "NQS_QUEUES": "jobs are forwarded elsewhere; here they are not",
+    "ORPHAN_JOB_TERM_GRACE_PERIOD": "orphaned jobs are ended; here they wait",
+    "PEND_TIME_LIMIT": "not applied",
+    "PLAN": "the allocation planner plans ahead; here the chosen method does",
+    "QUEUE_GROUP": "queues are ordered together by absolute priority; here each by its own",
+    "RCVJOBS_FROM": "jobs come from other clusters; here only from this one",
+    "RELAX_JOB_DISPATCH_ORDER": "jobs may start out of order; here in order",
+    "RERUNNABLE": "jobs start anew when their host fails; here they end with it",
+    "ROUND_ROBIN": "users take turns; here jobs go in order of submission",
+    "RUNWINDOW": "the host takes jobs at certain times only; here at all times",
+    "SNDJOBS_TO": "jobs are forwarded to other clusters; here they are not",
+    "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",
+    "TIME_BASED_RES_REQ": "requirements by time of day are not read",
+    "USE_SUSP_SLOTS": "low priority jobs may take slots of suspended ones; here they may not",
+}
+CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
+
+#: Other parameters of the references: known, without a say in starts or seldom with one.
+_KNOWN = frozenset(
+    [
+        "ADMINISTRATORS",
+        "AFFINITY",
+        "APP_PROFILE",
+        "CHKPNT",
+        "CHKPNT_DIR",
+        "CHKPNT_METHOD",
+        "CHKPNT_PERIOD",
+        "CHKPNT_INITPERIOD",
+        "CLEAN_PERIOD",
+        "COMMITTED_RUN_TIME",
+        "CONDENSE",
+        "CORELIMIT",
+        "CPU_FREQUENCY",
+        "DATALIMIT",
+        "DEFAULT_JOBGROUP",
+        "DEFAULT_PROJECT",
+        "DEFAULT_USER_GROUP",
+        "DESCRIPTION",
+        "DISPATCH_BY_QUEUE",
+        "DJOB_COMMFAIL_ACTION",
+        "DJOB_ENV_SCRIPT",
+        "DJOB_HB_INTERVAL",
+        "DJOB_RESIZE_GRACE_PERIOD",
+        "DOCKER_IMAGE_AFFINITY",
+        "ENABLE_DEFAULT_EADMIN_SUBMIT",
+        "ENABLE_EVENT_STREAM",
+        "ENABLE_EXIT_RATE_PER_SLOT",
+        "ENFORCE_UG_TREE",
+        "ENFORCE_ONE_UG_LIMITS",
+        "EXIT_RATE",
+        "EXEC_DRIVER",
+        "CONTAINER",
+        "FILELIMIT",
+        "GLOBAL_EXIT_RATE",
+        "GROUP_SUSP_ONLY",
+        "HOST_EXIT_RATE",
+        "IGNORE_DEADLINE",
+        "IMPT_JOBBKLG",
+        "INTERACTIVE",
+        "JOB_ACTION_WARNING_TIME",
+        "JOB_CONTROLS",
+        "JOB_CWD",
+        "JOB_CWD_TTL",
+        "JOB_IDLE",
+        "JOB_INCLUDE_POSTPROC",
+        "JOB_OVERRUN",
+        "JOB_POSTPROC_TIMEOUT",
+        "JOB_PREPROC_TIMEOUT",
+        "JOB_SPOOL_DIR",
+        "JOB_STARTER",
+        "JOB_TERMINATE_INTERVAL",
+        "JOB_UNDERRUN",
+        "JOB_WARNING_ACTION",
+        "JOB_DEP_LAST_SUB",
+        "LOAD_INDICES",
+        "LOCAL_MAX_PREEXEC_RETRY",
+        "LSB_SUSPEND_BEFORE_SUBMIT",
+        "MANDATORY_EXTSCHED",
+        "MAX_ACCT_ARCHIVE_FILE",
+        "MAX_CONCURRENT_QUERY",
+        "MAX_EVENT_STREAM_SIZE",
+        "MAX_INFO_DIRS",
+        "MAX_JOB_ARRAY_SIZE",
+        "MAX_JOB_ATTA_SIZE",
+        "MAX_JOB_MSG_NUM",
+        "MAX_JOB_NUM",
+        "MAX_JOB_PREEMPT",
+        "MAX_JOB_REQUEUE",
+        "MAX_JOBID",
+        "MAX_PEND_JOBS",
+        "MAX_PEND_SLOTS",
+        "MAX_PREEXEC_RETRY",
+        "MAX_RSCHED_TIME",
+        "MAX_SBD_CONNS",
+        "MAX_SBD_FAIL",
+        "MAX_TOTAL_TIME_PREEMPT",
+        "MBD_EGO_CONNECT_TIMEOUT",
+        "MBD_REFRESH_TIME",
+        "MBD_USE_EGO_MXJ",
+        "MC_FAST_FORWARD",
+        "MIG",
+        "MIN_REFRESH_TIME",
+        "NEW_JOB_SCHED_DELAY",
+        "NEWJOB_REFRESH",
+        "NICE",
+        "NO_PREEMPT_INTERVAL",
+        "NO_PREEMPT_FINISH_TIME",
+        "NO_PREEMPT_RUN_TIME",
+        "PERSISTENT_HOST_ORDER",
+        "PG_SUSP_IT",
+        "POST_EXEC",
+        "PRE_EXEC",
+        "PRE_POST_EXEC_USER",
+        "PREEMPT_FOR",
+        "PREEMPT_JOBTYPE",
+        "PREEMPTION_WAIT_TIME",
+        "PREEMPTABLE_RESOURCES",
+        "PRIVILEGED_USER_FORCE_BKILL",
+        "PROCESSLIMIT",
+        "REMOTE_MAX_PREEXEC_RETRY",
+        "REQUEUE_EXIT_VALUES",
+        "RESIZABLE_JOBS",
+        "RESIZE_NOTIFY_CMD",
+        "RESUME_COND",
+        "SBD_SLEEP_TIME",
+        "SECURE_INFODIR_USER_ACCESS",
+        "SLA_TIMER",
+        "STACKLIMIT",
+        "STOP_COND",
+        "SUB_TRY_INTERVAL",
+        "SUCCESS_EXIT_VALUES",
+        "SYSTEM_MAPPING_ACCOUNT",
+        "TERMINATE_WHEN",
+        "THREADLIMIT",
+        "USE_PAM_CREDS",
+        "USER_ADVANCE_RESERVATION",
+        "USER_SHARES_ADMIN",
+        "GROUP_ADMIN",
+        "ADMINISTRATOR",
+    ]
+)
+
+
+def is_index(name: str, resources: Collection[str]) -> bool:
+    """Whether a key or column is a load index, built in or defined by the site."""
+    return name.lower() in BUILTIN_INDICES or name in resources
+
+
+def note_rest(
+    notes: Notes,
+    entry: LsfEntry,
+    kind: str,
+    taken: Collection[str],
+    where: str,
+    resources: Collection[str] = (),
+) -> None:
+    """Note every parameter of an entry that nothing has taken.
+
+    kind: ``queue``, ``host`` or a file's name, for counts. taken: parameters with a counterpart.
+    where: which one it is, for reasons. resources: names that may be load indices.
+    """
+    for parameter, value in entry.values.items():
+        name = entry.keys[parameter]
+        if parameter in taken or is_index(name, resources):
+            continue
+        if parameter in CHANGES_ANSWERS:
+            if value.text.upper() not in ("N", "NO"):
+                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where)
+            continue
+        if parameter not in _KNOWN and (
+            meant := difflib.get_close_matches(parameter, taken, 1, 0.85)
+        ):
+            hint = f"unknown parameter {name} (did you mean '{meant[0]}'?): left out"
+            notes.remark(hint, value.place)
+        notes.not_modelled(kind, name)
+
+
+# --- LSF's parameters that are imported as the facts at the fields of the model say ---------------
+
+#: Kinds that take more than the text of the parameter: hosts, run limits and the like.
+_APART = frozenset(
+    {"new_name", "requirement", "queue_hosts", "run_limit", "minutes", "processor_limit"}
+    | {"preemption", "gpu_req"}
+)
+
+
+def _exclusive(value: Value) -> str:
+    upper = value.text.upper()
+    return upper[0] if upper in ("YES", "NO") else value.text
+
+
+#: Kinds that LSF's files write in another way than instance files.
+_TEXTS: dict[str, Callable[[Value], Any]] = {
+    "percent": lambda value: number(value.text.rstrip("% ")),
+    "dispatch_order": lambda value: value.text.upper(),
+    "exclusive": _exclusive,
+}
+
+
+def parameters_of(kind: type, place: str = "") -> list[KnownField]:
+    """The fields of a class that have a name of LSF's; place: the file that sets them."""
+    return [
+        item
+        for item in known_fields(kind).values()
+        if item.fact.place == place and (item.key.isupper() or item.fact.aka)
+    ]
+
+
+def lsf_keys(kind: type, place: str = "") -> frozenset[str]:
+    """LSF's names of the fields of a class."""
+    found = {key for item in parameters_of(kind, place) for key in (item.key, *item.fact.aka)}
+    if any(item.fact.kind == FACTORS for item in known_fields(kind).values()):
+        found |= factors().keys()
+    return frozenset(key for key in found if key.isupper())
+
+
+def limit_fields(kind: type) -> list[KnownField]:
+    """The limits and estimates of time among the fields of a class."""
+    return [item for item in parameters_of(kind) if item.fact.kind in ("minutes", "run_limit")]
+
+
+def take_plain(item: Item, kind: type) -> None:
+    """Set every key whose text needs no look at anything else."""
+    kinds = {field.key: field.fact.kind for field in parameters_of(kind)}
+    if any(field.fact.kind == FACTORS for field in known_fields(kind).values()):
+        kinds |= {key: field.fact.kind for key, field in factors().items()}
+    for key, name in kinds.items():
+        value = item.entry.values.get(key)
+        if value is not None and name in _TEXTS:
+            item.put(key, _TEXTS[name](value))
+        elif name not in _APART:
+            item.take(key, plain=KINDS[name].number)
+
+
+# --- params ---------------------------------------------------------------------------------------
+
+PARAM_SECTIONS = ("Parameters",)
 _LAST = "JOB_DEP_LAST_SUB"
 _PER_SLOT = ("RESOURCE_RESERVE_PER_SLOT", "RESOURCE_RESERVE_PER_TASK")
 #: Those of lsb.params that need no look, in the document under the same name.
@@ -158,3 +422,53 @@ def put_rusage(family: str, asked: str, draft: Draft, notes: Notes) -> None:
 
 def _yes(text: str, default: bool = False) -> bool:
     return text.strip().upper() in ("Y", "YES") if text else default
+
+
+# --- lsb.modules: the scheduler's plug-ins, in their order ----------------------------------------
+
+MODULE_SECTIONS = ("PluginModule",)
+#: What a cluster without the section has.
+_BARE = ("schmod_default", "schmod_fcfs")
+#: Plug-ins that other parameters need, and what is without effect where they are missing.
+_NEEDED = (
+    ("schmod_fairshare", "queues", "FAIRSHARE", "fairshare"),
+    ("schmod_fairshare", "host_partitions", "USER_SHARES", "fairshare of host partitions"),
+    ("schmod_preemption", "queues", "PREEMPTION", "preemption"),
+    ("schmod_limit", "limits", "name", "limits of lsb.resources"),
+    ("schmod_parallel", "queues", "SLOT_RESERVE", "slot reservation of parallel jobs"),
+    ("schmod_parallel", "queues", "RESOURCE_RESERVE", "slot reservation of parallel jobs"),
+)
+
+
+def read_modules(
+    sections: Iterable[LsfSection], draft: Draft, problems: Problems, file: str
+) -> None:
+    """``params.modules`` of the document."""
+    found: list[str] = []
+    place = Place(file, 1)
+    for section in sections:
+        if section.name == "PluginModule":
+            place = section.place
+            found += [
+                entry.text("SCH_PLUGIN")
+                for entry in entries(section, problems, table=True)
+                if entry.text("SCH_PLUGIN")
+            ]
+    mark = Mark(place, "PluginModule.SCH_PLUGIN")
+    draft.put("params", "modules", found or list(_BARE), mark)
+
+
+def note_missing(draft: Draft, notes: Notes) -> None:
+    """What lsb.modules leaves without effect in LSF, and is done here all the same."""
+    modules: Sequence[str] | None = draft.document.get("params", {}).get("modules")
+    if modules is None:
+        return
+    for module, section, key, what in _NEEDED:
+        users = [entry for entry in draft.document.get(section, ()) if key in entry]
+        if module not in modules and users:
+            reason = "it is not listed, and without it LSF does not do what others ask for"
+            notes.may_differ(f"module {module}", reason, what)
+    order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
+    if order == ["schmod_reserve", "schmod_parallel"]:
+        reason = "schmod_reserve stands before it; the documents want it behind"
+        notes.may_differ("module schmod_parallel", reason, "lsb.modules")

@@ -3,26 +3,86 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
+from ...configuration import Queue
+from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
-from ...queue import Queue
+from ...job import Application
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
-from .by_fact import limit_fields, lsf_keys, take_plain
-from .draft import Draft, Item
-from .hostnames import HostNames, short
-from .hosts import put_thresholds
-from .notes import Notes
-from .parameters import note_rest
-from .runlimits import RunLimits
+from ..units import MINUTE, format_duration, parse_duration
+from .cluster import Machine
+from .draft import Draft, Item, Mark, Notes
+from .hosts import internal_members, put_thresholds
+from .lines import Problems, Value
+from .params import limit_fields, lsf_keys, note_rest, take_plain
 from .sections import LsfEntry, LsfSection, entries
-from .shared import Shared
-from .source import Problems
+from .shared import HostNames, Shared, short
 
-SECTIONS = ("Queue",)
+# --- Run limits: ``[default] maximum``, each perhaps on a host or model (``60/hostA``) ------------
+
+
+class RunLimits:
+    """Brings limits to wall-clock time where the CPU factors of the hosts allow it.
+
+    A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
+    the job. Where all hosts have one factor this is one number; where they differ, or a host's
+    model is not known (``!``), it is not, and the limit is taken as it stands, with a note.
+    ABS_RUNLIMIT = Y: limits are wall-clock time.
+    """
+
+    def __init__(
+        self,
+        machines: Mapping[str, Machine],
+        factors: Mapping[str, float],
+        params: LsfEntry | None,
+        notes: Notes,
+    ) -> None:
+        self._factors = {**factors, **{name: m.factor for name, m in machines.items()}}
+        self._running = {
+            None if machine.model == "any" else machine.factor for machine in machines.values()
+        }
+        absolute = params.text("ABS_RUNLIMIT") if params else ""
+        self._absolute = absolute.upper() in ("Y", "YES")
+        self._default = params.text("DEFAULT_HOST_SPEC") if params else ""
+        self._notes = notes
+
+    def text(self, value: Value, entry: LsfEntry, where: str) -> str:
+        """The limit as the document takes it. ValueError for a host that is not there."""
+        spec = entry.text("DEFAULT_HOST_SPEC") or self._default
+        return " ".join(self._one(word, spec, where) for word in value.text.split())
+
+    def _one(self, word: str, default: str, where: str) -> str:
+        limit, slash, spec = word.partition("/")
+        if slash and spec not in self._factors:
+            hint = nearest(spec, self._factors)
+            raise ValueError(f"unknown host or model {spec!r}{hint} behind the limit {limit}")
+        spec = spec or default
+        if self._absolute or limit == "-":
+            return limit
+        if not spec and self._running <= {None}:
+            return limit  # nobody says anything of factors
+        if len(self._running) > 1 or None in self._running:
+            self._notes.may_differ(
+                "CPU factors",
+                "run limits count on one host and are longer or shorter on others; here they are "
+                "wall-clock time",
+                where,
+            )
+            return limit
+        common = next(iter(self._running), None) or 1.0
+        ratio = self._factors.get(spec, common) / common if spec else 1.0
+        if ratio == 1.0:
+            return limit
+        return format_duration(max(1, round(parse_duration(limit, MINUTE) * ratio)))
+
+
+# --- queues ---------------------------------------------------------------------------------------
+
+QUEUE_SECTIONS = ("Queue",)
 #: Beside what stands at the fields; the last two are taken by ``params.py``.
 _TAKEN = lsf_keys(Queue) | {
     "RUNTIME",
@@ -173,3 +233,166 @@ def _ranges(word: str) -> tuple[str, ...]:
         return expand_range(word)
     except ValueError:
         return ()
+
+
+# --- lsb.applications: application profiles -------------------------------------------------------
+
+APPLICATION_SECTIONS = ("Application",)
+_TAKEN_OF_APPLICATIONS = lsf_keys(Application) | {"DESCRIPTION", "DEFAULT_HOST_SPEC"}
+
+
+def read_applications(
+    sections: Iterable[LsfSection],
+    limits: RunLimits,
+    shared: Shared,
+    draft: Draft,
+    notes: Notes,
+    problems: Problems,
+) -> None:
+    """Application profiles into the document."""
+    for section in sections:
+        if section.name != "Application":
+            notes.not_modelled("lsb.applications", section.name)
+            continue
+        for entry in entries(section, problems, table=False):
+            name = entry.text("NAME")
+            if not name:
+                problems.add(entry.place, "an application profile needs a name", "Application.NAME")
+                continue
+            item = Item(entry)
+            item.put("name", name, "NAME")
+            take_plain(item, Application)
+            put_requirement(item, shared, notes, f"application {name}")
+            put_gpus(item, shared, notes, f"application {name}")
+            put_limits(item, Application, limits, f"application {name}", problems)
+            note_rest(notes, entry, "application", _TAKEN_OF_APPLICATIONS, f"application {name}")
+            draft.add("applications", item)
+
+
+# --- lsb.users: user groups with their share trees, and limits of users ---------------------------
+
+USER_SECTIONS = ("UserGroup", "User", "UserMap")
+_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
+_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P"})
+
+
+def read_users(
+    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+) -> None:
+    """User groups and users into the document."""
+    for section in sections:
+        if section.name not in ("UserGroup", "User"):
+            notes.not_modelled("lsb.users", section.name)
+            continue
+        put = _group if section.name == "UserGroup" else _user
+        for entry in entries(section, problems, table=True):
+            put(entry, draft, notes)
+
+
+def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
+    name = entry.text("GROUP_NAME")
+    item = Item(entry)
+    item.put("name", name, "GROUP_NAME")
+    members = internal_members(entry.values.get("GROUP_MEMBER"), notes, f"group {name}")
+    item.put("members", members, "GROUP_MEMBER")
+    if tokens(entry.text("USER_SHARES")) == ("!",):
+        reason = "a program of the site (egroup) tells the shares, no file does"
+        notes.may_differ("external shares", reason, f"group {name}")
+    else:
+        item.take("USER_SHARES", plain=False)
+    note_rest(notes, entry, "user group", _GROUP, name)
+    draft.add("user_groups", item)
+
+
+def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
+    item = Item(entry)
+    item.put("name", entry.text("USER_NAME"), "USER_NAME")
+    item.take("MAX_JOBS")
+    item.take("JL/P")
+    note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
+    draft.add("users", item)
+
+
+# --- lsb.resources: limits, and how each resource is reserved -------------------------------------
+
+RESOURCE_SECTIONS = (
+    "Limit",
+    "ReservationUsage",
+    "GuaranteedResourcePool",
+    "ResourceReservation",
+    "HostExport",
+    "SharedResourceExport",
+)
+_AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE", "LICENSE")
+_SCOPES = (
+    ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT"]
+)  # fmt: skip
+_TAKEN_OF_RESOURCES = frozenset(["NAME", *_AMOUNTS, *_SCOPES])
+_METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
+#: Names of LSF 10.1 for the same.
+_SAME = {"PER_TASK": "PER_SLOT"}
+
+
+def read_resources(
+    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+) -> None:
+    """Limits and ReservationUsage into the document."""
+    unnamed = 0
+    for section in sections:
+        if section.name == "Limit":
+            for entry in entries(section, problems):
+                name = entry.text("NAME") or f"NONAME{unnamed:03d}"
+                unnamed += not entry.text("NAME")
+                _limit(name, entry, draft, notes)
+        elif section.name == "ReservationUsage":
+            for entry in entries(section, problems, table=True):
+                _usage(entry, draft, notes, problems)
+        else:
+            reason = "LSF sets resources aside by it; here none are"
+            notes.may_differ(section.name, reason, notes.at(section.place))
+
+
+def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
+    """A limit whose scope or amount is not modelled is left out whole: it would bind too many."""
+    for parameter, value in entry.values.items():
+        key = entry.keys[parameter]
+        if parameter not in _TAKEN_OF_RESOURCES:
+            _left_out(f"{key} in limits", name, notes)
+            return
+        if parameter in _AMOUNTS and "%" in value.text:
+            _left_out(f"{key} in percent", name, notes)
+            return
+    item = Item(entry)
+    item.put("name", name, "NAME")
+    for key in ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP"):
+        item.take(key)
+    for key in _SCOPES:
+        item.take(key, plain=False)
+    for parameter in ("RESOURCE", "LICENSE"):
+        if text := entry.text(parameter):
+            bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+            item.put("RESOURCE", bare, parameter)
+    draft.add("limits", item)
+
+
+def _left_out(topic: str, name: str, notes: Notes) -> None:
+    notes.may_differ(topic, "it is not modelled, and the limit is left out", f"limit {name}")
+
+
+def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
+    name, method = entry.text("RESOURCE"), entry.text("METHOD").upper()
+    if reserve := entry.text("RESERVE"):
+        reason = "held resources of pending jobs: only slots and memory are held here"
+        if reserve.upper() in ("Y", "YES"):
+            notes.may_differ("RESERVE in ReservationUsage", reason, name)
+    if not method:
+        return
+    method = _SAME.get(method, method)
+    label = "ReservationUsage.METHOD"
+    if method not in _METHODS:
+        message = f"must be PER_JOB, PER_HOST, PER_SLOT or PER_TASK, not {entry.text('METHOD')!r}"
+        problems.add(entry.at("METHOD"), message, label)
+    elif name in draft.document.get("reservation_usage", {}):
+        problems.add(entry.place, f"{name} is already defined", "ReservationUsage.RESOURCE")
+    else:
+        draft.put("reservation_usage", name, method, Mark(entry.place, "ReservationUsage.RESOURCE"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...errors import nearest
-from .source import Line, Place, Problems, Value
+from .lines import Line, Place, Problems, Value
 
 _EDGE = re.compile(r"\s*(begin|end)\s+([A-Za-z]\w*)\s*$", re.IGNORECASE)
 _PAIR = re.compile(r"\s*([A-Za-z_][\w/%.-]*)\s*(?:=|$)")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import nearest
-from .draft import Draft, Item, number
-from .notes import Notes
+from ..names import compress, expand_range, inner_first, tokens
+from .draft import Draft, Item, Notes, number
+from .lines import Line, Place, Problems
 from .sections import LsfEntry, LsfSection, entries
-from .source import Problems
 
 SECTIONS = ("Cluster", "HostType", "HostModel", "Resource")
 _KINDS = ("boolean", "numeric", "string")
@@ -107,3 +108,147 @@ def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping
         if section.name == "Cluster"
         for entry in entries(section, problems, table=True)
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# What ``lshosts -w`` prints: processors, memory and models, which no configuration file
+# says
+
+#: Columns of every lshosts that lists hosts; its other tables have others.
+_COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """One host: ncpus None and mem, swp "" where lshosts prints ``-`` (the host was down)."""
+
+    name: str
+    entry: LsfEntry
+    type: str = "any"
+    model: str = "any"
+    factor: float | None = None
+    ncpus: int | None = None
+    mem: str = ""
+    swp: str = ""
+    server: bool = True
+    resources: tuple[str, ...] = ()
+
+
+def read_lshosts(
+    lines: Sequence[Line], problems: Problems, file: str
+) -> dict[str, HostFacts] | None:
+    """Facts by host name; None, with a problem, for a text that lshosts did not print."""
+    if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
+        message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
+        problems.add(Place(file, 1), message)
+        return None
+    lacking = [name for name in _COLUMNS if name not in lines[0].text.split()]
+    if lacking:
+        message = f"has no column {', '.join(lacking)}: give the output of lshosts -w"
+        problems.add(Place(file, 1), message)
+        return None
+    section = LsfSection("lshosts", Place(file, 1), tuple(lines))
+    found: dict[str, HostFacts] = {}
+    for entry in entries(section, problems, table=True):
+        name = entry.text("HOST_NAME")
+        if name.startswith("*"):
+            problems.add(entry.place, f"the name {name} is cut off: lshosts -w prints it whole")
+            continue
+        ncpus, factor = number(entry.text("NCPUS")), number(entry.text("CPUF"))
+        found[name] = HostFacts(
+            name,
+            entry,
+            _known(entry.text("TYPE")),
+            _known(entry.text("MODEL")),
+            float(factor) if isinstance(factor, (int, float)) and factor > 0 else None,
+            ncpus if isinstance(ncpus, int) and ncpus > 0 else None,
+            entry.text("MAXMEM"),
+            entry.text("MAXSWP"),
+            entry.text("SERVER").lower() != "no",
+            tuple(tokens(entry.text("RESOURCES"))),
+        )
+    return found
+
+
+def _known(text: str) -> str:
+    return "any" if text in ("", "UNKNOWN", "UNKNOWN_AUTO_DETECT") else text
+
+
+# --- What names of hosts stand for: hosts, groups, units, ``all``, ``host*``, ranges --------------
+
+
+class HostNames:
+    """The hosts of the cluster in their order, and the groups and units of them."""
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        self.hosts = dict.fromkeys(hosts)
+        self._groups: dict[str, tuple[str, ...]] = {}
+        self._found: dict[str, tuple[str, ...]] = {}
+
+    def define(self, groups: Mapping[str, str]) -> None:
+        """More groups or units: name to the text of their members."""
+        for name, members in groups.items():
+            self._groups.setdefault(name, tokens(members))
+        self._found.clear()
+
+    def known(self) -> list[str]:
+        """Every name there is."""
+        return [*self.hosts, *self._groups]
+
+    def of(self, words: Iterable[str]) -> list[str]:
+        """Hosts of names with ``~`` exceptions; ValueError for a name that nothing has."""
+        wanted: dict[str, None] = {}
+        excluded: set[str] = set()
+        for word in words:
+            found = self._named(word.removeprefix("~"))
+            if word.startswith("~"):
+                excluded.update(found)
+            else:
+                wanted.update(dict.fromkeys(found))
+        return [host for host in wanted if host not in excluded]
+
+    def _named(self, word: str) -> Sequence[str]:
+        return [host for name in self._known(word) for host in self._hosts_of(name)]
+
+    def _known(self, word: str) -> Sequence[str]:
+        """The hosts and groups that a word names; ValueError for a name that nothing has."""
+        if word in self.hosts:
+            return (word,)
+        if word == "all":
+            return tuple(self.hosts)
+        if word in self._groups:
+            return (word,)
+        if "*" in word:
+            return fnmatch.filter(self.hosts, word)
+        names = expand_range(word)
+        if names == (word,):
+            raise ValueError(f"unknown host or host group {word!r}{nearest(word, self.known())}")
+        return [name for each in names for name in self._known(each)]
+
+    def _hosts_of(self, name: str) -> Sequence[str]:
+        if name in self.hosts:
+            return (name,)
+        if name not in self._found:
+            for _ in inner_first(name, self._expanding):
+                pass  # the reader of the document tells of groups that contain each other
+        return self._found[name]
+
+    def _expanding(self, group: str) -> Iterator[str]:
+        """Expand a group; hands out each group inside it that has to be expanded first."""
+        wanted: dict[str, None] = {}
+        excluded: set[str] = set()
+        for word in self._groups[group]:
+            for name in self._known(word.removeprefix("~")):
+                if name not in self.hosts and name not in self._found:
+                    yield name
+                hosts = (name,) if name in self.hosts else self._found.get(name, ())
+                if word.startswith("~"):
+                    excluded.update(hosts)
+                else:
+                    wanted.update(dict.fromkeys(hosts))
+        self._found[group] = tuple(host for host in wanted if host not in excluded)
+
+
+def short(hosts: Sequence[str]) -> str:
+    """Names for a document: neighbours that count up as one range."""
+    return " ".join(compress(hosts))

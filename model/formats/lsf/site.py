@@ -9,30 +9,146 @@ Other readers may add what runs and waits: ``site.instance({"running": […], "p
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ...confined import check_inside
+from ...confined import check_inside, is_inside
 from ...errors import InputError, Problem, nearest, unreadable
 from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..finding import Finding
+from ..sniff import KINDS, kind_of, lava_family
+from ..units import parse_instant, parse_stamp
+from . import cluster, hosts, params, queues, shared
 from . import cluster as clusters
-from . import hosts, modules, params, queues, resources, users
-from .applications import read_applications
-from .conditions import described
-from .draft import Draft
-from .files import SECTIONS, ConfigFiles, cluster_names
-from .hostnames import HostNames
-from .lines import LineReader
-from .lshosts import HostFacts, read_lshosts
-from .notes import Notes
-from .runlimits import RunLimits
-from .shared import Shared, read_shared
-from .source import Circumstances, Problems
+from .draft import Draft, Notes
+from .lines import Circumstances, LineReader, Place, Problems, described
+from .queues import RunLimits, read_applications
+from .sections import CONF, LsfEntry, LsfSection, entries, read_sections
+from .shared import HostFacts, HostNames, Shared, read_lshosts, read_shared
+
+# --- The files of a configuration directory: where they are, and their sections -------------------
+
+#: The sections of each file; lsf.conf has none.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "lsf.shared": shared.SECTIONS,
+    "lsf.cluster": cluster.SECTIONS,
+    "lsb.params": params.PARAM_SECTIONS,
+    "lsb.hosts": hosts.SECTIONS,
+    "lsb.queues": queues.QUEUE_SECTIONS,
+    "lsb.users": queues.USER_SECTIONS,
+    "lsb.resources": queues.RESOURCE_SECTIONS,
+    "lsb.applications": queues.APPLICATION_SECTIONS,
+    "lsb.modules": params.MODULE_SECTIONS,
+}
+_CONFIGURATION = "configuration"
+#: Names that editors and administrators give to old copies.
+_COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
+
+
+def _text(path: Path) -> str:
+    """The whole file, comments too; "" where nobody can read it, which is reported elsewhere."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+class ConfigFiles:
+    """Finds and reads the files of one cluster.
+
+    Batch files stand in the directory itself, or as LSF installs them in
+    ``lsbatch/CLUSTER/configdir`` below it.
+    """
+
+    def __init__(self, root: Path, cluster: str, reader: LineReader, notes: Notes) -> None:
+        self._root = root
+        self._reader = reader
+        self._notes = notes
+        batch = root / "lsbatch" / cluster
+        self._folders = [root, batch / "configdir", batch] if cluster else [root]
+        self._cluster = cluster
+
+    def path(self, name: str) -> Path | None:
+        """Where a file is, None if nowhere."""
+        full = f"{name}.{self._cluster}" if name == "lsf.cluster" else name
+        choices = (folder / full for folder in self._folders)
+        return next((choice for choice in choices if _is_there(choice)), None)
+
+    def family(self) -> str:
+        """ "OpenLava" or "volclava" where the files name one of them, "" where none does."""
+        paths = [path for name in ("lsf.conf", *SECTIONS) if (path := self.path(name)) is not None]
+        return lava_family("\n".join([self._cluster, *map(_text, paths)]))
+
+    def display(self, name: str) -> str:
+        """How messages name the file, also where it is missing."""
+        path = self.path(name)
+        full = f"{name}.{self._cluster or 'NAME'}" if name == "lsf.cluster" else name
+        return self._reader.name(self._root / full if path is None else path)
+
+    def sections(self, name: str) -> list[LsfSection] | None:
+        """The sections of a file; None where it is not there or is something else."""
+        path = self.path(name)
+        if path is None:
+            return None
+        if not self._right_kind(path, _CONFIGURATION):
+            return None
+        problems, shown = self._reader.problems, self._reader.name(path)
+        lines = self._reader.lines(path)
+        found = read_sections(lines, SECTIONS[name], problems, shown)
+        return [section for section in found if self._belongs(name, section)]
+
+    def conf(self) -> LsfEntry:
+        """lsf.conf as pairs; empty where it is not there."""
+        path = self.path("lsf.conf")
+        if path is None or not self._right_kind(path, "lsf.conf"):
+            return LsfEntry(CONF, Place(self.display("lsf.conf"), 1), {}, {})
+        section = LsfSection(
+            CONF, Place(self._reader.name(path), 1), tuple(self._reader.lines(path))
+        )
+        return entries(section, self._reader.problems, table=False)[0]
+
+    def _right_kind(self, path: Path, wanted: str) -> bool:
+        """Whether the first lines may be those of the file; else one problem says what it is."""
+        kind = kind_of(path)
+        if kind in ("", wanted):
+            return True
+        name = self._reader.name(path)
+        wrong = f"is {KINDS[kind].text}, not {path.name}"
+        self._reader.problems.found.append(Problem(wrong, name))
+        return False
+
+    def _belongs(self, name: str, section: LsfSection) -> bool:
+        if section.name in SECTIONS[name]:
+            return True
+        home = next((file for file, own in SECTIONS.items() if section.name in own), "")
+        hint = nearest(section.name, SECTIONS[name])
+        if home or hint:
+            where = f": it belongs into {home}" if home else hint
+            message = f"{name} has no section {section.name}{where}"
+            self._reader.problems.add(section.place, message)
+            return False
+        return True
+
+
+def cluster_names(root: Path) -> Sequence[str]:
+    """Names of the clusters that a directory has a ``lsf.cluster.NAME`` of."""
+    return sorted(
+        path.name.removeprefix("lsf.cluster.")
+        for path in root.glob("lsf.cluster.*")
+        if _is_there(path) and not path.name.endswith(_COPIES)
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a file, or a link out of the folder of --confine, which is then refused."""
+    return not is_inside(path) or path.is_file()
+
+
+# --- site -----------------------------------------------------------------------------------------
 
 #: Output of ``lshosts -w`` under this name in the directory is read without being asked for.
 LSHOSTS = "lshosts"
@@ -68,7 +184,7 @@ class Site:
 
     def examine(self, document: Mapping[str, Any]) -> tuple[Instance | None, list[Finding]]:
         """The instance of a document made from this one, None if it or the files are wrong."""
-        from ..examine import examine
+        from ..build import examine
 
         instance, found = examine(document)
         if not self.problems:
@@ -200,19 +316,19 @@ def _read(
     params.put_params(parameters, draft, notes)
     shared = read_shared(files.sections("lsf.shared") or (), draft, notes, problems)
     machines, names = _machines(files, facts, ncpus, shared, draft, notes, problems)
-    users.read_users(files.sections("lsb.users") or (), draft, notes, problems)
+    queues.read_users(files.sections("lsb.users") or (), draft, notes, problems)
     limits = RunLimits(machines, shared.factors, parameters, notes)
     found = queues.read_queues(
         files.sections("lsb.queues") or (), names, limits, shared, draft, notes, problems
     )
     params.put_history(found, draft, notes)
-    resources.read_resources(files.sections("lsb.resources") or (), draft, notes, problems)
+    queues.read_resources(files.sections("lsb.resources") or (), draft, notes, problems)
     profiles = files.sections("lsb.applications") or ()
     read_applications(profiles, limits, shared, draft, notes, problems)
     plugins = files.sections("lsb.modules")
     if plugins is not None:
-        modules.read_modules(plugins, draft, problems, files.display("lsb.modules"))
-        modules.note_missing(draft, notes)
+        params.read_modules(plugins, draft, problems, files.display("lsb.modules"))
+        params.note_missing(draft, notes)
 
 
 def _machines(
@@ -240,3 +356,84 @@ def _machines(
     names = HostNames(machines)
     hosts.read_groups(batch, names, draft, notes, problems)
     return machines, names
+
+
+# --- ``config: ./conf`` in an instance file: the document adds to a configuration directory -------
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The document with what the configuration adds, and the way back to the files.
+
+    A mapping (``params``, ``host_groups``) of the document joins the configuration's, key by key;
+    a list (``queues``) replaces the configuration's, but for omissions, which are added.
+    """
+
+    site: Site
+    given: dict[str, Any]
+    data: dict[str, Any]
+
+    def located(
+        self, findings: list[Finding], own: Callable[[list[Finding]], tuple[Problem, ...]]
+    ) -> tuple[Problem, ...]:
+        """Findings placed in the configuration's files, or by `own` in the instance file."""
+        there = [finding for finding in findings if self._inherited(finding)]
+        here = [finding for finding in findings if not self._inherited(finding)]
+        return (*self.site.located(there), *(own(here) if here else ()))
+
+    def _inherited(self, finding: Finding) -> bool:
+        section, *rest = (*finding.place, "")
+        if section not in self.site.document:
+            return False
+        given = self.given.get(str(section))
+        return given is None or (isinstance(given, dict) and rest[0] not in given)
+
+
+def overlay(data: dict[str, Any], source: str) -> Overlay:
+    """Read the directory that `data` names, from the folder of its own file.
+
+    Raises InputError if there is no such directory or cluster, ValueError if the key is wrong.
+    """
+    from pydantic import ValidationError
+
+    from ..document import ConfigEntry
+    from ..finding import explain
+
+    given = {key: value for key, value in data.items() if key != "config"}
+    wanted = data["config"]
+    try:
+        entry = ConfigEntry.model_validate(
+            {"directory": wanted} if isinstance(wanted, str) else wanted
+        )
+    except ValidationError as error:
+        found = explain(error)[0]
+        key = f"{found.place[0]}: " if found.place else ""
+        raise ValueError(key + found.message) from None
+    folder = Path(source).parent if source and not source.startswith("<") else Path()
+    site = site_document(
+        folder / entry.directory,
+        cluster=entry.cluster,
+        present=_moment(given),
+        user=entry.user,
+        lshosts=None if entry.lshosts is None else folder / entry.lshosts,
+        ncpus={} if entry.ncpus is None else {"": entry.ncpus},
+    )
+    merged = {**site.document, **given}
+    if isinstance(given.get("omissions"), list):
+        merged["omissions"] = [*given["omissions"], *site.document.get("omissions", [])]
+    for section, value in site.document.items():
+        if isinstance(value, dict) and isinstance(given.get(section), dict):
+            merged[section] = {**value, **given[section]}
+    return Overlay(site, given, merged)
+
+
+def _moment(data: dict[str, Any]) -> datetime | None:
+    """The document's own time, for ``#if time(…)``; None where it has none."""
+    try:
+        now = parse_instant(data.get("now", 0))
+        if isinstance(now, datetime):
+            return now
+        origin = data.get("origin")
+        return None if origin is None else parse_stamp(origin) + timedelta(seconds=now)
+    except (ValueError, OverflowError):
+        return None  # the reader of the document says what is wrong with them

@@ -8,35 +8,370 @@ changed, alone, and the scheduler run on again: what brings the job forward is t
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
+from ....model.cluster import Thresholds
+from ....model.configuration import Queue
+from ....model.duration import expected_duration
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job
 from ....model.plan import Plan, PlannedJob
 from ....model.progress import OnProgress, Progress
-from ...budget import Budget
+from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
+from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
-from ...planning import plan
+from ...planning import nothing_planned, plan
+from ...scheduler.methods import looking_ahead
+from ...scheduler.run_on import placed_by_loop
 from ..likely import USUAL, Drawing, Forecaster
-from .ideal import best_hopes, ideal_plan
+from ..what_if import Asker
 from .limits import limit_probes
-from .probes import IN_LINE, ONE_USER, RANK, Probe, joined
-from .records import Diagnosis, Remedy, WaitingJob
-from .reserving import JobInLine, looking_ahead_probes, reserving_probes
-from .simulations import ALIKE, Simulations, Wanted, ranked
+from .probes import (
+    IN_LINE,
+    ONE_USER,
+    RANK,
+    JobInLine,
+    Probe,
+    SettingChange,
+    joined,
+    looking_ahead_probes,
+    reserving_probes,
+)
+from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
     host_probes,
+    longest_limit,
     order_probes,
     other_job_probes,
     queue_probes,
     request_probes,
+    user_with_most,
 )
+
+# --- The simulated scheduler, run on from now under one change after the other --------------------
+
+Starts = Mapping[str, int]
+#: Jobs that are listed as waiting longer, and less, under a remedy.
+MOST_LISTED = 8
+#: A start that is so much later than another one is as good (seconds, and a share of the gain).
+ALIKE, ALIKE_SHARE = 120, 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A job that is to start sooner: today's start (None for never), the latest that helps."""
+
+    job: str
+    slots: int
+    today: int | None
+    latest: int
+    earliest: int
+
+
+@dataclass(slots=True)
+class Simulations:
+    """Starts by change, each change run once.
+
+    today: starts as configured; placed: where, too. cut: whether a limit kept a run from its end.
+    changes: those that were run, by key. before: called before each run.
+    """
+
+    instance: Instance
+    budget: Budget
+    today: Starts = field(default_factory=dict)
+    placed: Mapping[str, PlannedJob] = field(default_factory=dict)
+    cut: bool = False
+    changes: dict[str, SettingChange] = field(default_factory=dict)
+    before: Callable[[], None] = lambda: None
+    _known: dict[str, Starts] = field(default_factory=dict)
+    _given_up: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Run the scheduler as configured."""
+        found = self._run(self.instance)
+        self.placed = {item.job: item for item in found or ()}
+        self.today = _starts(found or ())
+
+    @property
+    def tried(self) -> int:
+        """How many changes were run."""
+        return len(self.changes)
+
+    def starts(self, key: str) -> Starts:
+        """Starts of the pending jobs under a change that was run to its end; else none."""
+        return self._known.get(key, {})
+
+    def start(self, change: SettingChange, wanted: Wanted, latest: int) -> int | None:
+        """The start of a job under a change, None where it is later than `latest`."""
+        key = change.key
+        if key not in self._known and self._given_up.get((key, wanted.job), -1) < latest:
+            if self.budget.stopped():
+                self.cut = True
+                return None
+            self.changes[key] = change
+            found = self._run(change.apply(self.instance), (wanted.job, latest))
+            if found is None:
+                if not self.cut:
+                    self._known[key] = {}
+                return None
+            starts = _starts(found)
+            if wanted.job not in starts:
+                self._given_up[key, wanted.job] = latest
+                return None
+            self._known[key] = starts
+        start = self.starts(key).get(wanted.job)
+        return start if start is not None and start <= latest else None
+
+    def _run(
+        self, instance: Instance, unless_later: tuple[str, int] | None = None
+    ) -> tuple[PlannedJob, ...] | None:
+        """What the scheduler gives each job, None where it cannot be run or a limit came."""
+        self.before()
+        try:
+            found = placed_by_loop(
+                instance,
+                "configured",
+                jobs=looking_ahead(instance),
+                budget=self.budget,
+                unless_later=unless_later,
+            )
+        except (InputError, OutOfTime):
+            self.cut = self.cut or self.budget.stopped()
+            return None
+        if self.budget.stopped():
+            self.cut = True
+            return None
+        return found
+
+    # --- what helps ---------------------------------------------------------------------------
+
+    def remedies(self, probe: Probe, wanted: Wanted) -> list[Remedy]:
+        """The smallest changes of a probe under which the job starts early enough."""
+        full = self.start(probe.steps[-1], wanted, wanted.latest)
+        if full is None:
+            return []
+        if probe.parts:
+            found = [item for part in probe.parts for item in self.remedies(part, wanted)]
+            near = [item for item in found if item.start <= full + self._alike(full, wanted)]
+            if near:
+                return near
+        step = probe.steps[self.smallest(probe.steps, wanted)]
+        return [self.remedy(probe, step, wanted)]
+
+    def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
+        """The place of the smallest change that is as good as the last, which helps; bisected."""
+        full = self.starts(steps[-1].key)[wanted.job]
+        enough = full + self._alike(full, wanted)
+        low, high = 0, len(steps) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.start(steps[middle], wanted, enough) is not None:
+                high = middle
+            else:
+                low = middle + 1
+        return high
+
+    def _alike(self, full: int, wanted: Wanted) -> int:
+        if wanted.today is None:
+            return ALIKE
+        return max(ALIKE, round(ALIKE_SHARE * (wanted.today - full)))
+
+    def remedy(self, probe: Probe, change: SettingChange, wanted: Wanted) -> Remedy:
+        """A change that was run, with what it gives the job and takes from the others."""
+        starts = self.starts(change.key)
+        start = starts[wanted.job]
+        gain = None if wanted.today is None else wanted.today - start
+        reaches = start <= wanted.earliest + self._alike(start, wanted)
+        return Remedy(
+            kind=probe.kind,
+            cause=probe.cause,
+            where=change.where,
+            setting=change.setting,
+            start=start,
+            gain=gain,
+            slot_hours=None if gain is None else gain * wanted.slots / HOUR,
+            reaches=reaches,
+            cost=self.cost(starts, wanted.job),
+            whatif=change.whatif,
+        )
+
+    def cost(self, starts: Starts, job: str) -> RemedyCost:
+        """What other starts mean for the other pending jobs."""
+        others = [
+            WaitChange(other.id, other.slots, self.today.get(other.id), starts.get(other.id))
+            for other in self.instance.pending
+            if other.id != job
+        ]
+        known = [(item, item.change) for item in others if item.change is not None]
+        changes = [change for _, change in known]
+        longer = sorted((pair for pair in known if pair[1] > 0), key=lambda pair: -pair[1])
+        sooner = sorted((pair for pair in known if pair[1] < 0), key=lambda pair: pair[1])
+        return RemedyCost(
+            jobs=len(others),
+            mean_wait=sum(changes) / len(changes) if changes else 0.0,
+            longer=tuple(item for item, _ in longer),
+            sooner=tuple(item for item, _ in sooner),
+            slot_hours=sum(item.slots * change for item, change in known) / HOUR,
+            lost=tuple(i.job for i in others if i.today is not None and i.then is None),
+        )
+
+
+def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Remedy, ...]:
+    """The best of each kind: the earliest start first, of like ones the cause that says most."""
+    if not remedies:
+        return ()
+    best = min(item.start for item in remedies)
+    alike = ALIKE if today is None else max(ALIKE, round(0.1 * (today - best)))
+
+    def order(item: Remedy) -> tuple[int, int, float]:
+        level = 0 if item.start <= best + alike else item.start
+        return level, RANK[item.kind], item.cost.slot_hours
+
+    kept: dict[str, Remedy] = {}
+    for item in sorted(remedies, key=order):
+        kept.setdefault(item.kind, item)
+    return tuple(kept.values())[:most]
+
+
+def _starts(placed: Sequence[PlannedJob]) -> Starts:
+    return {item.job: item.start for item in placed if item.start is not None}
+
+
+# --- When the slots of each job are free together in its turn, whatever rules keep it from them ---
+
+#: Cycles that no reservation lasts for.
+LONG = 1 << 40
+
+
+def ideal_plan(instance: Instance, budget: Budget) -> Plan:
+    """Every job in its turn where its slots are first free together (time-based reservation).
+
+    Of the rules of the instance those are left out that keep jobs from slots that are free: limits,
+    windows, intervals, thresholds, hosts that are closed. Shares and priorities decide whose turn
+    it is, and a job gets the memory and the places that it asks for.
+    """
+    if budget.stopped():
+        return nothing_planned(instance, "time-based")
+    limit = budget.part(0.5)
+    return plan(without_rules(instance), "time-based", time_limit=limit, cancel=budget.cancel)
+
+
+def best_hopes(
+    instance: Instance, jobs: Sequence[Job], budget: Budget
+) -> tuple[list[tuple[Job, int]], bool]:
+    """When each job would start at best if one thing were otherwise (seconds), as far as known.
+
+    That is if it asked for slots alone, or if all queues and users were equal and nobody's running
+    jobs held most of the cluster. Jobs that are not looked at in time are left out; the second
+    value says whether any may be.
+    """
+    plain = without_rules(instance)
+    queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
+    asker = Asker(replace(plain, queues=queues), time_limit=budget.part(0.3), cancel=budget.cancel)
+    equal = _equal_order(instance, plain, budget)
+    cut = budget.stopped() or (equal is not None and equal.cut)
+    queue_of = {queue.name: queue for queue in instance.queues}
+    hopes: list[tuple[Job, int]] = []
+    for job in jobs:
+        found = None if equal is None else equal.get(job.id)
+        starts = [] if found is None or found.start is None else [found.start]
+        bare = replace(job, res_req=(), hosts=(), exclusive=False, application="", extsched="")
+        asks = bool(queue_of[job.queue].res_req or queue_of[job.queue].hosts) or bare != job
+        if asks and asker.stopped():
+            cut = True
+        elif asks:
+            outlook = asker.outlook(bare)
+            starts += [] if outlook.start is None else [outlook.start]
+            cut = cut or outlook.cut
+        if starts:
+            hopes.append((job, min(starts)))
+    return hopes, cut
+
+
+def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | None:
+    """Every job in its turn, first come, first served; None where that is no other turn."""
+    most = user_with_most(instance)
+    several = len({queue.priority for queue in instance.queues}) > 1
+    if budget.stopped() or not (most or several or has_policy(instance)):
+        return None
+    running = tuple(run for run in plain.running if run.job.user != most)
+    queues = tuple(_equal(queue) for queue in plain.queues)
+    world = replace(plain, queues=queues, partitions=(), running=running)
+    limit = budget.part(0.3)
+    return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
+
+
+def _equal(queue: Queue) -> Queue:
+    return replace(
+        queue,
+        priority=1,
+        user_shares=None,
+        fairshare_queues=(),
+        slot_pool="",
+        slot_share=None,
+    )
+
+
+def without_rules(instance: Instance) -> Instance:
+    """The instance with reservations that last, backfill everywhere, and no limits."""
+    length = longest_limit(instance)
+    ended = {
+        queue.name: length
+        for queue in instance.queues
+        if any(
+            expected_duration(instance, job) is None
+            for job in (*(run.job for run in instance.running), *instance.pending)
+            if job.queue == queue.name
+        )
+    }
+    queues = tuple(_free(queue, ended.get(queue.name)) for queue in instance.queues)
+    cluster = instance.cluster
+    hosts = tuple(
+        replace(host, status="ok", windows="", thresholds=Thresholds(), user_slots=None)
+        for host in cluster.hosts
+    )
+    users = tuple(replace(u, max_slots=None, processor_slots=None) for u in instance.users)
+    return replace(
+        instance,
+        cluster=replace(cluster, hosts=hosts),
+        queues=queues,
+        users=users,
+        limits=(),
+        advance_reservations=(),
+        held=(),
+        borrowed=(),
+        params=replace(instance.params, job_accept_interval=0, modules=None),
+    )
+
+
+def _free(queue: Queue, run_limit: int | None) -> Queue:
+    return replace(
+        queue,
+        slot_reserve=None,
+        resource_reserve=LONG,
+        backfill=True,
+        queue_slots=None,
+        user_slots=None,
+        processor_slots=None,
+        host_slots=None,
+        slots=None,
+        thresholds=Thresholds(),
+        dispatch_window="",
+        run_window="",
+        job_accept_interval=None,
+        chunk_job_size=None,
+        active=True,
+        run_limit=queue.run_limit if run_limit is None else run_limit,
+    )
+
+
+# --- diagnose -------------------------------------------------------------------------------------
 
 #: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
 #: and a share of its whole wait.
@@ -395,7 +730,7 @@ class _Diagnosing:
             other.id
             for other in self.instance.pending
             if (
-                other.standing > job.standing
+                other.queue_position > job.queue_position
                 if by_submission
                 else self.order[other.id] > self.order[job.id]
             )

@@ -9,19 +9,20 @@ from itertools import chain
 from typing import Any
 
 from ....model.cluster import Host, Thresholds
+from ....model.configuration import Limit, Queue
+from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
-from ....model.limits import Limit
-from ....model.queue import Queue
-from ....model.time_text import duration_text
-from .probes import Probe, SettingChange, together
-from .settings import (
+from .probes import (
     Apply,
+    Probe,
+    SettingChange,
     amounts_from,
     hosts_with,
     named,
     params_with,
     queue_with,
+    together,
 )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ....model.cluster import Host
+from ....model.configuration import Params, Queue
+from ....model.display import duration_text
 from ....model.instance import Instance
+from ....model.job import Job
 
 #: Causes, the one that says most first: of remedies that gain as much the first one is the cause.
 KINDS = (
@@ -104,3 +109,238 @@ def together(kind: str, cause: str, where: str, setting: str, parts: tuple[Probe
         return instance
 
     return Probe(kind, cause, (SettingChange(where, setting, apply),), parts)
+
+
+# --- Changes of an instance that several probes make ----------------------------------------------
+
+Apply = Callable[[Instance], Instance]
+#: Round numbers of dispatch cycles: what an administrator would write.
+ROUND = (
+    *(5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 960, 1440),
+    *(2160, 2880, 4320, 7200, 10080, 14400, 20160, 43200, 100800),
+)
+#: Numbers of jobs with a future allocation.
+FEW = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100)
+
+
+def queue_with(name: str, **changes: Any) -> Apply:
+    """One queue with other values."""
+
+    def apply(instance: Instance) -> Instance:
+        queues = (replace(q, **changes) if q.name == name else q for q in instance.queues)
+        return replace(instance, queues=tuple(queues))
+
+    return apply
+
+
+def params_with(**changes: Any) -> Apply:
+    """Parameters of the cluster with other values."""
+    return lambda instance: replace(instance, params=replace(instance.params, **changes))
+
+
+def hosts_with(names: Iterable[str], change: Callable[[Host], Host]) -> Apply:
+    """Some hosts otherwise."""
+    chosen = frozenset(names)
+
+    def apply(instance: Instance) -> Instance:
+        cluster = instance.cluster
+        hosts = tuple(change(h) if h.name in chosen else h for h in cluster.hosts)
+        return replace(instance, cluster=replace(cluster, hosts=hosts))
+
+    return apply
+
+
+def job_as(job: Job) -> Apply:
+    """A pending job asked for in another way."""
+
+    def apply(instance: Instance) -> Instance:
+        pending = tuple(job if other.id == job.id else other for other in instance.pending)
+        return replace(instance, pending=pending)
+
+    return apply
+
+
+def round_from(current: int, enough: int, numbers: tuple[int, ...] = ROUND) -> tuple[int, ...]:
+    """Round numbers above the present one, up to the first that is enough."""
+    found = []
+    for number in numbers:
+        if number > current:
+            found.append(number)
+            if number >= enough:
+                break
+    return tuple(found)
+
+
+def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
+    """Amounts above the present one: steps that double, and those that are wanted, rising."""
+    most = max(wanted)
+    steps = set(wanted)
+    step = 1
+    while current + step < most:
+        steps.add(current + step)
+        step *= 2
+    return tuple(sorted(number for number in steps if number > current))
+
+
+def named(names: Iterable[str], most: int = 3) -> str:
+    """A few names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def chunks(items: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
+    """The items in groups of at most so many."""
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
+
+
+# --- Probes of how slots and memory are reserved, for how long, for whom, and of backfill ---------
+
+#: Cycles that are enough where nobody knows how long the job waits.
+LONG_WAIT = 10080
+
+
+@dataclass(frozen=True, slots=True)
+class JobInLine:
+    """What a probe has to know of the job. rank: its place in line, 1 the first.
+
+    wait: seconds until it starts as configured, None for never. memory: whether it asks for memory
+    or another amount that a reservation would have to hold.
+    """
+
+    job: Job
+    rank: int
+    wait: int | None
+    memory: bool
+
+
+def reserving_probes(instance: Instance, need: JobInLine) -> Iterator[Probe]:
+    """What of the reservations of the job could be otherwise."""
+    queue, params = instance.queue(need.job.queue), instance.params
+    enough = LONG_WAIT
+    if need.wait is not None:
+        enough = -(-need.wait // params.mbd_sleep_time)
+    cycles = queue.reserve_cycles
+    if cycles is None:
+        yield _no_reservation(instance, queue, need, enough)
+    else:
+        yield _expires(params, queue, cycles, enough)
+        if need.memory and not queue.holds_memory:
+            yield _memory_not_reserved(queue, cycles, enough)
+    if not queue.backfill:
+        yield _no_backfill(queue)
+    if cycles is not None:
+        yield from looking_ahead_probes(params, need.rank)
+    if params.modules is not None:
+        yield _module(params)
+
+
+def _reserve_key(queue: Queue) -> tuple[str, str]:
+    """The key that counts, as LSF has it and as a field."""
+    if queue.resource_reserve is not None:
+        return "RESOURCE_RESERVE", "resource_reserve"
+    return "SLOT_RESERVE", "slot_reserve"
+
+
+def _reserve(queue: Queue, key: tuple[str, str], cycles: int) -> SettingChange:
+    value = f"MAX_RESERVE_TIME[{cycles}]"
+    return SettingChange(
+        f"lsb.queues, queue {queue.name}",
+        f"{key[0]} = {value}",
+        queue_with(queue.name, **{key[1]: cycles}),
+        f"queues.{queue.name}.{key[0]}={value}",
+    )
+
+
+def _expires(params: Params, queue: Queue, cycles: int, enough: int) -> Probe:
+    key = _reserve_key(queue)
+    lasts = duration_text(cycles * params.mbd_sleep_time)
+    cause = (
+        f"reservations of queue {queue.name} expire after {cycles} dispatch cycles ({lasts}): "
+        f"{key[0]} = MAX_RESERVE_TIME[{cycles}]"
+    )
+    steps = [_reserve(queue, key, number) for number in round_from(cycles, enough)]
+    return Probe("reservation expires", cause, tuple(steps))
+
+
+def _no_reservation(instance: Instance, queue: Queue, need: JobInLine, enough: int) -> Probe:
+    key = ("SLOT_RESERVE", "slot_reserve")
+    if need.memory:
+        key = ("RESOURCE_RESERVE", "resource_reserve")
+    others = any(other.reserve_cycles is not None for other in instance.queues)
+    whose = f"queue {queue.name} reserves" if others else "no queue reserves"
+    no = "no slots" if others else "slots"
+    cause = (
+        f"{whose} {no} for jobs that wait: neither SLOT_RESERVE nor RESOURCE_RESERVE is set in "
+        f"queue {queue.name}"
+    )
+    steps = [_reserve(queue, key, number) for number in round_from(0, enough)]
+    return Probe("no reservation", cause, tuple(steps))
+
+
+def _memory_not_reserved(queue: Queue, cycles: int, enough: int) -> Probe:
+    cause = (
+        f"queue {queue.name} reserves slots but no memory for jobs that wait: SLOT_RESERVE is set "
+        "and RESOURCE_RESERVE is not"
+    )
+    key = ("RESOURCE_RESERVE", "resource_reserve")
+    numbers = (cycles, *round_from(cycles, enough))
+    return Probe(
+        "memory not reserved", cause, tuple(_reserve(queue, key, number) for number in numbers)
+    )
+
+
+def _no_backfill(queue: Queue) -> Probe:
+    cause = (
+        f"queue {queue.name} has no BACKFILL: its jobs may not use slots that are reserved for "
+        "jobs before them, not even in gaps that are long enough"
+    )
+    change = SettingChange(
+        f"lsb.queues, queue {queue.name}",
+        "BACKFILL = Y",
+        queue_with(queue.name, backfill=True),
+        f"queues.{queue.name}.BACKFILL=Y",
+    )
+    return Probe("no backfill", cause, (change,))
+
+
+def looking_ahead_probes(params: Params, rank: int) -> Iterator[Probe]:
+    """Future allocations for more jobs, up to the place of the job in line."""
+    today = params.time_reserve_numjobs
+    if rank <= today:
+        return
+    numbers = round_from(today, rank, FEW)
+    steps = [
+        SettingChange(
+            "lsf.conf",
+            f"LSB_TIME_RESERVE_NUMJOBS = {number}",
+            params_with(time_reserve_numjobs=number),
+            f"LSB_TIME_RESERVE_NUMJOBS={number}",
+        )
+        for number in numbers
+    ]
+    if not steps:
+        return
+    if today:
+        cause = (
+            f"only the first {today} jobs in line get a future allocation, and it is number "
+            f"{rank}: LSB_TIME_RESERVE_NUMJOBS = {today}"
+        )
+        yield Probe("too few reservations", cause, tuple(steps))
+        return
+    cause = (
+        "greedy reservation takes slots as they come free, without a look at hosts or at when the "
+        "others end: LSB_TIME_RESERVE_NUMJOBS is not set"
+    )
+    yield Probe("greedy estimate", cause, tuple(steps))
+
+
+def _module(params: Params) -> Probe:
+    missing = [
+        name for name in ("schmod_parallel", "schmod_reserve") if name not in (params.modules or ())
+    ]
+    cause = f"the scheduler does not load {' and '.join(missing or ['all modules'])}"
+    wanted = (*(params.modules or ()), *missing)
+    change = SettingChange("lsb.modules", f"load {', '.join(missing)}", params_with(modules=wanted))
+    return Probe("scheduler module", cause, (change,))

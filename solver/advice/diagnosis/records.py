@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+from ....model.display import duration_text, html_table, wall_clock, with_stamps
 from ....model.errors import UnknownNameError
-from ....model.rich_display import html_table
-from ....model.time_text import duration_text, with_stamps
+from ....model.instance import Instance
+from ....model.plan import allocation_text
+from ...pending_reasons import counted
 from ..likely import Likely, times_of
+from .probes import IN_LINE, OF_THE_JOB, named
 
 HOUR = 3600
 
@@ -249,3 +253,315 @@ class Diagnosis:
         caption = f"{len(self.starving)} of {self.pending} waiting jobs starve"
         head = ("job", "", "cause", "what helps", "starts in", "sooner by")
         return html_table(caption, head, rows)
+
+
+# --- A diagnosis in sentences that an administrator can forward in a ticket -----------------------
+
+#: Jobs that are named in one sentence.
+MOST_NAMED = 3
+#: Seconds that make no difference to a person.
+SAME = 60
+#: Hosts of an allocation that are named.
+MOST_HOSTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A remedy in words: what to write, what it gives, what it costs; whatif: to try it."""
+
+    write: str
+    gives: str
+    costs: str
+    whatif: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One job, or several alike, in words. sentences: what happens; cause: why, as configured.
+
+    remedies: what helps; too_little: what does not help enough.
+    """
+
+    title: str
+    sentences: tuple[str, ...]
+    cause: str
+    remedies: tuple[Advised, ...] = ()
+    too_little: tuple[Advised, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A diagnosis in words: the answer first, then each job, then what the reader has to know."""
+
+    answer: str
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+
+
+def page_of(instance: Instance, found: Diagnosis) -> Page:
+    """The whole diagnosis in words."""
+    clock = SpokenTimes(instance)
+    groups = list(_alike(found.jobs))
+    verdicts = tuple(_verdict(clock, group) for group in groups)
+    return Page(_answer(found), verdicts, tuple(_notes(clock, found)))
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTimes:
+    """Times as people say them: the clock of the day, else how long from now."""
+
+    instance: Instance
+
+    def at(self, time: int | None) -> str:
+        """``at 13:30``, ``in 3h``, ``now``, ``never``."""
+        if time is None:
+            return "never"
+        if time <= self.instance.now:
+            return "now"
+        moment = self._moment(time)
+        if moment is None:
+            return f"in {lasting(time - self.instance.now)}"
+        today = self._moment(self.instance.now)
+        same = today is not None and moment.date() == today.date()
+        return f"at {moment:%H:%M}" if same else f"on {moment:%Y-%m-%d} at {moment:%H:%M}"
+
+    def since(self, time: int) -> str:
+        """``since 07:30 (1h 30m)``."""
+        waited = lasting(self.instance.now - time)
+        moment, today = self._moment(time), self._moment(self.instance.now)
+        if moment is None or today is None:
+            return f"for {waited}"
+        day = "" if moment.date() == today.date() else f"{moment:%Y-%m-%d} "
+        return f"since {day}{moment:%H:%M} ({waited})"
+
+    def _moment(self, time: int) -> datetime | None:
+        origin = self.instance.origin
+        return None if origin is None else wall_clock(origin, time)
+
+
+# --- the answer -----------------------------------------------------------------------------------
+
+
+def _answer(found: Diagnosis) -> str:
+    starving = found.starving
+    waiting = len(found.jobs) - len(starving)
+    unexplained = sum(not item.remedies for item in found.jobs)
+    if starving:
+        verb = "starve" if len(starving) > 1 else "starves"
+        names = named([item.job for item in starving], MOST_NAMED)
+        if not names.lower().startswith("job"):
+            names = f"{'jobs' if len(starving) > 1 else 'job'} {names}"
+        return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {names}."
+    if found.cut:
+        return (
+            "Stopped before everything had been looked at; nothing that starves was found so far."
+        )
+    if not found.pending:
+        return "Nothing starves: no job waits."
+    who = f"each of the {found.pending} waiting jobs"
+    who = "the one waiting job" if found.pending == 1 else who
+    text = f"Nothing starves: {who} starts about when its slots are first free in its turn."
+    if unexplained:
+        some = _some_of(found, unexplained)
+        return (
+            f"Nothing starves by the configuration. {some} longer than its slots make it wait, and "
+            "no single change that was tried helps (below)."
+        )
+    if waiting:
+        some = f"{waiting} of them wait{'s' * (waiting == 1)}"
+        some = "It waits" if found.pending == 1 else some
+        text += f" {some} long for something that one change would lift (below)."
+    return text
+
+
+def _some_of(found: Diagnosis, count: int) -> str:
+    if found.pending == 1:
+        return "It waits"
+    return f"{count} of the {found.pending} waiting jobs wait{'s' * (count == 1)}"
+
+
+def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
+    for job, reason in found.never[:MOST_NAMED]:
+        yield f"{called(job)} can never start: {reason}."
+    if len(found.never) > MOST_NAMED:
+        yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} can never start."
+    yield (
+        f"How this was found: the scheduler was simulated from now on, as configured and under "
+        f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
+        "jobs come."
+    )
+    if found.forecast and found.run_by:
+        yield f"Likely starts are by the history, run by {found.run_by}."
+    yield from found.notes
+    if found.cut:
+        yield "Cut short by the limit: more may starve, and more may help."
+
+
+# --- one job --------------------------------------------------------------------------------------
+
+
+def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
+    """Jobs that the same change helps together, the first of each first."""
+    groups: dict[tuple[bool, str], list[WaitingJob]] = {}
+    for item in jobs:
+        key = item.remedies[0].key if item.remedies else item.job
+        groups.setdefault((item.starves, key), []).append(item)
+    yield from groups.values()
+
+
+def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
+    first = group[0]
+    word = "starves" if first.starves else "waits, but does not starve"
+    if not first.starves and not first.remedies:
+        word = "waits longer than its slots make it wait"
+    title = f"{called(first.job)} {word}"
+    if len(group) > 1:
+        verb = "does" if len(group) == 2 else "do"
+        title += f", and so {verb} {named([item.job for item in group[1:]], MOST_NAMED)}"
+    sentences = [*_what_happens(clock, first), *_likely(clock, first)]
+    sentences += _the_others(clock, group[1:])
+    cause = "no single change that was tried brings it forward"
+    if first.remedies:
+        cause = first.remedies[0].cause
+    remedies = tuple(_advised(clock, first, item) for item in first.remedies)
+    little = tuple(_advised(clock, first, item) for item in first.too_little)
+    return Verdict(title, tuple(sentences), _sentence(cause), remedies, little)
+
+
+def called(job: str) -> str:
+    """A job at the beginning of a sentence: its own name where that says that it is a job."""
+    return job if job.lower().startswith("job") else f"Job {job}"
+
+
+def lasting(seconds: int) -> str:
+    """A duration without the seconds where it is of ten minutes or more."""
+    return duration_text(seconds if abs(seconds) < 600 else round(seconds / 60) * 60)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
+    who = called(item.job)
+    asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
+    yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
+    starts = "never starts" if item.simulated is None else f"starts {clock.at(item.simulated)}"
+    together = "its slots are free together" if item.slots > 1 else "its slot is free"
+    proof = "proved the earliest" if item.proved else "by time-based reservation"
+    if item.cause in IN_LINE | OF_THE_JOB:
+        then = clock.at(item.remedies[0].start)
+        yield f"As the cluster is configured it {starts}; with one change it would start {then}."
+    else:
+        later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
+        yield (
+            f"As the cluster is configured it {starts}{later}: {together} "
+            f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
+        )
+    yield from _passed(item)
+
+
+def proved_text(item: WaitingJob, proof: str) -> str:
+    """How its earliest start is known, and where that would be."""
+    hosts = list(item.allocation)
+    if not hosts:
+        return proof
+    if len(hosts) <= MOST_HOSTS:
+        return f"{proof}, on {allocation_text(item.allocation)}"
+    return f"{proof}, on {len(hosts)} hosts"
+
+
+def _passed(item: WaitingJob) -> Iterator[str]:
+    behind = [job for job in item.passed_by if job not in item.overtaken]
+    if item.overtaken:
+        who = named(item.overtaken, MOST_NAMED)
+        many = len(item.overtaken) > 1
+        start = "start" if many else "starts"
+        yield (
+            f"{counted(len(item.overtaken), 'job')} behind it in line ({who}) {start} before it, "
+            "on its slots and past that time."
+        )
+    if behind:
+        also = "also " if item.overtaken else ""
+        verb = "start" if len(behind) > 1 else "starts"
+        who = named(behind, MOST_NAMED)
+        yield f"{counted(len(behind), 'job')} behind it ({who}) {also}{verb} before it."
+
+
+def _likely(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
+    if item.likely is not None and item.likely.likely is not None:
+        text = f"By the history it starts {clock.at(item.likely.likely)} as often before as after"
+        if item.likely.nine_in_ten_by is not None:
+            text += f", and nine times in ten by then: {clock.at(item.likely.nine_in_ten_by)}"
+        yield f"{text}."
+
+
+def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[str]:
+    for item in others[:MOST_NAMED]:
+        best = item.remedies[0]
+        yield (
+            f"{called(item.job)} ({counted(item.slots, 'slot')}) starts "
+            f"{clock.at(item.simulated)}, and with the first remedy {clock.at(best.start)}."
+        )
+    if len(others) > MOST_NAMED:
+        yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
+
+
+# --- one remedy -----------------------------------------------------------------------------------
+
+
+def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+    gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
+    if remedy.gain is not None and remedy.gain >= SAME:
+        gives += f", {lasting(remedy.gain)} sooner"
+    elif remedy.gain is not None:
+        gives += f", {lasting(-remedy.gain)} later" if remedy.gain <= -SAME else ", as before"
+    if remedy.slot_hours and remedy.gain is not None and remedy.gain >= SAME:
+        gives += f" ({remedy.slot_hours:.1f} slot-hours)"
+    if remedy.reaches and item.starves:
+        gives += ": the earliest that it can" if item.proved else ": when its slots are free"
+    if (
+        remedy.likely is not None
+        and remedy.likely.likely is not None
+        and remedy.likely != item.likely
+    ):
+        gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
+    return Advised(
+        f"{remedy.where}: {remedy.setting}", f"{gives}.", cost_text(remedy.cost), remedy.whatif
+    )
+
+
+def cost_text(cost: RemedyCost) -> str:
+    """What the other jobs pay, in one or two sentences."""
+    if not cost.jobs:
+        return "No other job waits."
+    whose = f"the other {counted(cost.jobs, 'waiting job')}"
+    if not cost.longer and not cost.sooner and not cost.lost:
+        return f"It costs {whose} nothing: all start as before."
+    mean = lasting(abs(round(cost.mean_wait)))
+    hours = f"{abs(cost.slot_hours):.1f} slot-hours"
+    if round(cost.mean_wait) > 0:
+        more = "more" if cost.slot_hours >= 0 else "less"
+        text = f"{_cap(whose)} wait {mean} longer on average ({hours} {more} in all)"
+    elif round(cost.mean_wait) < 0:
+        less = "less" if cost.slot_hours <= 0 else "more"
+        text = f"{_cap(whose)} wait {mean} less on average ({hours} {less} in all)"
+    else:
+        text = f"{_cap(whose)} wait as long as before on average"
+    if cost.longer:
+        text += f"; longer: {_changes(cost.longer)}"
+    if cost.sooner:
+        text += f"; less: {_changes(cost.sooner)}"
+    if cost.lost:
+        text += f"; never: {named(cost.lost, MOST_NAMED)}"
+    return f"{text}."
+
+
+def _cap(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _changes(items: Sequence[WaitChange]) -> str:
+    shown = [f"{item.job} by {lasting(abs(item.change or 0))}" for item in items[:MOST_NAMED]]
+    more = f" and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
+    return ", ".join(shown) + more

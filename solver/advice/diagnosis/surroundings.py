@@ -7,20 +7,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
+from ....model.configuration import HostPartition
 from ....model.duration import expected_duration, expected_finish
 from ....model.errors import InputError
-from ....model.fairshare import queue_hosts, queue_sets
 from ....model.instance import Instance
 from ....model.job import Job, RunningJob
 from ....model.resreq import effective_requirement
 from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
-from ....model.user import HostPartition
-from ..job_edits import is_compound, memory_edit, section, with_section
-from ..smallest import ladder
-from ..suggestions import other_shapes
-from .probes import Probe, SettingChange, together
-from .settings import Apply, hosts_with, job_as, named, params_with, queue_with
+from ....model.shares import queue_hosts, queue_sets
+from ..suggestions import is_compound, ladder, memory_edit, other_shapes, section, with_section
+from .probes import (
+    Apply,
+    Probe,
+    SettingChange,
+    hosts_with,
+    job_as,
+    named,
+    params_with,
+    queue_with,
+    together,
+)
 
 HOUR = 3600
 #: Share of the slots from which on one user's running jobs may be what others wait for.

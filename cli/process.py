@@ -1,0 +1,191 @@
+"""Exit codes of every command."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from enum import IntEnum
+from types import FrameType
+from typing import TextIO
+
+
+class Exit(IntEnum):
+    """What a command's exit code says.
+
+    DONE. FAILED: infeasible under --strict, or a requirement string that is refused. BAD_INPUT.
+    REFUSED: there is a plan, and the judge objects to it. FAULT: of slotwise itself (as sysexits
+    has it). OUT_OF_MEMORY: there was too little, or the limit came (sysexits' OSERR).
+    STOPPED: early, with a partial answer. INTERRUPTED, TERMINATED: by Ctrl-C or SIGTERM before
+    there was any answer (128 and the number of the signal, as shells do).
+    """
+
+    DONE = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    STOPPED = 3
+    REFUSED = 4
+    FAULT = 70
+    OUT_OF_MEMORY = 71
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+# --------------------------------------------------------------------------------------------------
+# Ctrl-C and SIGTERM as a request to stop at the next good moment; what is left of a time
+# limit
+
+#: When the command began (monotonic seconds), so that its time limit counts all that it does.
+_BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
+#: Seconds that are left at least of a time limit: enough for a lesser answer.
+LEAST_LIMIT = 1e-3
+#: Judging an answer and writing it up takes about so much of the time that reading took.
+KEPT = 0.75
+
+
+@contextmanager
+def timed_from_now() -> Iterator[None]:
+    """A command begins: its time limit runs."""
+    token = _BEGAN.set(time.monotonic())
+    try:
+        yield
+    finally:
+        _BEGAN.reset(token)
+
+
+def left_of(limit: float | None, kept: float = KEPT) -> float | None:
+    """Seconds for what comes next, of a time limit of the whole command; None and 0 stay.
+
+    kept: for writing the answer up, as a share of the seconds used so far; half of the rest at
+    most.
+    """
+    began = _BEGAN.get()
+    if limit is None or limit == 0 or began is None:
+        return limit
+    used = time.monotonic() - began
+    left = limit - used
+    return max(LEAST_LIMIT, left - min(kept * used, left / 2))
+
+
+@contextmanager
+def stop_on_signal(*, at_once: bool = False) -> Iterator[Callable[[], bool]]:
+    """Yields a function that says whether SIGINT or SIGTERM has come; a second one kills.
+
+    Outside the main thread signals cannot be caught and the answer is always no. at_once: there is
+    nothing to bring to an end first; KeyboardInterrupt or SystemExit is raised wherever it is.
+    """
+    with cancel_on_signal(at_once=at_once) as cancel:
+        yield cancel.is_set
+
+
+@contextmanager
+def cancel_on_signal(*, at_once: bool = False) -> Iterator[threading.Event]:
+    """Yields an event that SIGINT or SIGTERM sets; as :func:`stop_on_signal`."""
+    cancel = threading.Event()
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        cancel.set()
+        # Not through sys.stderr: the signal may have come in the middle of a write to it.
+        with suppress(OSError):
+            os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
+        signal.signal(number, before[signal.Signals(number)])
+        if at_once and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        if at_once:
+            sys.exit(Exit.TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield cancel
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield cancel
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# --------------------------------------------------------------------------------------------------
+# Standard streams that fail in one line: a full disk, a closed stream, a reader that has
+# gone
+
+_NAMES = ("<stdin>", "<stdout>", "<stderr>")
+
+
+class _Output(io.FileIO):
+    """A descriptor whose errors carry its name; what nobody reads any more is dropped in silence.
+
+    So a command goes on to its end, and its exit code, when the reader of a pipe has enough.
+    """
+
+    def write(self, data, /):  # type: ignore[no-untyped-def]
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, _NAMES[self.fileno()]) from None
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Put guards before standard output and error, and stand-ins where a stream is closed.
+
+    Without a stand-in the next file that is opened would get the stream's number, and messages.
+    A stand-in for output or input fails when it is used, one for messages takes them all. At the
+    end standard output is flushed: OSError (with the stream's name) if that fails.
+    """
+    _fill_gaps()
+    before = sys.stdout, sys.stderr
+    try:
+        if sys.stdout is None or sys.stdout is sys.__stdout__:
+            sys.stdout = _guarded(1, sys.stdout)
+        if sys.stderr is None or sys.stderr is sys.__stderr__:
+            sys.stderr = _guarded(2, sys.stderr)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError:
+        _drop(sys.stdout)
+        raise
+    finally:
+        with suppress(OSError):
+            sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _fill_gaps() -> None:
+    """Open the streams that are closed, in an order in which each gets its own number."""
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)
+
+
+def _guarded(number: int, stream: TextIO | None) -> TextIO:
+    terminal = os.isatty(number)
+    errors = "backslashreplace" if stream is None or stream.errors == "strict" else stream.errors
+    if stream is not None:
+        stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Output(number, "wb", closefd=False)),
+        encoding="utf-8" if stream is None else stream.encoding,
+        errors=errors,
+        line_buffering=terminal or number == 2,
+    )
+
+
+def _drop(stream: TextIO) -> None:
+    """Let what could not be written go nowhere, or the end of the process would try it again."""
+    if stream is not sys.__stdout__ and isinstance(getattr(stream.buffer, "raw", None), _Output):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)

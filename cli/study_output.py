@@ -1,0 +1,245 @@
+"""How ``slotwise whatif`` shows variants: tables for people, JSON, CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..model.display import duration_text
+from .simulate import wait_table
+from .tables import Column, ListingRow, csv_rows, listing_text, paragraph
+
+if TYPE_CHECKING:
+    from ..solver.studies.run import Difference
+    from ..solver.studies.sweep import Sweep
+    from ..solver.studies.whatif import ComparedVariant, GroupChange, WhatIf
+
+
+#: Columns of the table of variants: title, its measure.
+NUMBERS = (
+    ("WAIT", "mean_wait"),
+    ("P95", "p95_wait"),
+    ("BIG WAIT", "big_mean_wait"),
+    ("BIG P95", "big_p95_wait"),
+    ("USE", "utilisation"),
+    ("BACKFILLED", "backfilled"),
+    ("MET", "estimates_met"),
+    ("PENDING", "pending"),
+)
+#: The same in words.
+WORDS = {
+    "mean_wait": "mean wait",
+    "p95_wait": "95th percentile of waits",
+    "big_mean_wait": "mean wait of big jobs",
+    "big_p95_wait": "95th percentile of waits of big jobs",
+    "utilisation": "utilisation",
+    "backfilled": "jobs backfilled",
+    "estimates_met": "estimates met",
+    "pending": "jobs still pending",
+}
+SHARES = frozenset({"utilisation", "estimates_met"})
+COUNTS = frozenset({"backfilled", "pending"})
+#: Groups that are named in the table of variants, each way.
+_NAMED = 2
+
+
+def render_whatif(found: WhatIf, format: str, most: int) -> str:
+    """The whole output; most: groups that are listed of each variant and way."""
+    from ..solver.studies.whatif import COLUMNS
+
+    if format == "json":
+        return json.dumps(found.to_dict(), indent=2) + "\n"
+    if format == "csv":
+        return csv_rows(COLUMNS, (list(row.values()) for row in found.to_records()))
+    return _text(found, most)
+
+
+def _text(found: WhatIf, most: int) -> str:
+    parts = []
+    if found.calibration:
+        parts.append("Recorded waits (REC) beside today's simulated ones (SIM), seconds:\n")
+        parts.append(wait_table(found.calibration) + "\n")
+    titles = ("VARIANT", *(title for title, _ in NUMBERS), "LONGER", "LESS")
+    columns = [Column(title, whole=title not in ("LONGER", "LESS")) for title in titles]
+    first = found.variants[0]
+    rows = [ListingRow(cells(variant)) for variant in found]
+    parts.append(listing_text(columns, rows))
+    changes = [
+        ListingRow((variant.name, *row))
+        for variant in found
+        for row in changes_of(variant, first, most)
+    ]
+    if changes:
+        titles = ("VARIANT", "WHAT", "JOBS", "TODAY", "THEN", "CHANGE", "95 % INTERVAL")
+        parts.append("Clear changes:\n")
+        parts.append(listing_text([Column(title) for title in titles], changes))
+    parts += [paragraph(line) for line in remarks(found)]
+    return "".join(parts)
+
+
+def cells(variant: ComparedVariant) -> tuple[str, ...]:
+    """The texts of a row of the table of variants."""
+    numbers = []
+    for _, name in NUMBERS:
+        value = value_of(variant, name)
+        change = variant.differences.get(name)
+        shown = value_text(name, value)
+        if change is not None and change.change:
+            shown += f"\n{change_text(name, change.change)}{'*' if change.clear else ''}"
+        elif change is None and variant.differences and value is not None:
+            shown += "\n-"  # nothing to tell it from
+        numbers.append(shown)
+    name = variant.name.replace(" ", "\n") if variant.settings else variant.name
+    return (name, *numbers, *(names_text(variant, way) for way in (1, -1)))
+
+
+def names_text(variant: ComparedVariant, way: int) -> str:
+    """The groups that clearly wait longer (way 1) or less (-1), the first ones by name."""
+    groups = clear_groups(variant, way)
+    shown = ", ".join(f"{group.kind} {group.name}" for group in groups[:_NAMED])
+    left = len(groups) - _NAMED
+    return f"{shown}, {left} more" if left > 0 else shown
+
+
+def clear_groups(variant: ComparedVariant, way: int) -> list[GroupChange]:
+    """Groups whose wait clearly changes that way, those first with most job-hours in it."""
+    return [g for g in variant.groups if g.difference.clear and g.difference.change * way > 0]
+
+
+def changes_of(
+    variant: ComparedVariant, first: ComparedVariant, most: int
+) -> Iterator[tuple[str, ...]]:
+    """What is clear about a variant: measures, then whose wait; all but the variant's name."""
+    for name, found in variant.differences.items():
+        if found.clear:
+            today, then = (value_of(item, name) for item in (first, variant))
+            yield (
+                WORDS[name],
+                "",
+                value_text(name, today),
+                value_text(name, then),
+                change_text(name, found.change),
+                interval_text(name, found),
+            )
+    for way in (1, -1):
+        for group in clear_groups(variant, way)[:most]:
+            yield (
+                f"{group.kind} {group.name} waits {'longer' if way > 0 else 'less'}",
+                str(group.jobs),
+                value_text("mean_wait", group.today),
+                value_text("mean_wait", group.then),
+                change_text("mean_wait", group.difference.change),
+                interval_text("mean_wait", group.difference),
+            )
+
+
+def value_of(variant: ComparedVariant, name: str) -> float | None:
+    """A measure of a variant, None where there is none: in no time nothing is in use."""
+    metrics = variant.metrics
+    if name == "utilisation" and metrics.last_end <= metrics.first_submit:
+        return None
+    value: float | None = getattr(metrics, name)
+    return value
+
+
+def value_text(name: str, value: float | None) -> str:
+    """A number of a measure as people read it."""
+    if value is None:
+        return "-"
+    if name in SHARES:
+        return f"{100 * value:.1f} %"
+    return str(round(value)) if name in COUNTS else duration_text(round(value))
+
+
+def change_text(name: str, change: float) -> str:
+    """A change with its sign; shares in percentage points."""
+    sign = "+" if change > 0 else ""
+    if name in SHARES:
+        return f"{sign}{100 * change:.1f} pp"
+    return sign + value_text(name, change)
+
+
+def interval_text(name: str, found: Difference) -> str:
+    """``-2h … -30m``; nothing where there is none."""
+    if found.low is None or found.high is None:
+        return ""
+    return f"{change_text(name, found.low)} … {change_text(name, found.high)}"
+
+
+def remarks(found: WhatIf) -> list[str]:
+    """What a reader has to know of the numbers."""
+    from ..solver.studies.run import DRAWS
+
+    lines = [
+        "WAIT and P95: mean and 95th percentile; BIG: the tenth of the jobs with most slots; MET: "
+        "first estimates that came true, within a cycle or sooner; PENDING: jobs without a start "
+        "at the end."
+    ]
+    if len(found) > 1 and any(variant.differences for variant in found):
+        lines.append(
+            "With each number stands its change to today; * where its 95 % interval leaves out "
+            f"0, from {DRAWS} resamplings of blocks of {duration_text(found.block)} by submission "
+            f"(seed {found.seed}). What has no star may be noise."
+        )
+    if found.caution:
+        lines.append(f"{found.caution[:1].upper()}{found.caution[1:]}.")
+    if found.unfinished:
+        lines.append(f"Stopped before their end: {'; '.join(found.unfinished)}.")
+    return lines
+
+
+def notes(found: WhatIf) -> Sequence[str]:
+    """What the runs themselves have to say, each once."""
+    return list(dict.fromkeys(f"{v.name}: {note}" for v in found for note in v.notes))
+
+
+# --- How ``slotwise sweep`` shows its rows: a table for people, JSON, CSV -------------------------
+
+
+def render_sweep(result: Sweep, format: str) -> str:
+    """The whole output."""
+    if format == "json":
+        plain = {
+            "study": result.name,
+            "complete": not result.unfinished,
+            "unfinished": result.unfinished,
+            "cells": result.to_records(),
+        }
+        return json.dumps(plain, indent=2) + "\n"
+    if format == "csv":
+        return csv_rows(result.columns, ([row[name] for name in result.columns] for row in result))
+    columns = [
+        *(Column(name.upper(), label=name, whole=True) for name in naming(result)),
+        *(Column(title, whole=True) for title in ("JOBS", *(title for title, _ in NUMBERS))),
+    ]
+    rows = [ListingRow((*names(result, row), *numbers(row))) for row in result]
+    failed: dict[str, list[str]] = {}
+    for row in result:
+        if row["error"]:
+            failed.setdefault(row["error"], []).append(str(row["cell"]))
+    errors = (
+        paragraph(f"cell{'s' if len(cells) > 1 else ''} {', '.join(cells)}: {error}", "  ")
+        for error, cells in failed.items()
+    )
+    return listing_text(columns, rows) + "".join(errors)
+
+
+def naming(result: Sweep) -> list[str]:
+    """The columns that tell rows apart; no seed where there is none."""
+    found = list(result.columns[: result.columns.index("status")])
+    if all(row["seed"] is None for row in result):
+        found.remove("seed")
+    return found
+
+
+def names(result: Sweep, row: Mapping[str, Any]) -> list[str]:
+    """What tells a row from others, as text."""
+    return ["-" if row[name] is None else str(row[name]) for name in naming(result)]
+
+
+def numbers(row: Mapping[str, Any]) -> list[str]:
+    """The numbers of a row that a table has room for."""
+    if row["error"]:
+        return ["failed", *("" for _ in NUMBERS)]
+    return [str(row["jobs"]), *(value_text(name, row[name]) for _, name in NUMBERS)]

@@ -1,0 +1,218 @@
+"""Sparing the garbage collector many objects that hold no cycle."""
+
+from __future__ import annotations
+
+import gc
+from abc import abstractmethod
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate, chain
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """For making very many objects at once: a third of the time would go to looking at them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def keep_for_good() -> None:
+    """What has been made so far stays until the process ends: the collector need not look at it."""
+    gc.freeze()
+
+
+# --- Rows of whole numbers in as few bytes as they need, so that a million jobs fit into memory ---
+
+#: Rows that are packed together.
+BLOCK = 1024
+#: Kinds of columns, and the most that each takes.
+_KINDS = tuple((kind, 256 ** array(kind).itemsize - 1) for kind in "BHIQ")
+
+Row = tuple[int | None, ...]
+#: What each number of a packed column is above, and by how much; 0: there is no number.
+_Packed = tuple[int, Sequence[int]]
+
+
+class IntTable:
+    """Rows of equal length; a row that was appended is never changed.
+
+    Rows are packed in blocks: of each column the least number is kept, and how far each is from it,
+    in one, two, four or eight bytes as the block needs (of numbers still farther apart, objects).
+    """
+
+    __slots__ = ("_blocks", "_open")
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[_Packed, ...]] = []
+        self._open: list[Row] = []
+
+    def append(self, *row: int | None) -> None:
+        """Add a row; None: no number."""
+        self._open.append(row)
+        if len(self._open) == BLOCK:
+            self._blocks.append(tuple(map(_packed, zip(*self._open, strict=True))))
+            self._open.clear()
+
+    def __len__(self) -> int:
+        return len(self._blocks) * BLOCK + len(self._open)
+
+    def __getitem__(self, place: int) -> Row:
+        block, at = divmod(place, BLOCK)
+        if block == len(self._blocks):
+            return self._open[at]
+        return tuple(
+            [base + codes[at] if codes[at] else None for base, codes in self._blocks[block]]
+        )
+
+    def blocks(self) -> Iterator[list[Row]]:
+        """All rows in order, some at a time."""
+        for block in self._blocks:
+            yield list(zip(*map(_unpacked, block), strict=True))
+        if self._open:
+            yield list(self._open)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (row for rows in self.blocks() for row in rows)
+
+    def column(self, number: int, none: int = 0) -> NDArray[np.int64]:
+        """One column; none: what stands where there is no number."""
+
+        def values() -> Iterator[int]:
+            for block in self._blocks:
+                base, codes = block[number]
+                yield from (base + code if code else none for code in codes)
+            for row in self._open:
+                value = row[number]
+                yield none if value is None else value
+
+        return np.fromiter(values(), np.int64, len(self))
+
+
+def _packed(values: Sequence[int | None]) -> _Packed:
+    base = min((value for value in values if value is not None), default=0) - 1
+    codes = [0 if value is None else value - base for value in values]
+    most = max(codes)
+    kind = next((kind for kind, limit in _KINDS if most <= limit), None)
+    return base, tuple(codes) if kind is None else array(kind, codes)
+
+
+def _unpacked(column: _Packed) -> Iterator[int | None]:
+    base, codes = column
+    return (base + code if code else None for code in codes)
+
+
+def narrow(column: NDArray[np.int64]) -> NDArray[Any]:
+    """The same numbers in half the bytes, where they fit."""
+    half = column.astype(np.int32)
+    return half if np.array_equal(half, column) else column
+
+
+# --- Where names stand in a long list, found over their hashes alone: 8 bytes a name --------------
+
+#: What of a hash is kept.
+_PART = (1 << 32) - 1
+
+
+class NamePlaces:
+    """name_at: the name at a place of the list, so that it need not be kept here."""
+
+    __slots__ = ("_hashes", "_name_at", "_places")
+
+    def __init__(self, names: Iterable[str], name_at: Callable[[int], str]) -> None:
+        values = np.fromiter((hash(name) & _PART for name in names), dtype=np.uint32)
+        self._places = np.argsort(values, kind="stable").astype(np.int32)
+        self._hashes = values[self._places]
+        self._name_at = name_at
+
+    def first(self, name: str) -> int | None:
+        """The first place of a name, None where it is not in the list."""
+        return next(self._all(name), None)
+
+    def twice(self) -> str | None:
+        """A name that is there more than once, None where there is none."""
+        for at in np.flatnonzero(self._hashes[1:] == self._hashes[:-1]).tolist():
+            name = self._name_at(int(self._places[at]))
+            if len(list(self._all(name))) > 1:
+                return name
+        return None
+
+    def _all(self, name: str) -> Iterator[int]:
+        value = np.uint32(hash(name) & _PART)  # of the same type, or all are copied to compare
+        for at in range(int(np.searchsorted(self._hashes, value)), len(self._hashes)):
+            if self._hashes[at] != value:
+                return
+            place = int(self._places[at])
+            if self._name_at(place) == name:
+                yield place
+
+
+# --------------------------------------------------------------------------------------------------
+# Sequences whose items are made anew when they are asked for: a million jobs need no
+# objects
+
+T = TypeVar("T")
+
+
+class OnDemand(Sequence[T]):
+    """Like a tuple of the items: equal to one that has the same, and never changed."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def item(self, place: int) -> T:
+        """The item at `place`, which is within the sequence."""
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        if isinstance(place, slice):
+            return tuple(self.item(index) for index in range(*place.indices(len(self))))
+        return self.item(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.item, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (tuple, OnDemand)):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Joined(OnDemand[T]):
+    """Several sequences, one after another."""
+
+    __slots__ = ("_ends", "_parts")
+
+    def __init__(self, *parts: Sequence[T]) -> None:
+        self._parts = tuple(part for part in parts if len(part))
+        self._ends = list(accumulate(map(len, self._parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def item(self, place: int) -> T:
+        """The item at `place`."""
+        part = bisect_right(self._ends, place)
+        return self._parts[part][place - self._ends[part] + len(self._parts[part])]
+
+    def __iter__(self) -> Iterator[T]:
+        return chain.from_iterable(self._parts)

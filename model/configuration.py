@@ -1,0 +1,264 @@
+"""Queues (lsb.queues)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from .cluster import Thresholds
+from .facts import Fact
+from .job import DEFAULT_LARGEST, HostRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own.
+
+    estimated_run_time: ESTIMATED_RUNTIME (seconds), how long its jobs are expected to run.
+    run_limit: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
+    slots: PROCLIMIT (min, default, max). hosts: HOSTS, empty for all.
+    slot_reserve, resource_reserve: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
+    exclusive: "N", "Y" or "CU[type]".
+    queue_slots, user_slots: QJOB_LIMIT, UJOB_LIMIT. processor_slots, host_slots: PJOB_LIMIT,
+    HJOB_LIMIT.
+    user_shares: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
+    fairshare_queues, dispatch_order: cross-queue. slot_share, slot_pool: queue-based fairshare.
+    factors: CPU_TIME_FACTOR … that override the cluster's.
+    preemptive, preemptable: queue names each applies to; ("*",) for all; None if not. active: False
+    where badmin qinact keeps its jobs from starting. gpu_req: GPU_REQ.
+    """
+
+    name: Annotated[str, Fact("new_name", aka=("QUEUE_NAME",))]
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 1
+    hosts: Annotated[
+        tuple[HostRequest, ...], Fact("queue_hosts", "HOSTS", also=("excluded_hosts",))
+    ] = ()
+    excluded_hosts: tuple[str, ...] = ()
+    users: Annotated[tuple[str, ...], Fact("words", "USERS")] = ()
+    res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    resrsv_limit: Annotated[Mapping[str, tuple[float, float]], Fact("bounds", "RESRSV_LIMIT")] = (
+        field(default_factory=dict)
+    )
+    run_limit: Annotated[int | None, Fact("run_limit", "RUNLIMIT", also=("run_limit_max",))] = None
+    run_limit_max: int | None = None
+    cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
+    estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    slots: Annotated[
+        tuple[int, int | None, int | None] | None,
+        Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
+    ] = None
+    backfill: Annotated[bool, Fact("flag", "BACKFILL")] = False
+    slot_reserve: Annotated[int | None, Fact("cycles", "SLOT_RESERVE")] = None
+    resource_reserve: Annotated[int | None, Fact("cycles", "RESOURCE_RESERVE")] = None
+    exclusive: Annotated[str, Fact("exclusive", "EXCLUSIVE")] = "N"
+    queue_slots: Annotated[int | None, Fact("count", "QJOB_LIMIT")] = None
+    user_slots: Annotated[int | None, Fact("count", "UJOB_LIMIT")] = None
+    processor_slots: Annotated[float | None, Fact("amount", "PJOB_LIMIT")] = None
+    host_slots: Annotated[int | None, Fact("count", "HJOB_LIMIT")] = None
+    thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
+    dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
+    run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
+    job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
+    user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
+    fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
+    dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
+    slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
+    slot_pool: Annotated[str, Fact("name", "SLOT_POOL")] = ""
+    max_slots_in_pool: Annotated[int | None, Fact("count", "MAX_SLOTS_IN_POOL")] = None
+    use_priority_in_pool: Annotated[bool, Fact("flag", "USE_PRIORITY_IN_POOL")] = False
+    factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
+    preemptive: Annotated[
+        tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
+    ] = None
+    preemptable: tuple[str, ...] | None = None
+    chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
+    description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
+    active: Annotated[bool, Fact("boolean")] = True
+    gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
+
+    @property
+    def holds_memory(self) -> bool:
+        """Whether reservations of the queue hold memory with the slots (MEM-01, MEM-05)."""
+        return self.resource_reserve is not None or self.slot_reserve is None
+
+    @property
+    def reserve_cycles(self) -> int | None:
+        """Dispatch cycles that a reservation may be held; RESOURCE_RESERVE wins (MEM-05)."""
+        return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve
+
+
+# --- Users and user groups (lsb.users) ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UserGroup:
+    """A user group: members are users or groups; user_shares makes it a share tree (FSH-10)."""
+
+    name: str
+    members: tuple[str, ...]
+    user_shares: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Limits of one user or group: MAX_JOBS (slots), JL/P (slots per processor)."""
+
+    name: Annotated[str, Fact("name", aka=("USER_NAME",))]
+    max_slots: Annotated[int | None, Fact("count", "MAX_JOBS")] = None
+    processor_slots: Annotated[float | None, Fact("amount", "JL/P")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostPartition:
+    """A host partition with its shares (FSH-08)."""
+
+    name: str
+    hosts: tuple[str, ...]
+    user_shares: tuple[tuple[str, int], ...]
+
+
+# --- Resource allocation limits and per-resource reservation methods (lsb.resources) --------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Members that a limit covers: names, whether each has a limit of its own (PER_*), ``~`` names.
+
+    names ("all",) covers everyone.
+    """
+
+    names: tuple[str, ...]
+    each: bool = False
+    excluded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One Limit section.
+
+    amounts: resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
+    slots_per_processor: SLOTS_PER_PROCESSOR, times the processors of each host (needs PER_HOST).
+    A scope that is None covers all together.
+    """
+
+    name: str
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    slots_per_processor: float | None = None
+    users: Scope | None = None
+    queues: Scope | None = None
+    hosts: Scope | None = None
+    projects: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationUsage:
+    """PER_JOB, PER_HOST or PER_SLOT for a user-defined numeric resource (RSV-08)."""
+
+    resource: str
+    method: str
+
+
+# --- Cluster-wide parameters (lsb.params, lsf.conf) under Python names ----------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Parameters a planner needs; seconds where LSF has seconds or cycles of them.
+
+    mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
+    0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
+    dialect: the version of LSF whose requirement language is spoken, "7" or "10.1".
+    unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
+    estimated_run_time: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else
+    gives an estimate (seconds).
+    lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
+    max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
+    max_job_array_size: MAX_JOB_ARRAY_SIZE, the largest index of a job array.
+    job_dep_last_sub: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name
+    alone. orphan_grace: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose
+    condition can never hold; None: it waits on.
+    run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
+    gpu_req: LSB_GPU_REQ. gpu_req_merge: GPU_REQ_MERGE, options of GPU requirements are merged one
+    by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
+    """
+
+    mbd_sleep_time: Annotated[int, Fact("count_from_1", "MBD_SLEEP_TIME")] = 60
+    time_reserve_numjobs: Annotated[
+        int, Fact("count", "LSB_TIME_RESERVE_NUMJOBS", place="lsf.conf")
+    ] = 0
+    reserve_per_slot: Annotated[
+        bool, Fact("flag", "RESOURCE_RESERVE_PER_SLOT", aka=("RESOURCE_RESERVE_PER_TASK",))
+    ] = False
+    reserve_by_starttime: Annotated[
+        bool, Fact("flag", "RESERVE_BY_STARTTIME", place="LSF_HPC_EXTENSIONS")
+    ] = False
+    job_accept_interval: Annotated[int, Fact("count", "JOB_ACCEPT_INTERVAL")] = 0
+    parallel_sched_by_slot: Annotated[bool, Fact("flag", "PARALLEL_SCHED_BY_SLOT")] = False
+    strict_resreq: Annotated[bool, Fact("flag", "LSF_STRICT_RESREQ", place="lsf.conf")] = False
+    lenient: Annotated[bool, Fact("flag")] = False
+    dialect: Annotated[str, Fact("dialect")] = "10.1"
+    unit_for_limits: Annotated[str, Fact("unit", "LSF_UNIT_FOR_LIMITS", place="lsf.conf")] = "MB"
+    default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE")] = "default"
+    cpu_time_factor: Annotated[float, Fact("number", "CPU_TIME_FACTOR", by_queue=True)] = 0.7
+    run_time_factor: Annotated[float, Fact("number", "RUN_TIME_FACTOR", by_queue=True)] = 0.7
+    committed_run_time_factor: Annotated[
+        float, Fact("number", "COMMITTED_RUN_TIME_FACTOR", by_queue=True)
+    ] = 0.0
+    run_job_factor: Annotated[float, Fact("number", "RUN_JOB_FACTOR", by_queue=True)] = 3.0
+    fairshare_adjustment_factor: Annotated[
+        float, Fact("number", "FAIRSHARE_ADJUSTMENT_FACTOR", by_queue=True)
+    ] = 0.0
+    fairshare_adjustment: Annotated[str, Fact("line")] = ""
+    hist_hours: Annotated[float, Fact("amount", "HIST_HOURS", by_queue=True)] = 5.0
+    enable_hist_run_time: Annotated[bool, Fact("flag", "ENABLE_HIST_RUN_TIME")] = False
+    run_time_decay: Annotated[bool, Fact("flag", "RUN_TIME_DECAY")] = False
+    run_time_in_slots: Annotated[bool, Fact("flag")] = False
+    max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
+    modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
+    estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    job_dep_last_sub: Annotated[bool, Fact("flag", "JOB_DEP_LAST_SUB")] = True
+    orphan_grace: Annotated[int | None, Fact("count_from_1", "ORPHAN_JOB_TERM_GRACE_PERIOD")] = None
+    max_job_array_size: Annotated[int, Fact("count_from_1", "MAX_JOB_ARRAY_SIZE")] = DEFAULT_LARGEST
+    gpu_req: Annotated[str, Fact("line", "LSB_GPU_REQ", place="lsf.conf")] = ""
+    gpu_req_merge: Annotated[bool, Fact("flag", "GPU_REQ_MERGE")] = True
+    gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
+        "extend"
+    )
+
+    @property
+    def default_priority(self) -> int:
+        """The priority of a job without -sp: half the highest one."""
+        return self.max_user_priority // 2
+
+
+def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
+    """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
+
+    family: "OpenLava" or "volclava", of LSF's family, "" for LSF. asked: "slot" or "host", "" for
+    what the family does: LSF and today's volclava take an amount once a host, OpenLava and early
+    volclava once a slot.
+    """
+    if asked:
+        return replace(params, reserve_per_slot=asked == "slot"), ""
+    if not family or params.reserve_per_slot:
+        return params, ""
+    if family == "OpenLava":
+        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
+        return replace(params, reserve_per_slot=True), what
+    return params, (
+        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
+        "(--rusage slot)"
+    )
+
+
+def usual_queue(names: Sequence[str]) -> str:
+    """The default queue where nobody names one: ``default`` where there is one, else the first."""
+    usual = Params().default_queue
+    return usual if usual in names or not names else names[0]
+
+
+def with_default_queue(params: Params, names: Sequence[str]) -> Params:
+    """The parameters beside queues of these names; one that nobody named is the usual one."""
+    named = params.default_queue != Params().default_queue
+    return params if named else replace(params, default_queue=usual_queue(names))

@@ -1,0 +1,215 @@
+"""Times and durations as people read them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from html import escape
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .instance import Instance
+
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def duration_text(seconds: int, beside: int = 0) -> str:
+    """``2d 3h``, ``1h 5m``, ``12m 30s``, ``0s``: the largest unit and the next below it.
+
+    beside: a difference (seconds) that rounding must not hide; ``1d 16h 15m`` beside 15 minutes.
+    """
+    if seconds < 0:
+        return "-" + duration_text(-seconds, beside)
+    finest = max(_finest(seconds), _finest(beside)) if beside else _finest(seconds)
+    shown = []
+    for length, unit in _UNITS[: finest + 1]:
+        count, seconds = divmod(seconds, length)
+        if count:
+            shown.append(f"{count}{unit}")
+    return " ".join(shown) or "0s"
+
+
+def _finest(seconds: int) -> int:
+    """The position of the smallest unit that a text of so many seconds has."""
+    largest = next((at for at, (length, _) in enumerate(_UNITS) if abs(seconds) >= length), 3)
+    return min(largest + 1, len(_UNITS) - 1)
+
+
+def smallest_difference(times: Iterable[int | None]) -> int:
+    """The least difference between two of these times that is not zero, 0 if there is none."""
+    known = sorted({time for time in times if time is not None})
+    return min((later - earlier for earlier, later in pairwise(known)), default=0)
+
+
+def iso_time(origin: str | None, time: int | None) -> str | None:
+    """A time in seconds from the origin as an ISO 8601 stamp; None where either is unknown.
+
+    None, too, for what no calendar has (:func:`wall_clock`).
+    """
+    if origin is None or time is None:
+        return None
+    moment = wall_clock(origin, time)
+    return None if moment is None else moment.isoformat()
+
+
+def wall_clock(origin: str, time: int) -> datetime | None:
+    """The moment that lies so many seconds from the origin; None outside the years 1 to 9999."""
+    try:
+        return datetime.fromisoformat(origin) + timedelta(seconds=time)
+    except OverflowError:
+        return None
+
+
+def with_stamps(
+    record: dict[str, Any], origin: str | None, names: tuple[str, ...]
+) -> dict[str, Any]:
+    """A record with an ISO stamp, `NAME_time`, behind each of its times, if there is an origin.
+
+    names: the keys of times in seconds from the origin.
+    """
+    if origin is None:
+        return record
+    found: dict[str, Any] = {}
+    for key, value in record.items():
+        found[key] = value
+        if key in names:
+            found[f"{key}_time"] = iso_time(origin, value)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTimes:
+    """How the times of one answer are written.
+
+    instance: whose now and origin count. day: the date that all times but now fall on, said once
+    (:attr:`note`) so that each is hours and minutes alone; None where they fall on several days or
+    count from now.
+    """
+
+    instance: Instance
+    day: date | None = None
+
+    @classmethod
+    def of(cls, instance: Instance, times: Iterable[int | None]) -> WrittenTimes:
+        """For an answer with these times (seconds from the origin)."""
+        if instance.origin is None:
+            return cls(instance)
+        known = {time for time in times if time is not None and time != instance.now}
+        moments = [wall_clock(instance.origin, time) for time in known]
+        days = {None if moment is None else moment.date() for moment in moments}
+        return cls(instance, days.pop() if len(days) == 1 else None)
+
+    def text(self, time: int | None, beside: int = 0) -> str:
+        """A time as :func:`clock_text` has it, to the second."""
+        moment = self._moment(time)
+        if self.day is None or moment is None:
+            return clock_text(self.instance, time, beside)
+        return moment.strftime("%H:%M:%S" if moment.second else "%H:%M")
+
+    def short(self, time: int, beside: int = 0) -> str:
+        """A time for narrow columns, as :func:`short_clock_text` has it."""
+        moment = self._moment(time)
+        if self.day is None or moment is None:
+            return short_clock_text(self.instance, time, beside)
+        return moment.strftime("%H:%M:%S" if moment.second and _to_the_second(beside) else "%H:%M")
+
+    @property
+    def note(self) -> str:
+        """What is to be known of the times as they are written, a sentence or nothing."""
+        if self.day is not None:
+            return f"Times are of {self.day.isoformat()}."
+        return "Times count from now." if self.instance.origin is None else ""
+
+    def _moment(self, time: int | None) -> datetime | None:
+        """None for now too, and for what no calendar has."""
+        if time is None or time == self.instance.now or self.instance.origin is None:
+            return None
+        return wall_clock(self.instance.origin, time)
+
+
+def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
+    """A time as ``now``, ``+3h``, ``-2h`` or, where the instance has an origin, its wall clock.
+
+    beside: as in :func:`duration_text`.
+    """
+    if time is None:
+        return "unknown"
+    if time == instance.now:
+        return "now"
+    moment = None if instance.origin is None else wall_clock(instance.origin, time)
+    if moment is None:
+        return "+" * (time > instance.now) + duration_text(time - instance.now, beside)
+    return moment.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
+    """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``."""
+    moment = None if instance.origin is None else wall_clock(instance.origin, time)
+    if time == instance.now or moment is None:
+        return clock_text(instance, time, beside).removeprefix("+")
+    seconds = moment.second and _to_the_second(beside)
+    return moment.strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
+
+
+def _to_the_second(beside: int) -> bool:
+    """Whether rounding to minutes would hide a difference of so many seconds."""
+    return bool(beside) and _UNITS[_finest(beside)][1] == "s"
+
+
+# --- Characters that no name and no text may hold, because terminals obey them or hide them -------
+
+#: Control characters that a text of several lines is made of.
+LAYOUT = "\n\t"
+#: Categories of what terminals obey, hide, or cannot write (half a character).
+_STRANGE = {"Cc": "control", "Cf": "format", "Cs": "surrogate"}
+
+
+def strange_character(text: str, allowed: str = LAYOUT) -> str:
+    """What is wrong with a text that holds a character of a strange category, else ""."""
+    if text.isprintable():
+        return ""
+    for sign in text:
+        category = unicodedata.category(sign)
+        if category in _STRANGE and sign not in allowed:
+            kind = _STRANGE[category]
+            return f"holds the {kind} character U+{ord(sign):04X}: leave it out"
+    return ""
+
+
+def visible(text: str) -> str:
+    """The text with every character that cannot be printed written as an escape."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(sign: str) -> str:
+    return sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
+
+
+# --- Tables as notebooks show them: plain HTML that carries nothing but text ----------------------
+
+#: Rows that a notebook shows; the rest is counted.
+MOST_ROWS = 60
+
+
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with everything escaped; "" stands for None."""
+    body = list(rows)
+    left = len(body) - MOST_ROWS
+    lines = ["<table>", f"<caption>{_text(caption)}</caption>", "<thead>", _row("th", head)]
+    lines += ["</thead>", "<tbody>", *(_row("td", row) for row in body[:MOST_ROWS])]
+    if left > 0:
+        lines.append(f'<tr><td colspan="{len(head)}">and {left} more</td></tr>')
+    return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def _row(cell: str, values: Iterable[object]) -> str:
+    cells = "".join(f"<{cell}>{_text(value)}</{cell}>" for value in values)
+    return f"<tr>{cells}</tr>"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else escape(visible(str(value)))

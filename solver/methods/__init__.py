@@ -1,1 +1,0 @@
-"""The reservation methods: none, greedy, time-based, optimal."""

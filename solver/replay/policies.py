@@ -1,0 +1,349 @@
+"""First come first served."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Any
+
+from .engine import Engine, ProcessorProfile, WaitingBySize
+
+
+class Fcfs(Engine):
+    """Strictly in order of arrival: nobody starts before the head of the queue does."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.waiting: list[int] = []  # in order of arrival
+        self.free = self.procs
+        self.running: list[tuple[int, int]] = []  # (planned end, job), sorted
+        # Waiting jobs before this place were refused and nothing was freed since, so they are
+        # refused still: with time, what a job may use only shrinks.
+        self.refused = 0
+
+    def hold(self, job: int, end: int) -> None:
+        self.free -= self.size[job]
+        insort(self.running, (end, job))
+
+    def submitted(self, job: int, now: int) -> None:
+        self.waiting.append(job)
+
+    def ended(self, job: int, now: int) -> None:
+        planned_end = self.start[job] + self.request[job]
+        if planned_end > now:
+            del self.running[bisect_left(self.running, (planned_end, job))]
+            self.free += self.size[job]
+            self.refused = 0
+
+    def schedule(self, now: int) -> None:
+        running = self.running
+        # A planned end frees by the clock: a submission at that time stamp precedes the end event.
+        while running and running[0][0] <= now:
+            self.free += self.size[running.pop(0)[1]]
+            self.refused = 0
+        if self.refused < len(self.waiting):
+            if self.refused == 0:
+                self.start_heads(now)
+            self.backfill(now)
+            self.refused = len(self.waiting)
+
+    def start_heads(self, now: int) -> None:
+        """Start jobs from the head of the queue while they fit."""
+        started = 0
+        for job in self.waiting:
+            if self.size[job] > self.free:
+                break
+            self.occupy(job, now)
+            started += 1
+        del self.waiting[:started]
+
+    def occupy(self, job: int, now: int) -> None:
+        """Start `job`, which fits."""
+        self.hold(job, now + self.request[job])
+        self.begin(job, now)
+
+    def backfill(self, now: int) -> None:
+        """Nobody overtakes under FCFS."""
+
+    def policy_state(self) -> dict[str, Any]:
+        return {
+            "waiting": self.waiting,
+            "free": self.free,
+            "running": self.running,
+            "refused": self.refused,
+        }
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        self.waiting = list(state["waiting"])
+        self.free = state["free"]
+        self.running = [(end, job) for end, job in state["running"]]
+        self.refused = state["refused"]
+
+
+# --- EASY backfilling: only the head of the queue has a reservation -------------------------------
+
+
+class Easy(Fcfs):
+    """The head of the queue has a reservation; others may start if they do not delay it.
+
+    The shadow is the time at which the head can start by the planned ends of running jobs; `extra`
+    is what is free then beyond the head's need. A later job may start if it fits now and ends by
+    the shadow or fits into the extra processors (Lifka 1995; Mu'alem and Feitelson 2001).
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.shadow = 0
+        self.extra = 0
+        self.by_size = WaitingBySize(self.size, self.request)
+
+    def submitted(self, job: int, now: int) -> None:
+        super().submitted(job, now)
+        self.by_size.add(job)
+
+    def occupy(self, job: int, now: int) -> None:
+        super().occupy(job, now)
+        self.by_size.remove(job)
+
+    def backfill(self, now: int) -> None:
+        waiting, size, request = self.waiting, self.size, self.request
+        if self.refused == 0 and waiting:
+            self.reserve_head(waiting[0])
+        free = self.free
+        if len(waiting) <= 1 or free == 0:
+            return
+        extra, window = self.extra, self.shadow - now
+        candidates = self._candidates(free, extra, window)
+        for job in self.in_order(candidates) if len(candidates) > 1 else candidates:
+            need = size[job]
+            if need > self.free:
+                continue
+            if request[job] > window:
+                if need > extra:
+                    continue
+                extra -= need
+            self.occupy(job, now)
+            del waiting[bisect_left(waiting, job)]  # numbers are in order of arrival
+        self.extra = extra
+
+    def _candidates(self, free: int, extra: int, window: int) -> list[int]:
+        """Jobs behind the head that may start, each if it were alone, in the order of arrival."""
+        if self.refused == 0:
+            return self.by_size.fitting(free, extra, window)  # not the head: it does not fit
+        size, request = self.size, self.request
+        return [
+            job
+            for job in self.waiting[self.refused :]
+            if size[job] <= free and (request[job] <= window or size[job] <= extra)
+        ]
+
+    def in_order(self, candidates: list[int]) -> list[int]:
+        """The order in which candidates are tried: that of arrival."""
+        return candidates
+
+    def reserve_head(self, head: int) -> None:
+        """Compute shadow and extra for a head that does not fit now."""
+        free, need = self.free, self.size[head]
+        shadow = 0
+        for end, job in self.running:
+            if free >= need and end > shadow:
+                break
+            free += self.size[job]
+            shadow = end
+        self.shadow, self.extra = shadow, free - need
+
+    def policy_state(self) -> dict[str, Any]:
+        return super().policy_state() | {"shadow": self.shadow, "extra": self.extra}
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        super().restore_policy(state)
+        self.shadow, self.extra = state["shadow"], state["extra"]
+        self.by_size = WaitingBySize(self.size, self.request)
+        for job in self.waiting:
+            self.by_size.add(job)
+
+
+class EasySjbf(Easy):
+    """EASY with the candidates tried by shortest request, ties by arrival (Tsafrir et al. 2007)."""
+
+    def in_order(self, candidates: list[int]) -> list[int]:
+        return sorted(candidates, key=self.request.__getitem__)
+
+
+# --- Conservative backfilling: every job has a reservation, which never moves later ---------------
+
+
+class Conservative(Engine):
+    """A reservation at arrival; at each end, reservations move earlier in order of arrival.
+
+    A reservation is the earliest start that disturbs no other reservation. It never moves later
+    (Mu'alem and Feitelson 2001, with compression).
+    """
+
+    plans_ahead = True
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.profile = ProcessorProfile([self.now], [self.procs])
+        self.waiting: list[int] = []  # reserved or just begun, in order of arrival
+        self.arrived: list[int] = []  # not yet reserved
+        self.compress_due = False
+        # Whether a pass could still move something: a freed tail or a moved job leaves room.
+        self.loose = False
+
+    def hold(self, job: int, end: int) -> None:
+        if end > self.now:
+            self.profile.take(self.now, end, self.size[job])
+
+    def submitted(self, job: int, now: int) -> None:
+        self.arrived.append(job)
+
+    def ended(self, job: int, now: int) -> None:
+        planned_end = self.start[job] + self.request[job]
+        if planned_end > now:
+            self.profile.take(now, planned_end, -self.size[job])
+            self.loose = True
+        self.compress_due = True
+
+    def schedule(self, now: int) -> None:
+        profile = self.profile
+        profile.forget_before(now)
+        # Both can be due only once a time stamp: those who have a reservation come first.
+        if self.compress_due and self.loose:
+            self.compress(now)
+        self.compress_due = False
+        for job in self.arrived:
+            start = profile.earliest(self.size[job], self.request[job], now)
+            profile.take(start, start + self.request[job], self.size[job])
+            self.begin(job, start)
+            if start > now:
+                self.waiting.append(job)
+        self.arrived.clear()
+
+    def compress(self, now: int) -> None:
+        """One pass over the waiting jobs in order of arrival, each to its earliest start."""
+        profile, start = self.profile, self.start
+        self.loose = False
+        self.waiting = [job for job in self.waiting if start[job] > now]
+        for job in self.waiting:
+            size, request, reserved = self.size[job], self.request[job], start[job]
+            earlier = profile.earlier(size, request, now, reserved)
+            if earlier < reserved:
+                profile.take(reserved, reserved + request, -size)
+                profile.take(earlier, earlier + request, size)
+                self.begin(job, earlier)
+                self.loose = True
+
+    def policy_state(self) -> dict[str, Any]:
+        return {
+            "times": self.profile.times,
+            "free": self.profile.free,
+            "waiting": self.waiting,
+            "loose": self.loose,
+            "arrived": self.arrived,
+            "compress_due": self.compress_due,
+        }
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
+        self.waiting = list(state["waiting"])
+        self.loose = state["loose"]
+        self.arrived = list(state["arrived"])
+        self.compress_due = state["compress_due"]
+
+
+# --- Conservative backfilling by planning anew: every job has a reservation until the next plan ---
+
+
+class Replan(Engine):
+    """All reservations are dropped and planned anew, first come first served.
+
+    A job may thus be moved later than it was once promised. Planning anew is skipped where it
+    cannot change anything: while no job ends before its planned end, the plan stays what it was
+    and arrivals are appended to it.
+    """
+
+    default_schedule_after = "timestamp"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.profile = ProcessorProfile([self.now], [self.procs])
+        self.waiting: list[int] = []  # in order of arrival
+        self.planned: list[int] = []  # planned start of each waiting job, where it has one
+        self.running: dict[int, int] = {}  # job to planned end
+        self.stale = False
+
+    def hold(self, job: int, end: int) -> None:
+        self.running[job] = end
+        self.stale = True
+
+    def submitted(self, job: int, now: int) -> None:
+        self.waiting.append(job)
+
+    def ended(self, job: int, now: int) -> None:
+        if self.running.pop(job) > now:
+            self.stale = True
+
+    def schedule(self, now: int) -> None:
+        if self.stale:
+            self.profile = self.free_beside_running(now)
+            self.planned.clear()
+            self.stale = False
+        else:
+            self.profile.forget_before(now)
+        self.plan(now)
+        if now in self.planned:
+            self.start_due(now)
+
+    def free_beside_running(self, now: int) -> ProcessorProfile:
+        """What the running jobs leave free from `now` on, by their planned ends."""
+        freed: dict[int, int] = {now: 0}
+        free = self.procs
+        for job, end in self.running.items():
+            if end > now:
+                free -= self.size[job]
+                freed[end] = freed.get(end, 0) + self.size[job]
+        times = sorted(freed)
+        steps = []
+        for time in times:
+            free += freed[time]
+            steps.append(free)
+        return ProcessorProfile(times, steps)
+
+    def plan(self, now: int) -> None:
+        """Give every waiting job without a planned start the earliest one, in order of arrival."""
+        profile, planned = self.profile, self.planned
+        # An equal job planned before bounds the search: the profile only fills up within a plan.
+        equal: dict[tuple[int, int], int] = {}
+        for job in self.waiting[len(planned) :]:
+            size, request = self.size[job], self.request[job]
+            start = profile.earliest(size, request, equal.get((size, request), now))
+            equal[size, request] = start
+            profile.take(start, start + request, size)
+            planned.append(start)
+
+    def start_due(self, now: int) -> None:
+        """Start the jobs whose planned start is now."""
+        later = [place for place, start in enumerate(self.planned) if start > now]
+        for job, start in zip(self.waiting, self.planned, strict=True):
+            if start == now:
+                self.running[job] = now + self.request[job]
+                self.begin(job, now)
+        self.waiting = [self.waiting[place] for place in later]
+        self.planned = [self.planned[place] for place in later]
+
+    def policy_state(self) -> dict[str, Any]:
+        return {
+            "times": self.profile.times,
+            "free": self.profile.free,
+            "waiting": self.waiting,
+            "planned": self.planned,
+            "running": list(self.running.items()),
+            "stale": self.stale,
+        }
+
+    def restore_policy(self, state: dict[str, Any]) -> None:
+        self.profile = ProcessorProfile(list(state["times"]), list(state["free"]))
+        self.waiting = list(state["waiting"])
+        self.planned = list(state["planned"])
+        self.running = dict(state["running"])
+        self.stale = state["stale"]

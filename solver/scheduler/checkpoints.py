@@ -1,0 +1,303 @@
+"""Checkpoints of a simulation: plain data from which it goes on as if it had never stopped.
+
+Jobs and cluster come from the instance again, which must be the same; a checkpoint has only what
+has happened to them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import pickle
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ...model.changes import Change
+from ...model.compact import no_collection
+from ...model.errors import InputError, Problem
+from ...model.formats.sealed import digest, seal_checkpoint, taking_over, unseal_checkpoint
+from ...model.instance import Instance
+from ...model.job import HostRequest, Job, RunningJob
+from ..availability.free_now import HeldPart
+from ..availability.resources import ResourceTable
+from ..budget import Budget
+from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from .events import Settings
+from .job_state import JobState, Requests, Shape
+from .simulation import Recorder, Session
+from .world import World
+
+_PLAIN = (
+    "status",
+    "duration",
+    "work",
+    "limit",
+    "start",
+    "end",
+    "since",
+    "ran",
+    "placed",
+    "alternative",
+    "backfilled",
+    "estimate",
+    "estimated_at",
+    "estimate_by",
+    "reason",
+    "now_waits_for",
+    "held_since",
+    "rest_until",
+    "suspended_by",
+    "suspensions",
+    "requeues",
+)
+
+
+def save(session: Session) -> str:
+    """The checkpoint of a session between two cycles, as text."""
+    world, cycle = session.world, session.cycle
+    record = {
+        "instance": digest(session.source, session.changes),
+        "settings": dataclasses.asdict(session.settings),
+        "until": session.until,
+        "now": world.now,
+        "cycles": session.cycles,
+        "started": session.started,
+        "last_progress": session.last_progress,
+        "events": [*world.events.state(), world.events.gone],
+        "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
+        "modified": [_described(job, session) for job in world.states.modified.values()],
+        "states": [_state(state) for _, state in sorted(world.states.here.items())],
+        "ended": world.states.to_state(),
+        "pending": list(world.pending),
+        "running": list(world.running),
+        "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
+        "fresh": [state.number for state in world.new_arrivals],
+        "changed": world.changed,
+        "present": world.free_now.state(),
+        "accepted": world.last_accepted.tolist(),
+        "eligibility": session.eligibility.to_state(),
+        "order": world.order.to_state(),
+        "cycle": cycle.to_state(),
+        "dependents": None if world.dependents is None else world.dependents.to_state(),
+        "log": session.log,
+        "keep_log": session.keep_log,
+        "notes": session.notes,
+    }
+    return seal_checkpoint("loop", record)
+
+
+def _described(job: Job, session: Session) -> list[Any]:
+    """A job by its number, and where bmod and the like have changed it, in full."""
+    number = session.world.states.of(job.id).number
+    return [number, None if job == session.given[number] else dataclasses.asdict(job)]
+
+
+def _job(described: Sequence[Any], session: Session) -> Job:
+    number: int = described[0]
+    plain: dict[str, Any] | None = described[1]
+    if plain is None:
+        return session.given[number]
+    hosts = tuple(HostRequest(**host) for host in plain["hosts"])
+    queue_position = plain["queued_as"]
+    texts = tuple(plain["res_req"])
+    queue_position = None if queue_position is None else tuple(queue_position)
+    return Job(**{**plain, "res_req": texts, "hosts": hosts, "queued_as": queue_position})
+
+
+def _state(state: JobState) -> dict[str, Any]:
+    plain = {name: getattr(state, name) for name in _PLAIN}
+    return {
+        "number": state.number,
+        **plain,
+        "terms": [list(term.items()) for term in state.terms],
+        "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
+        "amounts": [part.amount for part in state.parts],
+        "held": list(state.held),
+        "shaped": state.shape is not None,
+        "borrowed": list(state.borrowed.items()),
+    }
+
+
+def load(
+    text: str,
+    instance: Instance,
+    *,
+    changes: Sequence[Change] = (),
+    recorder: Recorder | None = None,
+    source: str = "",
+) -> Session:
+    """The session that :func:`save` saved, ready to advance.
+
+    Raises InputError for a text that is no such checkpoint, or one of another instance.
+    """
+    saved = unseal_checkpoint(text, "loop", source)
+    with taking_over(source):
+        return _session(saved, instance, changes, recorder, source)
+
+
+def _session(
+    saved: Mapping[str, Any],
+    instance: Instance,
+    changes: Sequence[Change],
+    recorder: Recorder | None,
+    source: str,
+) -> Session:
+    if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
+        raise InputError([Problem("made from another instance or other changes", source)])
+    session = Session(
+        instance,
+        Settings(**saved["settings"]),
+        changes=changes,
+        until=saved["until"],
+        keep_log=saved["keep_log"],
+        recorder=recorder,
+    )
+    world = session.world
+    world.states.load_state(saved["ended"])
+    world.advance_clock(saved["now"])
+    session.cycles, session.started = saved["cycles"], saved["started"]
+    session.last_progress = saved["last_progress"]
+    session.log, session.notes = saved["log"], saved["notes"]
+    # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
+    world.enter_limits_of_running()
+    for described in saved["shapes"]:
+        session.requests.shape(_job(described, session))
+    for described in saved["modified"]:
+        world.states.modified[described[0]] = _job(described, session)
+    _restore_jobs(world, saved)
+    _restore_amounts(world, saved)
+    if world.dependents is not None:
+        world.dependents.load_state(saved["dependents"])
+    session.eligibility.load_state(saved["eligibility"])
+    session.cycle.load_state(saved["cycle"])
+    events, sequence, gone = saved["events"]
+    world.events.go_on((tuple(event) for event in events), sequence, gone)
+    world.changed = saved["changed"]
+    return session
+
+
+def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
+    amounts: dict[int, list[float]] = {}
+    for plain in saved["states"]:
+        state = world.states.keep(plain["number"])
+        for name in _PLAIN:
+            setattr(state, name, plain[name])
+        state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
+        state.held = tuple(plain["held"])
+        state.borrowed = dict(plain["borrowed"])
+        state.stretches = [
+            (begin, end, {int(h): int(n) for h, n in where})
+            for begin, end, where in plain["stretches"]
+        ]
+        amounts[state.number] = plain["amounts"]
+        if plain["shaped"]:
+            state.shape = world.requests.shape(state.job)
+    running = [world.states.keep(number) for number in saved["running"]]
+    world.order = _order(world, saved, running)
+    finish = dict(saved["finish"])
+    for state in running:
+        world.put_back(state, finish.get(state.number), amounts[state.number])
+    for number in saved["pending"]:
+        world.wait_again(world.states.keep(number))
+    world.new_arrivals = [world.states.keep(number) for number in saved["fresh"]]
+
+
+def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:
+    jobs = tuple(
+        RunningJob(state.job, state.start or 0, world.named(state.allocation)) for state in running
+    )
+    instance = dataclasses.replace(world.instance, running=jobs)
+    if isinstance(world.order, FirstCome):
+        return dispatch_policy(instance)
+    return dispatch_policy(instance, saved["order"])
+
+
+def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
+    world.free_now.load(saved["present"])
+    world.enter_reported()
+    world.last_accepted = np.array(saved["accepted"], dtype=np.int64)
+
+
+# --- A session entered once and copied as often as wanted, so that each copy can go its own way ---
+#
+# To enter thousands of running jobs takes many times as long as to copy what came of it. What
+# never changes, and what equal jobs have in common, is shared by all copies; they have to be used
+# one after another, since the requests of a cycle are among it.
+
+#: What copies share although it is not frozen: it grows, and what is in it stays as it is.
+_SHARED = (Requests, ResourceTable, Shape, Budget, FunctionType)
+
+
+class Entered:
+    """A session that has begun and run no cycle yet, from which others can go on."""
+
+    def __init__(self, session: Session) -> None:
+        """What becomes of `session` afterwards makes no difference."""
+        text = io.BytesIO()
+        writer = _Writer(text)
+        with no_collection():
+            writer.dump(session)
+        self._text, self._shared = text.getvalue(), writer.shared
+
+    def copy(self) -> Session:
+        """A session of its own."""
+        with no_collection():
+            session = _Reader(io.BytesIO(self._text), self._shared).load()
+        assert isinstance(session, Session)
+        return session
+
+
+def _shared(place: int) -> Any:
+    """What stands in a text for a thing that is shared; a reader looks the thing up."""
+    raise LookupError(place)
+
+
+class _Writer(pickle.Pickler):
+    """Writes all but what is shared, of which it writes the place in a list, once for each."""
+
+    def __init__(self, text: io.BytesIO) -> None:
+        super().__init__(text, pickle.HIGHEST_PROTOCOL)
+        self.shared: list[Any] = []
+        self._place: dict[int, int] = {}
+        self._whole_kinds: dict[type, bool] = {}
+
+    def reducer_override(self, item: Any) -> Any:
+        """The place of a thing that is shared; any other is written as usual."""
+        kind = type(item)
+        share = self._whole_kinds.get(kind)
+        if share is None:
+            share = self._whole_kinds[kind] = _is_frozen(kind) or issubclass(kind, _SHARED)
+        if share and item is not _shared:
+            return _shared, (self._share(item),)
+        if kind is HeldPart:  # where and how often it holds: only the amount changes
+            for column in (item.hosts, item.times):
+                self._share(column)
+        place = self._place.get(id(item))
+        return NotImplemented if place is None else (_shared, (place,))
+
+    def _share(self, item: object) -> int:
+        place = self._place.setdefault(id(item), len(self.shared))
+        if place == len(self.shared):
+            self.shared.append(item)
+        return place
+
+
+class _Reader(pickle.Unpickler):
+    """Reads what :class:`_Writer` wrote."""
+
+    def __init__(self, text: io.BytesIO, shared: list[Any]) -> None:
+        super().__init__(text)
+        self._shared = shared
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name stands for: :func:`_shared` for a look into the list."""
+        found = super().find_class(module, name)
+        return self._shared.__getitem__ if found is _shared else found
+
+
+def _is_frozen(kind: type) -> bool:
+    params = getattr(kind, "__dataclass_params__", None)
+    return params is not None and bool(params.frozen)

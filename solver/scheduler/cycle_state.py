@@ -1,0 +1,705 @@
+"""The state of one scheduling cycle that its phases and the reservation methods share.
+
+What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
+in this cycle is here.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...model.job import Job
+from ..availability.demand import Demand
+from ..availability.free_now import HeldBack, Residual
+from ..availability.profile import FOREVER, Crowded, Profile, most_set_aside
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
+from ..budget import Budget
+from ..fairshare.dispatch_policy import FirstCome
+from ..fairshare.stages import Offer
+from ..pending_reasons import BEGIN_TIME, Moment, shortage
+from ..placement.earliest import Start, can_start, hold_start, start_at
+from ..placement.holding import whole_place
+from ..placement.single import place_most
+from ..precedence import NOT_YET, After, Event, Precedence, earliest
+from ..problem import PlanningProblem
+from ..rules.eligibility import Eligibility
+from ..rules.rule_book import NOT_IN_A_PARTITION
+from .events import Settings
+from .guard import Guard
+from .held import BackfilledSlots, Held
+from .job_state import JobState, Shape, without_hosts
+from .world import World
+
+# --------------------------------------------------------------------------------------------------
+# A cycle that is run once more at the same instant, and makes the reservations it made
+# before
+#
+# Jobs that start late in a cycle may move what was reserved before them, so a plan runs the cycle
+# again. Behind the last start the first one knew all that ran: as soon as the second has the same
+# reservations up to there, each search behind it would find what the first found.
+
+
+class Repetition:
+    """What the cycle before made at the same instant; `holds` as long as this one makes the same.
+
+    made: its reservations, in order. since: how many of them were made before its last start.
+    """
+
+    __slots__ = ("_made", "_since", "holds")
+
+    def __init__(self, made: Sequence[Held] = (), since: int = 0) -> None:
+        self._made, self._since = list(made), since
+        self.holds = bool(self._made)
+
+    def kept(self, place: int, held: Held) -> None:
+        """A reservation is made; place: how many were before it."""
+        self.holds = self.holds and place < len(self._made) and _same(self._made[place], held)
+
+    def found_before(self, place: int, state: JobState) -> Start | None:
+        """What a search for a job's future place would find, None where it has to be made."""
+        if not (self.holds and self._since <= place < len(self._made)):
+            return None
+        before = self._made[place]
+        if before.demand is not None and before.demand.interval is not None:
+            return None  # the last start may have closed its hosts for a while
+        return before.start if before.state is state else None
+
+
+def _same(one: Held, other: Held) -> bool:
+    return (
+        one.state is other.state
+        and one.method == other.method
+        and one.start == other.start
+        and one.estimate == other.estimate
+        and one.slots == other.slots
+        and one.memory == other.memory
+    )
+
+
+# --- What one cycle did, written down for whoever looks on ----------------------------------------
+
+
+@dataclass(slots=True)
+class CycleRecord:
+    """What one cycle did; times in seconds, hosts by name.
+
+    started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
+    why: where fairshare or slot pools are at work, why it was the turn of each job that started.
+    booked: whether what pending jobs hold, and count for their accounts with, became another.
+    """
+
+    time: int
+    started: list[str] = field(default_factory=list)
+    backfilled: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)
+    resized: list[str] = field(default_factory=list)
+    reservations: list[Held] = field(default_factory=list)
+    why: dict[str, str] = field(default_factory=dict)
+    pending: int = 0
+    booked: bool = False
+
+
+# --- cycle state ----------------------------------------------------------------------------------
+
+
+class CycleState:
+    """Reservations, views and reasons of the cycle at the world's time.
+
+    timed: jobs that hold something, whose time to do so may run out. moving: whether the next cycle
+    would give other reservations although nothing happens. shifted: whether it may, because hosts
+    held now differ from those held before. recount: whether the free slots have to be counted again
+    before the rest of the queue is given up. withheld: why jobs, by number, were offered but not to
+    be started. placeless: jobs without a place in the future. looked_at: jobs that had their turn;
+    nothing_left: the others need none, for no slot is free. previous_places: places of the cycle
+    before at the same instant, by number, for when the budget ends. curtailed: whether the budget
+    kept jobs from having a place in the future looked for; shortened: those of them that have none
+    now. nothing_to_hold: kinds of jobs for which a greedy reservation finds nothing any more, while
+    more and more is held. filling: jobs, by number, that started on slots lent until the very
+    second of their end. repetition: of the cycle before at the same instant.
+    """
+
+    def __init__(
+        self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
+    ) -> None:
+        self.world = world
+        self.budget = budget
+        self.looked_at: set[int] = set()
+        self.nothing_left = self.curtailed = False
+        self.previous_places: dict[int, Start] = {}
+        self.repetition = Repetition()
+        self._before_last_start = 0
+        self.shortened: set[int] = set()
+        self.eligibility = eligibility
+        self.settings = settings
+        self.instance = world.instance
+        self.queues = {queue.name: queue for queue in world.instance.queues}
+        self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
+        modules = self.instance.params.modules
+        self.reserve_plugin = modules is None or "schmod_reserve" in modules
+        self.parallel_plugin = modules is None or "schmod_parallel" in modules
+        self.held, self.reserved = HeldBack(), HeldBack()
+        self.reservations: list[Held] = []
+        self._holding: dict[int, Held] = {}
+        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
+        self._estimates: list[int] = []
+        self.record = CycleRecord(self.instance.now)
+        self.failed: set[tuple[object, ...]] = set()
+        self.nothing_to_hold: set[tuple[int, int | None]] = set()
+        self.withheld: dict[int, str] = {}
+        self.placeless: set[int] = set()
+        self.filling: set[int] = set()
+        self.recount = True
+        self.moving = self.shifted = False
+        self.timed: dict[int, JobState] = {}
+        self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
+        self._why: dict[tuple[int, int | None], str] = {}
+        #: What is missing until a start, of equal jobs: by their kind and that start.
+        self.short: dict[tuple[Hashable, int], str] = {}
+        self._future: Profile | None = None
+        self._guard: Guard | None = None
+        self._always_free: FloatArray | None = None
+        self.backfilled_slots = BackfilledSlots()
+        self._slots_held: dict[str, Allocation] = {}
+
+    def begin(self) -> None:
+        """A new cycle: all reservations are dropped (GRD-06)."""
+        world = self.world
+        again = self.record.time == world.now and self.settings.planning
+        self.previous_places = (
+            {held.state.number: held.start for held in self.reservations if held.start is not None}
+            if again
+            else {}
+        )
+        self.repetition = Repetition(self.reservations if again else (), self._before_last_start)
+        self.looked_at.clear()
+        self.shortened.clear()
+        self.nothing_left = self.curtailed = False
+        self.record = CycleRecord(world.now)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
+        self.held, self.reserved = HeldBack(), HeldBack()
+        self._reserve_anew([])
+        self._before_last_start = 0
+        self.failed.clear()
+        self.withheld.clear()
+        self.placeless.clear()
+        self._why.clear()
+        self.short.clear()
+        self.recount = True
+        self.drop_future()
+        self.moving = self.shifted = False
+        self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
+
+    def go_on(self) -> None:
+        """A new cycle in which what the last one said of its jobs stands.
+
+        What was expected at that very instant, and did not come, is now expected at this one.
+        """
+        world, last, now = self.world, self.record.time, self.world.now
+        if any(held.estimate == last for held in self.reservations):
+            old = self.reservations
+            self._reserve_anew([replace(h, estimate=now) if h.estimate == last else h for h in old])
+        self.record = CycleRecord(now)
+        self.eligibility.begin_cycle()
+        world.requests.begin_cycle(self.eligibility.values)
+        self._why.clear()
+        self.short.clear()
+        self.drop_future()
+        self.shifted = False
+
+    # --- may it start ---------------------------------------------------------------------------
+
+    def shape(self, state: JobState) -> Shape:
+        """What the job has in common with its equals."""
+        return self.world.shape(state)
+
+    def barred(self, state: JobState, offer: Offer) -> str:
+        """Why a job may not start in this cycle at all, "" if it may."""
+        return self.shut_out(state, offer) or self.not_yet(state.job, state.duration)
+
+    def shut_out(self, state: JobState, offer: Offer) -> str:
+        """Why a job is not even planned for in this cycle, "" if it is."""
+        shape = self.shape(state)
+        return offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+
+    def not_yet(self, job: Job, duration: int | None) -> str:
+        """Why a job may not start before some instant that the clock brings, "" if it may."""
+        if job.begin is not None and job.begin > self.world.now:
+            return BEGIN_TIME
+        if self.settings.planning and job.dependency:
+            release = self.release_of(job)
+            if release is None or release > self.world.now:
+                return NOT_YET
+        return self.eligibility.queue_open(job, duration)
+
+    # --- jobs that wait for others (-w) -----------------------------------------------------------
+
+    @cached_property
+    def precedence(self) -> Precedence:
+        """What the pending jobs wait for."""
+        return Precedence.of(self.instance)
+
+    def release_of(self, job: Job) -> int | None:
+        """When the condition of a job can hold by what this cycle has planned; None for never."""
+        found = self.event_of(job)
+        return self.world.now if found is None else earliest(found, self._when)
+
+    def event_of(self, job: Job) -> Event | None:
+        """What a job waits for, pending in the instance or only asked about; None for nothing."""
+        if not job.dependency:
+            return None
+        release = self.precedence.releases.get(job.id)
+        if release is None:
+            others = (other for other in self.instance.pending if other.id != job.id)
+            asked = Precedence.of(replace(self.instance, pending=(*others, job)))
+            release = asked.releases[job.id]
+        return release.event
+
+    def _when(self, other: After) -> int | None:
+        """When another job starts, or ends, as this cycle has it."""
+        state = self.world.states.find(other.job)
+        if state is None:
+            return None
+        start = state.start
+        if start is None:
+            held = self._holding.get(state.number)
+            if held is None:
+                return None
+            start = held.estimate if held.start is None else held.start.time
+        if start is None or other.start:
+            return start
+        return None if state.duration is None else start + state.duration
+
+    def not_before(self, state: JobState) -> int:
+        """The first second at which a job may start, for a place in the future."""
+        now, job = self.world.now, state.job
+        release = self.release_of(job) if self.settings.planning else now
+        return max(now, job.begin or now, now if release is None else release)
+
+    def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
+        """Why such a job can never start on the hosts of a partition alone: it holds none there."""
+        if hosts is None or shape.dynamic:
+            return ""
+        key = (shape.number, hosts)
+        if key not in self._nowhere:
+            demand = without_hosts(shape.demand, ~self.eligibility.membership(hosts))
+            fits = can_start(self.world.requests.empty(), demand, self.instance.now)
+            self._nowhere[key] = "" if fits else NOT_IN_A_PARTITION
+        return self._nowhere[key]
+
+    def open_slots(self) -> dict[str, int] | None:
+        """Slots of the hosts that are up, where some are not."""
+        if self.eligibility.all_up:
+            return None
+        hosts = self.instance.cluster.hosts
+        pairs = zip(hosts, self.eligibility.status, strict=True)
+        return {host.name: host.slots for host, status in pairs if status == "ok"}
+
+    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
+        """The present beside everything that pending jobs hold, and what is set aside.
+
+        state: whose run must end before an advance reservation of the slots begins; None for a run
+        of a second, which only those that are active now keep from starting.
+        """
+        view = Residual(self.world.free_now, self.world.now, self.held)
+        view.closed = closed
+        if self.instance.advance_reservations:
+            duration = state.duration if state is not None else 1
+            view.blocked = most_set_aside(self.instance, self.world.now, duration)
+        return view
+
+    def span(self, state: JobState) -> int | None:
+        """The duration, where it decides whether a job may start now."""
+        return state.duration if self.instance.advance_reservations else None
+
+    def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
+        """The present beside what other pending jobs hold."""
+        view = self.beside(closed, state)
+        if self.holds(state):
+            view.held = self._sum_held(self.others(state))
+        return view
+
+    def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
+        """The present beside all slots that other pending jobs have reserved, kept or not."""
+        view = self.beside(closed, state)
+        view.held = self.reserved
+        if self.holds(state):
+            view.held = self._sum_held(self.others(state), reserved=True)
+        return view
+
+    def beside_backfillable(
+        self, closed: BoolArray | None, state: JobState, until: int
+    ) -> Residual:
+        """The present beside what other pending jobs hold and do not lend to a job until `until`.
+
+        Their totals count in any case. Of the slots of places just what is needed of them before
+        `until` is not lent: who holds them now says nothing of that, since one reservation may hold
+        what another needs earlier.
+        """
+        view, held = self.beside(closed, state), HeldBack()
+        placed = False
+        for item in self.others(state):
+            backfilled = item.estimate is not None and item.estimate >= until
+            placed |= item.needed_only
+            item.enter(held, view, totals_only=backfilled, limits_only=item.needed_only)
+        if placed:
+            held.add_hosts(SLOTS, self.needed_before(until, state), view.hosts)
+        view.held = held
+        return view
+
+    def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
+        """A start of such a job now, with as many slots of its range as it can get."""
+        demand = self.world.requests.now(shape)
+        if demand.impossible or beside.most_slots() < shape.least:
+            return None
+        if len(demand.terms) > 1:
+            return start_at(beside, demand, beside.now)
+        term = demand.terms[0]
+        if most is not None and most < term.most:
+            term = replace(term, most=max(most, term.slots))
+        for number, alternative in enumerate(term.alternatives):
+            if not alternative.missing:
+                capacity = beside.capacity(demand, term, alternative, beside.now)
+                allocation = place_most(term, capacity)
+                if allocation is not None:
+                    return Start(beside.now, (allocation,), number)
+        return None
+
+    def start(
+        self,
+        state: JobState,
+        start: Start,
+        *,
+        backfilled: bool = False,
+        offer: Offer | None = None,
+        why: str = "",
+    ) -> None:
+        """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
+        self.eligibility.accepted()
+        state.backfilled = backfilled
+        self.record.started.append(state.job.id)
+        if backfilled:
+            self.record.backfilled.append(state.job.id)
+        if not isinstance(self.world.order, FirstCome):
+            turn = offer.why if offer is not None else ""
+            self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
+        self.recount, self.repetition.holds = True, False
+        self._before_last_start = len(self.reservations)
+        if self._future is not None:
+            demand = replace(self.shape(state).demand, duration=state.duration)
+            self._plan(demand, start)
+
+    # --- reservations ---------------------------------------------------------------------------
+
+    def may_reserve_more(self, state: JobState | None = None) -> bool:
+        """Whether fewer than N other jobs have a reservation yet (TBR-01, TBR-12)."""
+        own = state is not None and self.holds(state)
+        return len(self.reservations) - own < self.settings.top
+
+    def holds(self, state: JobState) -> bool:
+        """Whether a job has a reservation in this cycle."""
+        return state.number in self._holding
+
+    def others(self, state: JobState) -> list[Held]:
+        """The reservations of other jobs; not to be changed."""
+        if not self.holds(state):
+            return self.reservations
+        return [held for held in self.reservations if held.state is not state]
+
+    def keep(self, held: Held) -> None:
+        """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
+        if self._holding.get(held.state.number) is held:
+            return
+        if self.holds(held.state):
+            self.give_up(held.state)
+        self.backfilled_slots.settle(held)
+        held.enter(self.held, self.beside(None))
+        held.enter(self.reserved, self.beside(None), reserved=True)
+        self.repetition.kept(len(self.reservations), held)
+        self.reservations.append(held)
+        self._know(held)
+        self.recount = True
+        if held.start is not None and held.demand is not None:
+            self._plan(held.demand, held.start)
+        if self._guard is not None:
+            self._guard.keep(held)
+        state, reserved = held.state, held.reserved
+        self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
+        if state.held_since is None and reserved:
+            state.held_since = self.world.now
+            self.timed[state.number] = state
+        self._notify_order(state, reserved)
+
+    def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
+        """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
+        if hosts != state.held:
+            self.shifted |= by_hosts or self.backfilled_slots.any
+            state.held = hosts
+
+    def give_up(self, state: JobState) -> None:
+        """A job gives back what it has reserved in this cycle."""
+        self.hold_only(self.others(state))
+
+    def let_go(self, state: JobState) -> None:
+        """Between cycles: a job that waits no more, or for something else, holds nothing."""
+        self._notify_order(state, {})
+        state.held, state.held_since, state.rest_until = (), None, None
+
+    def forget(self, state: JobState) -> None:
+        """A job that has started out of turn holds nothing any more."""
+        placed = self.holds(state) and self._holding[state.number].start is not None
+        self._reserve_anew(self.others(state))
+        self._guard = None
+        if placed:
+            self.drop_future()
+
+    def _reserve_anew(self, reservations: list[Held]) -> None:
+        """These are the reservations of the cycle."""
+        self.reservations = list(reservations)
+        self.repetition.holds = self.repetition.holds and not reservations
+        self._before_last_start = FOREVER
+        self._holding, self._freeing, self._estimates = {}, {}, []
+        self.nothing_to_hold.clear()
+        for held in self.reservations:
+            self._know(held)
+
+    def _know(self, held: Held) -> None:
+        """Find a reservation by its job, and by when its place frees anything."""
+        number = len(self._holding)
+        self._holding[held.state.number] = held
+        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
+        if held.start is None or held.demand is None:
+            return
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        times = {finish} if finish is not None else set()
+        for term in held.demand.terms:
+            alternative = term.alternatives[held.start.alternative]
+            for use in (*alternative.host_uses, *alternative.pool_uses):
+                times.update(begin + drop for drop in use.reservation.drops())
+        for place in ((time, host) for time in times for host in held.start.allocation):
+            self._freeing.setdefault(place, {})[number] = held
+
+    def reservation_of(self, state: JobState) -> Held | None:
+        """What a job has reserved so far in this cycle."""
+        return self._holding.get(state.number)
+
+    def reserved_between(self, state: JobState, first: int, before: int) -> bool:
+        """Whether another job's reservation ends in [first, before): when that job may start."""
+        low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
+        own = self._holding.get(state.number)
+        if own is None:
+            return low < high
+        until = FOREVER if own.estimate is None else own.estimate
+        return high - low > (first <= until < before)
+
+    def _sum_held(self, reservations: list[Held], *, reserved: bool = False) -> HeldBack:
+        total, beside = HeldBack(), self.beside(None)
+        for held in reservations:
+            held.enter(total, beside, reserved=reserved)
+        return total
+
+    def hold_only(self, reservations: list[Held]) -> None:
+        """These are all that is held: those of this cycle, or of one that was like it."""
+        self._reserve_anew(reservations)
+        self.held = self._sum_held(self.reservations)
+        self.reserved = self._sum_held(self.reservations, reserved=True)
+        self.drop_future()
+
+    # --- the future -----------------------------------------------------------------------------
+
+    def future(self, without: JobState | None = None) -> Profile:
+        """Running jobs and the future allocations made so far in this cycle."""
+        if without is not None and self.holds(without):
+            return self._planned(self.others(without))
+        if self._future is None:
+            self._future = self._planned(self.reservations)
+        return self._future
+
+    def always_free(self, without: JobState) -> FloatArray:
+        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
+        if self.holds(without):
+            return _always_free(self.future(without))
+        if self._always_free is None:
+            self._always_free = _always_free(self.future())
+        return self._always_free
+
+    def needed_before(self, until: int, own: JobState) -> dict[int, float]:
+        """Slots free now that places of others need before `until`, by host."""
+        if self._guard is None:
+            self._guard = Guard(self.future(), self.reservations, self.world.now)
+        future, now = self._guard.firm, self.world.now
+        free, held = self.world.free_now.host(SLOTS), self._holding.get(own.number)
+        if held is None or not held.needed_only or held.start is None or held.start.time >= until:
+            least = future.least_free(SLOTS, future.checkpoints(now, until - now))
+        else:
+            # Its own place, which lasts beyond `until`, is no other's.
+            assert held.demand is not None
+            begin = held.start.time
+            least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
+            for host, count in whole_place(held.demand, held.start, future).items():
+                least[host] += count
+            if begin > now:
+                before = future.least_free(SLOTS, future.checkpoints(now, begin - now))
+                least = np.minimum(least, before)
+        needed = np.maximum(free - least, 0.0)
+        return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
+
+    def _plan(self, demand: Demand, start: Start) -> None:
+        """A place is planned."""
+        if self._future is not None:
+            hold_start(self._future, demand, start)
+            if self._always_free is not None:
+                window = self._future.checkpoints(start.time, demand.duration)
+                left = self._future.least_free(SLOTS, window)
+                self._always_free = np.minimum(self._always_free, left)
+        if self._guard is not None:
+            self._guard.planned(demand, start)
+
+    def _planned(self, reservations: list[Held]) -> Profile:
+        profile = self.world.running_profile.copy()
+        profile.crowded, profile.accepted = Crowded(), self.eligibility.acceptances()
+        for held in reservations:
+            if held.start is not None and held.demand is not None:
+                hold_start(profile, held.demand, held.start)
+        return profile
+
+    def freeing(
+        self, state: JobState, time: int, hosts: Collection[int]
+    ) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
+        found: dict[int, Held] = {}
+        for host in hosts:
+            found |= self._freeing.get((time, host), {})
+        for _, held in sorted(found.items()):
+            if held.state is not state and held.start is not None and held.demand is not None:
+                yield held.state.job.id, held.demand, held.start
+
+    def guard(self, state: JobState) -> Guard:
+        """What other jobs' reservations keep from a job, beside what runs and is planned."""
+        now = self.world.now
+        if self.holds(state):
+            return Guard(self.future(state), self.others(state), now)
+        if self._guard is None:
+            self._guard = Guard(self.future(), self.reservations, now)
+        return self._guard
+
+    def drop_future(self) -> None:
+        """Something else than a start has changed what runs or is planned."""
+        self._future = self._guard = self._always_free = None
+
+    # --- reasons --------------------------------------------------------------------------------
+
+    def note(self, state: JobState, reason: str) -> None:
+        """Why a job does not start."""
+        state.now_waits_for = reason
+        if not state.reason:
+            state.reason = reason
+
+    def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
+        """The constraint that keeps such a job from starting, found once a cycle."""
+        key = (shape.number, self.span(state))
+        if key not in self._why:
+            self._why[key] = self._shortage(state, shape, closed)
+        return self._why[key]
+
+    def _shortage(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
+        demand = without_hosts(self.world.requests.now(shape), closed)
+        parts = [self.eligibility.why_load(state.job.queue)]
+        if closed is not None and not any(term.candidates.size for term in demand.terms):
+            parts.append("all its hosts are closed to it now")
+        else:
+            # A log is read later: its numbers are of no "now".
+            moment: Moment = "now" if self.settings.planning else "has"
+            beside = self.beside(None, state)
+            parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
+        return "; ".join(part for part in parts if part)
+
+    # --- the end of the cycle -------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Cut reservations down to what backfill has left, and write down what is reserved."""
+        world = self.world
+        left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
+        # Where nothing is gone of all that is held, nothing is gone of any reservation.
+        reserved = self.reserved.hosts
+        if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
+            for held in self.reservations:
+                held.count_backfilled(left)
+            for held in self.reservations:
+                held.reserve_what_is_left(left)
+        slots: dict[str, Allocation] = {}
+        for held in self.reservations:
+            state = held.state
+            slots[state.job.id] = held.reserved
+            state.expected = held.estimate
+            if held.estimate is not None and state.estimate is None:
+                state.estimate, state.estimated_at = held.estimate, world.now
+                state.estimate_by = held.method
+        for name in list(self._slots_held):
+            state = world.states.of(name)
+            if state.start is not None:
+                del self._slots_held[name]
+                continue
+            self._notify_order(state, slots.get(name, {}))
+            if name not in slots:
+                self._hosts_held(state, (), by_hosts=True)
+        self.record.reservations = self.reservations
+        self.record.pending = len(world.pending)
+
+    def reserved_so_far(self, job: Job) -> dict[str, int]:
+        """What the order has been told that a pending job holds, by host name."""
+        return self.world.named(self._slots_held.get(job.id, {}))
+
+    def _notify_order(self, state: JobState, slots: Allocation) -> None:
+        """What a pending job holds counts for its account (FSH-04); said where it is news."""
+        if slots == self._slots_held.get(state.job.id, {}):
+            return
+        if not isinstance(self.world.order, FirstCome):
+            self.world.order.reserved(state.job, self.world.named(slots), self.world.now)
+            self.record.booked = True
+        self._slots_held[state.job.id] = slots
+        if not slots:
+            del self._slots_held[state.job.id]
+
+    def signature(self) -> tuple[object, ...]:
+        """What is reserved, to be compared with the last cycle's."""
+        return tuple(
+            (
+                held.state.number,
+                held.estimate,
+                *(tuple(x.items()) for x in (held.slots, held.memory)),
+            )
+            for held in self.reservations
+        )
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """What the next cycle needs to know of this one, as plain data."""
+        return {
+            "slots_held": {name: self.world.named(on) for name, on in self._slots_held.items()},
+            "timed": list(self.timed),
+            "started": self.record.started,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        index = self.world.index
+        self._slots_held = {
+            name: {index[host]: slots for host, slots in on.items()}
+            for name, on in state["slots_held"].items()
+        }
+        self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
+        self.record.started = list(state["started"])
+
+
+def _always_free(future: Profile) -> FloatArray:
+    return future.least_free(SLOTS, future.checkpoints(future.now, None))

@@ -1,0 +1,228 @@
+"""Jobs whose dependency condition (bsub -w) does not hold yet, as a simulation goes on.
+
+A job is not considered, nor does it stand in its queue, before its condition holds. Jobs succeed
+unless their run limit, or bkill, ends them. What is asked of jobs that nobody knows, and
+external(), is taken to hold.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from ...model.dependency import (
+    AllOf,
+    AnyOf,
+    Condition,
+    DependencyError,
+    Negation,
+    Roster,
+    StatusTest,
+    compare,
+    parse_dependency,
+    status_tests,
+)
+from ...model.duration import granted_run_limit
+from ...model.instance import Instance
+from ...model.job import Job
+from ..precedence import NEVER, NOT_YET
+from .job_state import DONE, FUTURE, KILLED, PENDING, JobState, JobStates
+
+#: What LSF says of a job that its run limit ends (SIGUSR2), and of one that bkill ends (SIGINT).
+EXIT_BY_LIMIT, EXIT_BY_KILL = 140, 130
+_GONE = (DONE, KILLED)
+
+
+class Holds(Enum):
+    """Whether a condition holds: yes, not yet, or never any more."""
+
+    YES = 1
+    NOT_YET = 0
+    NEVER = -1
+
+
+class Dependents:
+    """The jobs that have come and wait for others.
+
+    waiting: by number. ready: those whose condition held and whose think time goes by. orphans:
+    since when (seconds) it is known of some that their condition never holds.
+    """
+
+    def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
+        self._states = states
+        self._instance = instance
+        self._roster = Roster(jobs, last_only=instance.params.job_dep_last_sub)
+        self._followers: dict[str, dict[int, None]] = defaultdict(dict)
+        self._read: dict[int, str] = {}
+        self.waiting: dict[int, JobState] = {}
+        self.ready: set[int] = set()
+        self.orphans: dict[int, int] = {}
+
+    def knows(self, state: JobState) -> bool:
+        """Whether a job waits for what its condition says now; bmod may have changed that."""
+        return self.waiting.get(state.number) is not None and self._read.get(state.number) == (
+            state.job.dependency
+        )
+
+    def take(self, state: JobState) -> None:
+        """A job waits from now on, until it is released."""
+        self.waiting[state.number] = state
+        self._read[state.number] = state.job.dependency
+        self.orphans.pop(state.number, None)
+        state.reason = state.reason or NOT_YET
+        state.now_waits_for = NOT_YET
+        for test in self._tests(state.job):
+            for name in self._roster.meant(test.job, state.job):
+                self._followers[name][state.number] = None
+
+    def release(self, state: JobState) -> None:
+        """A job waits for others no more."""
+        self.waiting.pop(state.number, None)
+        self.orphans.pop(state.number, None)
+        self.ready.discard(state.number)
+        state.now_waits_for = ""
+
+    def may_be_eligible(self, state: JobState) -> bool:
+        """Whether a job may stand in its queue now."""
+        return state.number in self.ready or self.holds(state.job) is Holds.YES
+
+    def moved(self, name: str) -> list[tuple[JobState, Holds]]:
+        """The waiting jobs that wait for one that has just started or ended, and how they stand."""
+        found = []
+        for number in self._followers.get(name, ()):
+            state = self.waiting.get(number)
+            if state is not None and number not in self.ready:
+                found.append((state, self.holds(state.job)))
+        return found
+
+    def grace(self, state: JobState) -> int | None:
+        """Seconds after which a job is killed whose condition never holds, None for never."""
+        return 0 if state.job.orphan_term else self._instance.params.orphan_grace
+
+    def holds(self, job: Job) -> Holds:
+        """Whether the condition of a job holds now."""
+        if not job.dependency:
+            return Holds.YES
+        try:
+            return self._value(parse_dependency(job.dependency), job)
+        except DependencyError:
+            return Holds.NEVER
+
+    def _tests(self, job: Job) -> Iterable[StatusTest]:
+        try:
+            return status_tests(parse_dependency(job.dependency)) if job.dependency else ()
+        except DependencyError:
+            return ()
+
+    def _value(self, condition: Condition, job: Job) -> Holds:
+        match condition:
+            case AllOf(parts):
+                return _every([self._value(part, job) for part in parts])
+            case AnyOf(parts):
+                values = [self._value(part, job) for part in parts]
+                return max(values, key=lambda value: value.value)
+            case Negation(part):
+                value = self._value(part, job)
+                # What holds for good makes its opposite impossible.
+                return Holds.NEVER if value is Holds.YES and _lasts(part) else _opposite(value)
+            case StatusTest():
+                names = self._roster.meant(condition.job, job)
+                states = [state for n in names if (state := self._states.find(n)) is not None]
+                return self._test(condition, states)
+
+    def _test(self, test: StatusTest, states: Sequence[JobState]) -> Holds:
+        if test.word == "external" or not states:
+            return Holds.YES
+        if test.word.startswith("num"):
+            return _count(test, states)
+        return _every([_one(test, state, self._code(state)) for state in states])
+
+    def _code(self, state: JobState) -> int:
+        """The exit code of a job that has been killed."""
+        limit = granted_run_limit(self._instance, state.job)
+        known = limit is not None and state.start is not None and state.end is not None
+        by_limit = known and (state.end or 0) - (state.start or 0) >= (limit or 0)
+        return EXIT_BY_LIMIT if by_limit else EXIT_BY_KILL
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Who waits, as plain data."""
+        return {
+            "waiting": list(self.waiting),
+            "ready": sorted(self.ready),
+            "orphans": list(self.orphans.items()),
+        }
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave, once the jobs are there."""
+        for number in saved["waiting"]:
+            self.take(self._states.keep(number))
+        self.ready = set(saved["ready"])
+        self.orphans = dict(saved["orphans"])
+        for number in self.orphans:
+            self.waiting[number].now_waits_for = NEVER
+
+
+def _every(values: Sequence[Holds]) -> Holds:
+    return min(values, key=lambda value: value.value)
+
+
+def _opposite(value: Holds) -> Holds:
+    return Holds.NOT_YET if value is Holds.YES else Holds.YES
+
+
+def _lasts(condition: Condition) -> bool:
+    """Whether what holds once holds from then on."""
+    return not any(
+        test.word in ("numpend", "numrun", "numstart", "numhold") or test.operator != ">="
+        for test in status_tests(condition)
+        if test.word.startswith("num")
+    )
+
+
+def _one(test: StatusTest, state: JobState, code: int) -> Holds:
+    """A test of one job; code: what it ended with if it failed."""
+    gone, failed = state.status in _GONE, state.status == KILLED
+    match test.word:
+        case "started":
+            if state.start is not None:
+                return Holds.YES
+            return Holds.NEVER if gone else Holds.NOT_YET
+        case "ended":
+            return Holds.YES if gone else Holds.NOT_YET
+        case "exit":
+            if not gone:
+                return Holds.NOT_YET
+            right = test.number is None or compare(code, test.operator, test.number)
+            return Holds.YES if failed and right else Holds.NEVER
+        case "post_err":
+            return Holds.NEVER if gone else Holds.NOT_YET
+        case _:
+            if not gone:
+                return Holds.NOT_YET
+            return Holds.NEVER if failed else Holds.YES
+
+
+def _count(test: StatusTest, states: Sequence[JobState]) -> Holds:
+    """A count of the elements of an array."""
+    total = len(states)
+    done = sum(state.status == DONE for state in states)
+    failed = sum(state.status == KILLED for state in states)
+    waiting = sum(state.status in (PENDING, FUTURE) for state in states)
+    left = total - done - failed
+    # The count now, and the least and the most that it may still come to.
+    now, low, high = {
+        "numdone": (done, done, done + left),
+        "numexit": (failed, failed, failed + left),
+        "numended": (done + failed, done + failed, total),
+        "numpend": (waiting, 0, waiting),
+        "numhold": (0, 0, 0),
+    }.get(test.word, (left - waiting, 0, left))
+    number = total if test.number is None else test.number
+    if compare(now, test.operator, number):
+        return Holds.YES
+    later = any(compare(count, test.operator, number) for count in range(low, high + 1))
+    return Holds.NOT_YET if later else Holds.NEVER

@@ -1,0 +1,165 @@
+"""The event queue that every simulation of the package shares."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from ...model.compact import narrow
+from ..availability.resources import IntArray
+
+Event = tuple[int, int, int, int]
+"""(time in seconds, kind, sequence number, job index): the order is that of the tuple."""
+
+
+class EventKind(IntEnum):
+    """What happens; at one time stamp the lower kind happens first."""
+
+    SUBMIT = 0
+    END = 1
+    START = 2
+
+
+class EventQueue:
+    """Events in the order (time, kind, order of pushing): deterministic, no ties left open."""
+
+    __slots__ = ("_announced", "_heap", "_sequence")
+
+    def __init__(self, events: Iterable[Event] = (), sequence: int = 0) -> None:
+        self._heap: list[Event] = list(events)
+        heapq.heapify(self._heap)
+        self._sequence = sequence
+        self._announced = Announced()
+
+    def __bool__(self) -> bool:
+        return bool(self._heap or self._announced.left)
+
+    def __len__(self) -> int:
+        return len(self._heap) + len(self._announced)
+
+    def announce(self, times: IntArray, kind: int, first: int) -> None:
+        """Push an event of each of the jobs from number `first` on; only once for a queue."""
+        self._announced = Announced(times, kind, self._sequence, first)
+        self._sequence += len(times)
+
+    def push(self, time: int, kind: int, job: int) -> None:
+        """Add an event; among equal times and kinds the one pushed first comes first."""
+        heapq.heappush(self._heap, (time, kind, self._sequence, job))
+        self._sequence += 1
+
+    def pop(self) -> Event:
+        """Remove and return the first event; there is one."""
+        first = self.take()
+        assert first is not None, "asked only where something is left"
+        return first
+
+    def take(self) -> Event | None:
+        """Remove and return the first event, None where there is none."""
+        announced, heap = self._announced, self._heap
+        if announced.left and not (heap and heap[0] < announced.head):
+            return announced.pop()
+        return heapq.heappop(heap) if heap else None
+
+    def peek(self) -> Event:
+        """The first event, left in place."""
+        announced, heap = self._announced, self._heap
+        if announced.left and not (heap and heap[0] < announced.head):
+            return announced.head
+        return heap[0]
+
+    def state(self) -> tuple[list[Event], int]:
+        """Events in order and the next sequence number: the arguments that rebuild the queue.
+
+        What was announced is left out; :attr:`gone` says how far that has come.
+        """
+        return sorted(self._heap), self._sequence
+
+    @property
+    def gone(self) -> int:
+        """How many of the events announced are popped."""
+        return self._announced.popped
+
+    def go_on(self, events: Iterable[Event], sequence: int, gone: int) -> None:
+        """Take over what :meth:`state` and :attr:`gone` were; the same has been announced again."""
+        self._heap = list(events)
+        heapq.heapify(self._heap)
+        self._sequence = sequence
+        self._announced.go_to(gone)
+
+
+class Announced:
+    """Events known long before, in columns: 4 bytes each where they are given in the order of time.
+
+    They come in the order of time, then of number.
+
+    head: the first that is left. popped: how many are gone. left: how many are not, which is asked
+    at every event.
+    """
+
+    __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "left", "popped")
+
+    def __init__(
+        self, times: IntArray | None = None, kind: int = 0, sequence: int = 0, first: int = 0
+    ) -> None:
+        given = np.zeros(0, dtype=np.int64) if times is None else times
+        self._order: Sequence[int] | IntArray = range(len(given))
+        if np.any(given[1:] < given[:-1]):
+            self._order = narrow(np.argsort(given, kind="stable"))
+            given = given[self._order]
+        self._times = narrow(given)
+        self._kind, self._sequence, self._first = kind, sequence, first
+        self.head: Event = (0, 0, 0, 0)
+        self.go_to(0)
+
+    def __len__(self) -> int:
+        return self.left
+
+    def go_to(self, popped: int) -> None:
+        """So many are gone."""
+        self.popped = popped
+        self.left = len(self._order) - popped
+        if self.left:
+            job = int(self._order[popped])
+            time = int(self._times[popped])
+            self.head = (time, self._kind, self._sequence + job, self._first + job)
+
+    def pop(self) -> Event:
+        """Remove and return the first."""
+        head = self.head
+        self.go_to(self.popped + 1)
+        return head
+
+
+# --- How the cycles of a simulation are run: which reservations, for how many jobs, how often -----
+
+#: Jobs that get a future allocation where neither the instance nor the caller says how many.
+TOP = 4
+#: Deterministic solver units that the optimal method may spend in a cycle.
+EFFORT = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of one simulation.
+
+    reservation: the name of a method (:mod:`solver.scheduler`). top: jobs of highest priority that
+    get a future allocation (TBR-01). cycle: seconds between two cycles; 0 for a cycle at every
+    event. every_queue: every queue reserves, without a limit of time, because none of the instance
+    says that it does. effort: solver units a cycle for "optimal". skip_idle: leave out cycles that
+    cannot change anything. planning: the one cycle that a plan is read from: jobs are considered
+    before their begin time, nothing is preempted or grows, and reasons are given. margin: seconds
+    that such a plan keeps free behind the end of every pending job.
+    """
+
+    reservation: str
+    top: int
+    cycle: int
+    every_queue: bool = False
+    effort: float = EFFORT
+    skip_idle: bool = True
+    planning: bool = False
+    margin: int = 0

@@ -1,0 +1,495 @@
+"""What a job of a cycle finds beside the reservations of others, kept up to date as these come.
+
+A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
+of them. Slots need no entries: who ends before the start needs none of them kept, who does not
+meets the place itself, and who may borrow nothing finds what stays free (:class:`Guarded`). What
+limits count of a reservation, and slots held with memory, are entered as if the whole place were
+held, and given back to those it is lent to. Only where limits or other resources decide what a
+reservation holds is it reckoned from instant to instant.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..availability.demand import Demand
+from ..availability.free_now import Guarded
+from ..availability.profile import FOREVER, SLACK, BackfillProfile, Profile
+from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
+from ..availability.usage import RowList
+from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.holding import HeldRows, counts_slots, whole_place
+from .held import (
+    Held,
+    HoldingBack,
+    edges_of,
+    forget_place,
+    hold_back,
+    taken,
+    takes_only_slots,
+    times_on,
+)
+
+# --- What steady reservations really hold of pools, reckoned for all of them at once --------------
+#
+# Such a reservation holds at every instant what of its place is free: no limit and no other
+# resource lets it hold less. So an instant needs one look at the free slots, however many
+# reservations there are.
+
+#: Slots of a place by host, and when the reservation ends (seconds).
+Place = tuple[Mapping[int, int], int]
+
+
+def held_of_pool(
+    places: Sequence[Place],
+    mask: BoolArray,
+    plain: Profile,
+    now: int,
+    *,
+    since: int,
+    before: int,
+) -> RowList:
+    """Rows that count in a pool what is held over [since, before) in place of the whole places.
+
+    mask: the hosts of the pool, [H]. plain: what runs and is planned.
+    """
+    times = plain.candidate_times(now)
+    edges = [edges_of(times, until, since=since, before=before) for _, until in places]
+    rows = RowList()
+    inside = _Inside([slots for slots, _ in places], mask)
+    at = {
+        time: inside.free_at(plain, time)
+        for time in {time for steps in edges for time in steps[:-1]}
+    }
+    for number, ((_, until), steps) in enumerate(zip(places, edges, strict=True)):
+        rows.extend((0,), now, until, (-inside.whole[number],))
+        if len(steps) < 2:
+            continue
+        begin, held = steps[0], at[steps[0]][number]
+        for edge in steps[1:-1]:
+            if at[edge][number] != held:
+                rows.extend((0,), begin, edge, (held,))
+                begin, held = edge, at[edge][number]
+        rows.extend((0,), begin, steps[-1], (held,))
+    return rows
+
+
+class _Inside:
+    """Slots of places that lie on the hosts of a pool. whole: those of each place."""
+
+    def __init__(self, places: Iterable[Mapping[int, int]], mask: BoolArray) -> None:
+        each = [[(h, count) for h, count in slots.items() if mask[h]] for slots in places]
+        pairs = list(itertools.chain.from_iterable(each))
+        self._host = np.array([host for host, _ in pairs], dtype=np.int64)
+        self._count = np.array([count for _, count in pairs], dtype=float)
+        self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
+        self._size = len(each)
+        self.whole: list[float] = self._sums(self._count)
+
+    def free_at(self, plain: Profile, time: int) -> list[float]:
+        """Of each place what is free at an instant."""
+        free = np.floor(np.maximum(plain.free(SLOTS, time)[self._host], 0.0))
+        return self._sums(np.minimum(self._count, free))
+
+    def _sums(self, amounts: FloatArray) -> list[float]:
+        sums = np.bincount(self._owner, amounts, self._size)
+        return [float(amount) for amount in sums.tolist()]
+
+
+# --- guard ----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Steady:
+    """A reservation that keeps its place until its start, whatever limits say.
+
+    exact: limits count just that, not only what is held of it. pools: the least that these must
+    have free all the while. witnesses: hosts that have enough of an amount all the while, and where
+    else to look for one if something is taken there.
+    """
+
+    held: Held
+    alternative: Alternative | None
+    slots: dict[int, int]
+    memory: dict[int, float]
+    until: int
+    exact: bool
+    pools: dict[int, float] = field(default_factory=dict)
+    witnesses: list[Witness] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Witness:
+    """A host with `least` of a host resource free at every instant; others: candidates for it."""
+
+    host: int
+    index: int
+    least: float
+    others: IntArray
+
+
+class Guard:
+    """The future of a cycle beside what its reservations hold."""
+
+    def __init__(self, plain: Profile, reservations: Iterable[Held], now: int) -> None:
+        """plain: what runs and is planned, these reservations' places too; kept up to date."""
+        self.plain = plain
+        #: The same without the places that are held otherwise than by what has to stay free.
+        self.firm = plain
+        self.now = now
+        self._all = plain.copy()
+        self._all.crowded = None if plain.crowded is None else plain.crowded.with_more()
+        #: What is known to be too crowded for jobs that may borrow nothing.
+        self._forever = None if plain.crowded is None else plain.crowded.with_more()
+        self._backfilled = Profile(plain.table, plain.now)
+        self._steady: dict[int, Steady] = {}
+        self._limited: list[Held] = []
+        self._known_holdings = HoldingBack()
+        #: By pool what steady reservations need of it at most, and those whose part is not exact.
+        self._needed: dict[int, float] = {}
+        self._until = now
+        #: Numbers of reservations by the hosts that are their witnesses.
+        self._watched: dict[int, set[int]] = {}
+        for held in reservations:
+            self.keep(held)
+
+    @property
+    def limited(self) -> list[Held]:
+        """Reservations of which limits or other resources decide what they hold."""
+        return [held for held in self._limited if held.start is not None]
+
+    # --- what changes -----------------------------------------------------------------------------
+
+    def keep(self, held: Held) -> None:
+        """A reservation is made; its place is in `plain`."""
+        steady = steady_of(held, self.plain, self.now)
+        if steady is None or not held.needed_only:
+            self._forget_place(held)
+        if steady is None:
+            self._limited.append(held)
+            return
+        self._steady[held.state.number] = steady
+        self._until = max(self._until, min(steady.until, FOREVER))
+        for pool, amount in steady.pools.items():
+            self._needed[pool] = max(self._needed.get(pool, 0.0), amount)
+        for witness in steady.witnesses:
+            self._watched.setdefault(witness.host, set()).add(held.state.number)
+        self._hold(steady, 1)
+
+    def planned(self, demand: Demand, start: Start) -> None:
+        """A place was planned in `plain`."""
+        hold_start(self._all, demand, start)
+        if self.firm is not self.plain:
+            hold_start(self.firm, demand, start)
+        self._known_holdings.planned(demand, start)
+        if not self._steady:
+            return
+        hosts, pools = taken(demand, start)
+        watching = {
+            number for host in self._watched.keys() & hosts for number in self._watched[host]
+        }
+        for number in watching & self._steady.keys():
+            if not self._still_seen(self._steady[number], hosts):
+                self._limit(number)
+        for pool in pools:
+            if self._lacks(pool):
+                self._limit_those_of(pool)
+
+    def _limit(self, number: int) -> None:
+        """A reservation may have to hold less than its place from now on."""
+        steady = self._steady.pop(number)
+        self._limited.append(steady.held)
+        self._hold(steady, -1)
+        if steady.held.needed_only:
+            self._forget_place(steady.held)
+        for crowded in (self._all.crowded, self._forever):
+            if crowded is not None:
+                crowded.forget()
+
+    def _forget_place(self, held: Held) -> None:
+        """A reservation holds its place otherwise than by what has to stay free for it."""
+        if held.start is None:
+            return
+        if self.firm is self.plain:
+            self.firm = self.plain.copy()
+        forget_place(self.firm, held)
+
+    def _limit_those_of(self, pool: int) -> None:
+        """Those that need more of a pool than there is at some instant before their starts."""
+        least: dict[int, float] = {}
+        needed = 0.0
+        for number, steady in list(self._steady.items()):
+            amount = steady.pools.get(pool)
+            if amount is None:
+                continue
+            if steady.until not in least:
+                least[steady.until] = self._least(pool, steady.until)
+            if amount > least[steady.until]:
+                self._limit(number)
+            else:
+                needed = max(needed, amount)
+        self._needed[pool] = needed
+
+    def _lacks(self, pool: int) -> bool:
+        needed = self._needed.get(pool)
+        return needed is not None and needed > self._least(pool, self._until)
+
+    def _least(self, pool: int, until: int) -> float:
+        return self.plain.least_free_in_pool(pool, _instants(self.plain, self.now, until))
+
+    def _still_seen(self, steady: Steady, hosts: set[int]) -> bool:
+        for witness in steady.witnesses:
+            if witness.host in hosts:
+                found = _witness(
+                    self.plain, witness.index, witness.least, witness.others, self.now, steady.until
+                )
+                if found is None:
+                    return False
+                witness.host = found
+                self._watched.setdefault(found, set()).add(steady.held.state.number)
+        return True
+
+    def _hold(self, steady: Steady, sign: int) -> None:
+        slots = {host: sign * count for host, count in steady.slots.items()}
+        memory = {host: sign * amount for host, amount in steady.memory.items()}
+        placed = steady.held.needed_only
+        for profile in (self._all, self._backfilled):
+            rows = HeldRows(profile.table)
+            rows.add(
+                *(steady.alternative, slots, memory, self.now, steady.until), limits_only=placed
+            )
+            rows.enter(profile)
+
+    # --- what a job sees --------------------------------------------------------------------------
+
+    def earliest(
+        self, demand: Demand, *, since: int, until: int, hint: int | None = None
+    ) -> Start | None:
+        """The earliest start from `since` on beside the reservations that start before `until`.
+
+        hint: as of `earliest_start`.
+        """
+        profile = self._at_most(since, until, FOREVER)
+        found = earliest_start(profile, demand, finishes_only=True, not_before=since, hint=hint)
+        if found is not None and found.time == since:
+            return found
+        pools = self._doubtful(demand, profile, since, FOREVER)
+        if not pools:
+            return found
+        # No less is held of other pools, and none of these.
+        freer = earliest_start(
+            profile, _without(demand, pools), finishes_only=True, not_before=since
+        )
+        if freer is None or (found is not None and freer.time == found.time):
+            return found
+        exact = self._recounted(profile, pools, since, until, FOREVER)
+        return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
+
+    def beside(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
+        """What the job finds beside all reservations.
+
+        since, before: the instants that it is good for (seconds).
+        """
+        profile = self._at_most(since, FOREVER + 1, before)
+        pools = self._doubtful(demand, profile, since, before)
+        if not pools:
+            return profile
+        return self._recounted(profile, pools, since, FOREVER + 1, before)
+
+    def _at_most(self, since: int, until: int, before: int) -> Profile:
+        """What is left where of pools is counted as held what is held at most.
+
+        until: beyond FOREVER for a job that may borrow nothing.
+        """
+        profile = self._all
+        if until <= self._until:
+            profile = BackfillProfile(
+                self._all, self.plain, self._backfilled.in_use(until - 1), until
+            )
+        limited = [held for held in self._limited if since < _until(held) < until]
+        if limited:
+            self._all.bring_up()
+            profile = profile.copy()
+            now, known = self.now, self._known_holdings
+            hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
+        if until <= FOREVER:
+            return profile
+        guarded = Guarded(profile, self.plain, self.firm)
+        guarded.crowded = None if limited else self._forever
+        return guarded
+
+    def _doubtful(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
+        """Pools of the job that might have enough if only was counted what is really held."""
+        slots = sum(max(term.slots, term.most) for term in demand.terms)
+        enough: dict[int, float] = {}
+        for term in demand.terms:
+            for use in (use for item in term.alternatives for use in item.pool_uses):
+                amount = use.reservation.initial * slots
+                enough[use.index] = max(amount, enough.get(use.index, 0.0))
+        points = profile.checkpoints(since, None if before >= FOREVER else before - since)
+        return {
+            pool
+            for pool, amount in enough.items()
+            if self._inexact(pool) and profile.least_free_in_pool(pool, points) < amount
+        }
+
+    def _recounted(
+        self, profile: Profile, pools: set[int], since: int, until: int, before: int
+    ) -> Profile:
+        """The profile where of these pools is counted as held what is held."""
+        profile = profile.copy()
+        inexact = [
+            steady
+            for steady in self._steady.values()
+            if since < steady.until < until and not steady.exact
+        ]
+        for pool in sorted(pools):
+            places = [
+                (steady.slots, steady.until)
+                for steady in inexact
+                if pool in _pools(steady.alternative)
+            ]
+            if places:
+                mask, now = self.plain.table.pools[pool].mask, self.now
+                rows = held_of_pool(places, mask, self.plain, now, since=since, before=before)
+                profile.hold_rows(pool, rows, pool=True)
+        return profile
+
+    def _inexact(self, pool: int) -> bool:
+        """Whether some reservation may hold less of a pool than its whole place."""
+        return any(
+            not steady.exact and pool in _pools(steady.alternative)
+            for steady in self._steady.values()
+        )
+
+
+def _without(demand: Demand, pools: set[int]) -> Demand:
+    """A demand that needs nothing of some pools."""
+
+    def less(alternative: Alternative) -> Alternative:
+        uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
+        return replace(alternative, pool_uses=uses)
+
+    terms = tuple(
+        replace(term, alternatives=tuple(map(less, term.alternatives))) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+def _until(held: Held) -> int:
+    return FOREVER if held.estimate is None else held.estimate
+
+
+def _instants(plain: Profile, now: int, until: int) -> list[int]:
+    return plain.checkpoints(now, None if until >= FOREVER else until - now)
+
+
+def _pools(alternative: Alternative | None) -> list[int]:
+    """Pools that count the slots held."""
+    uses = () if alternative is None else alternative.pool_uses
+    return [use.index for use in uses if counts_slots(use)]
+
+
+def steady_of(held: Held, plain: Profile, now: int) -> Steady | None:
+    """A reservation that nothing but its place decides about, None where something else may."""
+    until = _until(held)
+    if held.start is None or held.demand is None:
+        return Steady(held, held.alternative, held.slots, held.memory, until, exact=True)
+    demand, start = held.demand, held.start
+    alternative = demand.terms[0].alternatives[start.alternative]
+    place = whole_place(demand, start, plain)
+    if takes_only_slots(demand, start):
+        return Steady(held, alternative, place, held.memory, until, exact=True)
+    memory: dict[int, float] | None = {}
+    if held.with_memory:
+        memory = _whole_memory(alternative, place, plain)
+    found = Steady(held, alternative, place, memory or {}, until, exact=False)
+    if memory is None or not _limits_leave_it(found, demand, start, plain, now):
+        return None
+    return found if _never_short(found, demand, plain, now) else None
+
+
+def _whole_memory(
+    alternative: Alternative, place: dict[int, int], plain: Profile
+) -> dict[int, float] | None:
+    """Memory of the whole place, None where it depends on which host is the first."""
+    found: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if plain.table.host_resources[use.index].name == "mem":
+            if use.per is Per.JOB or found:
+                return None
+            for host, count in place.items():
+                found[host] = use.reservation.initial * times_on(use, count, first=False)
+    return found
+
+
+def _limits_leave_it(found: Steady, demand: Demand, start: Start, plain: Profile, now: int) -> bool:
+    """Whether no limit on slots lets the job hold less than its place."""
+    total = float(sum(found.slots.values()))
+    for term in demand.terms:
+        alternative = term.alternatives[start.alternative]
+        if any(use.index != SLOTS and counts_slots(use) for use in alternative.host_uses):
+            return False
+        if (term.unit is not None and term.unit.excl) or alternative.host_uses[0].per is Per.WHOLE:
+            continue
+        found.pools.update(dict.fromkeys(_pools(alternative), total))
+    return all(
+        plain.least_free_in_pool(pool, _instants(plain, now, found.until)) >= amount
+        for pool, amount in found.pools.items()
+    )
+
+
+def _never_short(found: Steady, demand: Demand, plain: Profile, now: int) -> bool:
+    """Whether what else the job needs is there at every instant until its start (MEM-08)."""
+    ignored = {"slots", "mem"} if found.held.with_memory else {"slots"}
+    return all(
+        any(
+            _has_enough(found, alternative, term.candidates, ignored, plain, now)
+            for alternative in term.alternatives
+        )
+        for term in demand.terms
+    )
+
+
+def _has_enough(
+    found: Steady,
+    alternative: Alternative,
+    candidates: IntArray,
+    ignored: set[str],
+    plain: Profile,
+    now: int,
+) -> bool:
+    witnesses: list[Witness] = []
+    pools: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if use.reservation.resource not in ignored:
+            least = use.reservation.initial
+            host = _witness(plain, use.index, least, candidates, now, found.until)
+            if host is None:
+                return False
+            witnesses.append(Witness(host, use.index, least, candidates))
+    for use in alternative.pool_uses:
+        if use.reservation.resource not in ignored:
+            least = use.reservation.initial
+            if plain.least_free_in_pool(use.index, _instants(plain, now, found.until)) < least:
+                return False
+            pools[use.index] = least
+    found.witnesses += witnesses
+    for pool, least in pools.items():
+        found.pools[pool] = max(found.pools.get(pool, 0.0), least)
+    return True
+
+
+def _witness(
+    plain: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
+) -> int | None:
+    """A host that has so much free at every instant, None if there is none."""
+    if not candidates.size:
+        return None
+    free = plain.least_free(index, _instants(plain, now, until))[candidates] + SLACK
+    best = int(free.argmax())
+    return int(candidates[best]) if free[best] >= least else None

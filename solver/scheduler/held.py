@@ -1,0 +1,597 @@
+"""What pending jobs hold in one cycle, and until when.
+
+Every cycle drops all reservations and makes them anew in the order of the jobs (RSV, GRD-06): a
+reservation is won again and again, never owned.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..availability.demand import Availability, Demand
+from ..availability.free_now import Guarded, HeldBack, Residual
+from ..availability.profile import FOREVER, SLACK, Profile
+from ..availability.resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, Per, Use
+from ..availability.usage import RowList
+from ..placement.earliest import Start
+from ..placement.holding import (
+    HeldRows,
+    counts_slots,
+    free_over_run,
+    free_part,
+    takes_memory,
+    whole_place,
+)
+from .job_state import JobState
+
+
+@dataclass(slots=True)
+class Held:
+    """The reservation of one pending job in one cycle.
+
+    slots, memory: reserved now, by host index; they count in limits and shares. kept: the slots of
+    these that no other job may use, None for all; the others come free by its start.
+    with_memory: whether its queue holds memory beside the slots, now or as soon as some is free.
+    backfilled: slots of its place that jobs use which backfill
+    until then; they count as reserved and take nothing else. estimate: expected start, None if
+    unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
+    or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
+    waits_for: what the start waits for, where somebody asked.
+    """
+
+    state: JobState
+    method: str
+    estimate: int | None
+    slots: dict[int, int] = field(default_factory=dict)
+    memory: dict[int, float] = field(default_factory=dict)
+    with_memory: bool = False
+    start: Start | None = None
+    fallback: str = ""
+    alternative: Alternative | None = None
+    demand: Demand | None = None
+    backfilled: dict[int, int] = field(default_factory=dict)
+    waits_for: str = ""
+    kept: dict[int, int] | None = None
+
+    @property
+    def needed_only(self) -> bool:
+        """Whether it keeps of its place no more than what does not come free by its start."""
+        return self.kept is not None
+
+    @property
+    def allocation(self) -> Allocation:
+        """The future allocation, {} where only an estimate exists."""
+        return {} if self.start is None else self.start.allocation
+
+    @property
+    def reserved(self) -> Allocation:
+        """Slots by host that count as reserved: held, or lent to a job that backfills."""
+        if not self.backfilled:
+            return self.slots
+        return {
+            host: self.slots.get(host, 0) + self.backfilled.get(host, 0)
+            for host in dict.fromkeys((*self.slots, *self.backfilled))
+        }
+
+    def enter(
+        self,
+        held: HeldBack,
+        beside: Residual,
+        *,
+        totals_only: bool = False,
+        limits_only: bool = False,
+        reserved: bool = False,
+    ) -> None:
+        """Add what is held to `held`.
+
+        totals_only: only to limits that count over hosts. limits_only: not the slots themselves.
+        reserved: all slots that are reserved, not only those that are kept from others.
+        """
+        alternative = self.alternative
+        if alternative is None:
+            return
+        table, size = beside.table, beside.hosts
+        if not totals_only:
+            for use in alternative.host_uses:
+                if use.index == SLOTS:
+                    kept = self.slots if reserved or self.kept is None else self.kept
+                    held.add_hosts(use.index, {} if limits_only else kept, size)
+                elif counts_slots(use):
+                    held.add_hosts(use.index, self.slots, size)
+                elif table.host_resources[use.index].name == "mem":
+                    held.add_hosts(use.index, self.memory, size)
+        for use in alternative.pool_uses:
+            if counts_slots(use):
+                mask = table.pools[use.index].mask
+                total = sum(n for h, n in self.reserved.items() if mask[h])
+                held.add_pool(use.index, float(total))
+
+    def count_backfilled(self, left: IntArray) -> None:
+        """Count as lent what jobs that backfilled in this cycle have taken of the slots kept.
+
+        left: free slots by host; what this reservation keeps is taken from them.
+        """
+        still: Allocation = {}
+        for host, count in (self.slots if self.kept is None else self.kept).items():
+            part = min(count, int(left[host]))
+            if part > 0:
+                still[host] = part
+                left[host] -= part
+            if part < count:
+                self.backfilled[host] = self.backfilled.get(host, 0) + count - part
+        if self.kept is None:
+            self.slots = still
+        else:
+            self.kept = still
+
+    def reserve_what_is_left(self, left: IntArray) -> None:
+        """Of slots that are reserved but not kept only those stay so that nobody has taken.
+
+        left: free slots by host that nobody keeps; what is reserved is taken from them.
+        """
+        if self.kept is None:
+            return
+        found: Allocation = {}
+        for host, count in self.slots.items():
+            kept = self.kept.get(host, 0)
+            part = max(0, min(count - kept, int(left[host])))
+            left[host] -= part
+            if kept + part:
+                found[host] = kept + part
+        self.slots = found
+
+
+# --- what a future allocation holds ---------------------------------------------------------------
+
+
+def hold_future(
+    state: JobState,
+    demand: Demand,
+    start: Start,
+    beside: Availability,
+    now: int,
+    *,
+    unreserved: Availability,
+    spare: FloatArray,
+    method: str,
+    memory: bool,
+) -> Held:
+    """A reservation of what is free now of its future allocation (TBR-07).
+
+    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
+    host that come free by its start, [H]; changed. These are not kept from others, but where memory
+    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if
+    `memory`) is short (MEM-08).
+    """
+    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    alternative = demand.terms[0].alternatives[start.alternative]
+    with_memory = memory and takes_memory(alternative, beside.table)
+    if not with_memory:
+        held.kept = {}
+    if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
+        held.alternative = alternative
+        if with_memory:
+            held.slots = free_part(demand, start, beside, now)
+            held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
+        else:
+            held.slots = free_part(demand, start, unreserved, now)
+            held.kept = free_part(demand, start, beside, now, spare)
+    return held
+
+
+def takes_only_slots(demand: Demand, start: Start) -> bool:
+    """Whether a job takes nothing but job slots, without any limit."""
+    return all(
+        len(term.alternatives[start.alternative].host_uses) == 1
+        and not term.alternatives[start.alternative].pool_uses
+        for term in demand.terms
+    )
+
+
+def times_on(use: Use, slots: int, *, first: bool) -> int:
+    """How often a use counts on a host with so many slots of the job; first: its first host."""
+    if use.per is Per.JOB:
+        return int(first)
+    return slots if use.per is Per.SLOT else 1
+
+
+def memory_to_hold(
+    demand: Demand, slots: Mapping[int, int], beside: Availability, now: int, number: int = 0
+) -> dict[int, float]:
+    """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
+
+    Duration and decay have no effect while the job waits (MEM-03).
+    """
+    alternative = demand.terms[0].alternatives[number]
+    found: dict[int, float] = {}
+    for use in alternative.host_uses:
+        if beside.table.host_resources[use.index].name != "mem":
+            continue
+        free = beside.free(use.index, now)
+        for place, (host, count) in enumerate(slots.items()):
+            times = times_on(use, count, first=place == 0)
+            amount = min(float(free[host]), use.reservation.initial * times)
+            if amount > 0:
+                found[host] = amount
+    return found
+
+
+def only_slots_and_memory_short(
+    demand: Demand, beside: Availability, now: int, *, memory_may: bool
+) -> bool:
+    """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
+
+    Anything else - a licence, scratch space - that is short now means: pend without a reservation.
+    """
+    for term in demand.terms:
+        if all(
+            _short(alternative, term.candidates, beside, now, memory_may)
+            for alternative in term.alternatives
+        ):
+            return False
+    return True
+
+
+def _short(
+    alternative: Alternative, candidates: IntArray, beside: Availability, now: int, memory_may: bool
+) -> bool:
+    ignored = {"slots", "mem"} if memory_may else {"slots"}
+    for use in alternative.host_uses:
+        if use.reservation.resource in ignored:
+            continue
+        if not (beside.free(use.index, now)[candidates] + SLACK >= use.reservation.initial).any():
+            return True
+    for use in alternative.pool_uses:
+        if use.reservation.resource in ignored:
+            continue
+        if beside.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
+            return True
+    return False
+
+
+# --- what backfill has borrowed -------------------------------------------------------------------
+
+
+class BackfilledSlots:
+    """Slots that running jobs have borrowed of reservations, by host, until they end."""
+
+    def __init__(self) -> None:
+        self._on: dict[int, list[list[int]]] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is lent."""
+        return bool(self._on)
+
+    @classmethod
+    def of(cls, borrowers: Iterable[JobState], now: int) -> BackfilledSlots:
+        """What these running jobs have borrowed."""
+        backfilled_slots = cls()
+        for state in borrowers:
+            end = state.expected_end(now)
+            if end is not None:
+                for host, slots in state.borrowed.items():
+                    backfilled_slots._on.setdefault(host, []).append([end, slots])
+        return backfilled_slots
+
+    def settle(self, held: Held) -> None:
+        """Count what is lent of a reservation's place as reserved, and hold so much less.
+
+        Only what is back by its estimate counts; each loan counts for one reservation.
+        """
+        if not self._on or held.start is None or held.alternative is None:
+            return
+        place = held.allocation
+        if self._on.keys().isdisjoint(place):
+            return
+        assert held.estimate is not None
+        for host in [host for host in place if host in self._on]:
+            count = place[host]
+            for loan in self._on[host]:
+                end, left = loan
+                part = min(left, count - held.backfilled.get(host, 0))
+                if end <= held.estimate and part > 0:
+                    loan[1] -= part
+                    held.backfilled[host] = held.backfilled.get(host, 0) + part
+            if host in held.backfilled:
+                for slots in (held.slots, held.kept or {}):
+                    rest = min(slots.get(host, 0), count - held.backfilled[host])
+                    slots[host] = rest
+                    if not rest:
+                        del slots[host]
+
+    def take(self, hosts: Iterable[int], most: int) -> Allocation:
+        """Up to `most` slots that are lent on these hosts, in their order; counted from now on."""
+        taken: Allocation = {}
+        for host in hosts:
+            for loan in self._on.get(host, ()):
+                part = min(loan[1], most)
+                if part > 0:
+                    loan[1] -= part
+                    most -= part
+                    taken[host] = taken.get(host, 0) + part
+        return taken
+
+
+def outlasted(reservations: Sequence[Held]) -> bool:
+    """Whether a job without BACKFILL is begun before, and outlasted, by one of lower priority.
+
+    reservations: with their places, in the order of priority. Such a job starts only where the
+    slots of its place would stay free for good. The one behind it leaves it its place, but no more.
+    """
+    behind: dict[int, list[tuple[int, int]]] = {}
+    for held in reversed(reservations):
+        if held.start is None or held.demand is None:
+            continue
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        end = FOREVER if finish is None else finish
+        for host in () if held.demand.queue.backfill else held.allocation:
+            spans = np.array(behind.get(host, ()), dtype=np.int64).reshape(-1, 2)
+            if ((spans[:, 0] < begin) & (spans[:, 1] > end)).any():
+                return True
+        for host in held.allocation:
+            behind.setdefault(host, []).append((begin, end))
+    return False
+
+
+# --- What reservations keep from other jobs until they start, from instant to instant -------------
+#
+# Many jobs ask for it one after another, and a place that is planned anew changes little of it: so
+# what a reservation holds at an instant is remembered until something it depends on is planned.
+
+#: Instants for which it is reckoned what a reservation with limits of its own will hold.
+MOST_STEPS = 64
+
+
+class Reserved(NamedTuple):
+    """What of a place is reserved at an instant, by host index: slots, memory, and slots kept."""
+
+    slots: dict[int, int]
+    memory: dict[int, float]
+    kept: dict[int, int]
+
+
+@dataclass(slots=True)
+class HeldOverTime:
+    """What one reservation holds at the instants asked about so far, and what decides that.
+
+    hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
+    which enough must be free on some candidate, whichever. found: for each instant candidates that
+    had enough of each. left: slots of each host that are free over the run of the job, its own
+    counted in, [H].
+    """
+
+    held: Held
+    alternative: Alternative
+    hosts: frozenset[int]
+    pools: frozenset[int]
+    everywhere: tuple[tuple[int, IntArray], ...]
+    at: dict[int, Reserved] = field(default_factory=dict)
+    found: dict[int, frozenset[int]] = field(default_factory=dict)
+    left: FloatArray | None = None
+
+    @classmethod
+    def of(cls, held: Held, demand: Demand, start: Start, plain: Profile) -> HeldOverTime:
+        ignored = {"slots", "mem"} if held.with_memory else {"slots"}
+        every = [(term, other) for term in demand.terms for other in term.alternatives]
+        return cls(
+            held,
+            demand.terms[0].alternatives[start.alternative],
+            frozenset(whole_place(demand, start, plain)),
+            frozenset(use.index for _, other in every for use in other.pool_uses),
+            tuple(
+                (use.index, term.candidates)
+                for term, other in every
+                for use in other.host_uses
+                if use.reservation.resource not in ignored
+            ),
+        )
+
+    def part_at(self, plain: Profile, time: int) -> Reserved:
+        """What the reservation would hold of its future allocation if it were made at `time`."""
+        part = self.at.get(time)
+        if part is None:
+            held, demand, start = self.held, self.held.demand, self.held.start
+            assert demand is not None
+            assert start is not None
+            step = hold_future(
+                held.state,
+                demand,
+                start,
+                plain,
+                time,
+                unreserved=plain,
+                spare=self._spare_at(plain, time),
+                method=held.method,
+                memory=held.with_memory,
+            )
+            kept = step.slots if step.kept is None else step.kept
+            part = self.at[time] = Reserved(step.slots, step.memory, kept)
+            # Where nothing is held for want of something, still more taken changes nothing.
+            self.found[time] = frozenset(
+                int(candidates[np.argmax(plain.free(index, time)[candidates])])
+                for index, candidates in (self.everywhere if step.alternative else ())
+                if candidates.size
+            )
+        return part
+
+    def _spare_at(self, plain: Profile, time: int) -> FloatArray:
+        """Slots of each host that come free from `time` until the start, [H]."""
+        demand, start = self.held.demand, self.held.start
+        assert demand is not None
+        assert start is not None
+        if self.left is None:
+            self.left = free_over_run(plain, demand, start)
+        return np.maximum(self.left - np.floor(plain.free(SLOTS, time)), 0.0)
+
+    def forget(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
+        """Something is taken of these over [begin, end)."""
+        every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
+        if every and self._runs_during(begin, end):
+            self.left = None
+            self.at.clear()
+            self.found.clear()
+            return
+        for time in [time for time in self.at if begin <= time < end]:
+            if every or not self.found[time].isdisjoint(hosts):
+                del self.at[time]
+
+    def _runs_during(self, begin: int, end: int) -> bool:
+        """Whether the job runs at some instant of [begin, end)."""
+        if self.held.start is None or self.held.demand is None:
+            return False
+        finish = self.held.start.finish(self.held.demand)
+        return self.held.start.time < end and (finish is None or begin < finish)
+
+
+class HoldingBack:
+    """What reservations hold beside `plain`, what runs and is planned; remembered by job number."""
+
+    def __init__(self) -> None:
+        self._known_holdings: dict[int, HeldOverTime] = {}
+
+    def clear(self) -> None:
+        """Something else than a planned place has changed."""
+        self._known_holdings.clear()
+
+    def planned(self, demand: Demand, start: Start) -> None:
+        """A place was planned: what depends on it while it lasts has to be reckoned anew."""
+        if not self._known_holdings:
+            return
+        finish = start.finish(demand)
+        end = FOREVER if finish is None else finish
+        hosts, pools = taken(demand, start)
+        for known in self._known_holdings.values():
+            known.forget(start.time, end, hosts, pools)
+
+    def of(self, held: Held, plain: Profile) -> HeldOverTime:
+        """What is known of a reservation that has a place; to be added to."""
+        assert held.demand is not None
+        assert held.start is not None
+        known = self._known_holdings.get(held.state.number)
+        if known is None or known.held is not held:
+            known = HeldOverTime.of(held, held.demand, held.start, plain)
+            self._known_holdings[held.state.number] = known
+        return known
+
+
+def hold_back(
+    profile: Profile,
+    reservations: Iterable[Held],
+    plain: Profile,
+    now: int,
+    *,
+    known: HoldingBack,
+    since: int | None = None,
+    before: int = FOREVER,
+) -> None:
+    """Take out of a profile what reservations keep from others until their starts.
+
+    plain: what runs and is planned. What is held of a future allocation is reckoned from instant to
+    instant. known: what was reckoned for the same `plain`. since, before: nobody will ask about
+    other instants, so what is held at those alone is left out.
+    """
+    since = now if since is None else since
+    rows = HeldRows(profile.table)
+    for held in reservations:
+        until = held.estimate if held.estimate is not None else FOREVER
+        if until <= since:
+            continue
+        if held.start is None or held.demand is None:
+            rows.add(held.alternative, held.slots, held.memory, now, until)
+        else:
+            reckoned = known.of(held, plain)
+            for begin, end, part in held_from(reckoned, plain, now, since=since, before=before):
+                slots, memory, kept = part
+                rows.add(reckoned.alternative, slots, memory, begin, end, limits_only=True)
+                rows.keep(kept, begin, end)
+    rows.enter(profile)
+
+
+def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
+    """What is left to a job that may use nothing of what these reservations hold.
+
+    plain: what runs and is planned, these reservations' places too.
+    """
+    limited = [
+        held
+        for held in reservations
+        if held.start is None
+        or held.demand is None
+        or not takes_only_slots(held.demand, held.start)
+    ]
+    shown = plain.copy()
+    hold_back(shown, limited, plain, now, known=HoldingBack())
+    firm = plain.copy() if limited else plain
+    for held in limited:
+        forget_place(firm, held)
+    return Guarded(shown, plain, firm)
+
+
+def _keeps_slots_alone(held: Held) -> bool:
+    """Whether a reservation keeps a place for which nothing but slots counts."""
+    if held.start is None or held.demand is None:
+        return False
+    return takes_only_slots(held.demand, held.start)
+
+
+def forget_place(profile: Profile, held: Held) -> None:
+    """Give back to a profile the slots of a reservation's place."""
+    if held.start is None or held.demand is None:
+        return
+    finish = held.start.finish(held.demand)
+    place = whole_place(held.demand, held.start, profile)
+    rows, end = RowList(), FOREVER if finish is None else finish
+    rows.extend(place, held.start.time, end, [-count for count in place.values()])
+    profile.hold_rows(SLOTS, rows, pool=False)
+
+
+def held_from(
+    known: HeldOverTime, plain: Profile, now: int, *, since: int, before: int
+) -> Iterator[tuple[int, int, Reserved]]:
+    """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
+    until = FOREVER if known.held.estimate is None else known.held.estimate
+    edges = edges_of(plain.candidate_times(now), until, since=since, before=before)
+    if len(edges) < 2:
+        return
+    begin, held = edges[0], known.part_at(plain, edges[0])
+    for edge in edges[1:-1]:
+        part = known.part_at(plain, edge)
+        if part != held:
+            yield begin, edge, held
+            begin, held = edge, part
+    yield begin, edges[-1], held
+
+
+def edges_of(times: list[int], until: int, *, since: int, before: int) -> list[int]:
+    """Where it is reckoned anew what a reservation until `until` holds, over [since, before).
+
+    times: the instants at which anything is freed, ascending. Between two edges it holds the same;
+    fewer than two where it holds nothing then.
+    """
+    times = _instants(times, until)
+    first = max(0, bisect.bisect_right(times, since) - 1)
+    last = bisect.bisect_left(times, before)
+    return [*times[first:last], *(times[last : last + 1] or [until])]
+
+
+def _instants(ends: list[int], until: int) -> list[int]:
+    """The instants before `until` for which it is reckoned what a reservation holds."""
+    count = bisect.bisect_left(ends, until)
+    return ends[: count : count // MOST_STEPS + 1] if count > MOST_STEPS else ends[:count]
+
+
+def taken(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
+    """Hosts and pools of which a planned place takes anything."""
+    hosts = set(start.allocation)
+    for term, allocation in zip(demand.terms, start.terms, strict=True):
+        if term.unit is not None and term.unit.excl:
+            units = term.unit.unit_of[list(allocation)]
+            hosts.update(np.flatnonzero(np.isin(term.unit.unit_of, units)).tolist())
+    uses = [term.alternatives[start.alternative] for term in demand.terms]
+    return hosts, {use.index for alternative in uses for use in alternative.pool_uses}

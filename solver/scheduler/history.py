@@ -1,0 +1,534 @@
+"""What happened to each job of a simulation, and how long it was in which state (bhist)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...model.cluster import BUILTIN_INDICES, INCREASING_INDICES, Host
+from ...model.configuration import Scope
+from ...model.display import duration_text
+from ...model.errors import InputError
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...model.pending import Pending, PendingReason
+from ..availability.resources import FloatArray
+from ..budget import Budget
+from ..fairshare.dispatch_order import DispatchOrder, order_policy
+from .held import Held
+from .job_state import DONE, FUTURE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, JobState
+from .methods import settings_for
+from .records import JobRecord, borrowed_slots, held_hosts, record_of
+from .simulation import Session
+from .why_pending import PendingReasons
+
+# --------------------------------------------------------------------------------------------------
+# What a cluster looks like at the instance's now, before its cycle or after (VEW-01,
+# VEW-02)
+#
+# After the cycle, jobs that can start have started, and of those that wait it is known what they
+# have reserved, when they are expected to start, and why they wait.
+
+
+@dataclass(frozen=True, slots=True)
+class PendingJob:
+    """A pending job: what it holds and may expect; times in seconds, hosts by name.
+
+    slots: reserved since `since`. memory: MB reserved. estimate: expected start; a promise where
+    `allocation` says on what, else no more than a lower bound. reason: why it does not start now,
+    in a sentence with its numbers; reasons: all of it in LSF's words, with the hosts.
+    """
+
+    slots: Mapping[str, int] = field(default_factory=dict)
+    memory: Mapping[str, float] = field(default_factory=dict)
+    since: int | None = None
+    estimate: int | None = None
+    allocation: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+    reasons: tuple[PendingReason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostLoad:
+    """Resources of one host, by name.
+
+    total: what scheduling goes by, that is, what is reported less what is reserved (a load: more by
+    it); None where nothing is reported. reserved: by running and by pending jobs. slots: reserved
+    by pending jobs.
+    """
+
+    total: Mapping[str, float | None]
+    reserved: Mapping[str, float]
+    slots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLoad:
+    """A shared resource. total: what is left. reserved: by running jobs. hosts: that have it."""
+
+    name: str
+    total: float
+    reserved: float
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs.
+
+    consumers: by "users", "queues", "hosts", "projects": as configured or, of a limit for each, the
+    one that is counted; nothing where the section does not ask.
+    """
+
+    name: str
+    consumers: Mapping[str, tuple[str, ...]]
+    resource: str
+    used: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """instance: its running and pending jobs are those of the moment. waiting, hosts: by id, name.
+
+    finished: jobs that have ended by then. limits: what is in use of Limit sections. jobs: all, by
+    id. All but instance and order are empty where nobody asked (:func:`snapshot_of`).
+    """
+
+    instance: Instance
+    order: DispatchOrder
+    waiting: Mapping[str, PendingJob] = field(default_factory=dict)
+    hosts: Mapping[str, HostLoad] = field(default_factory=dict)
+    shared: tuple[SharedLoad, ...] = ()
+    finished: tuple[JobRecord, ...] = ()
+    limits: tuple[LimitUse, ...] = ()
+    jobs: Mapping[str, Job] = field(default_factory=dict)
+
+    def holds(self, job: str) -> Mapping[str, int]:
+        """Slots that a pending job has reserved, by host."""
+        return self.waiting[job].slots if job in self.waiting else {}
+
+
+def snapshot_of(
+    instance: Instance, *, after_cycle: bool, hosts: bool = True, budget: Budget | None = None
+) -> Snapshot:
+    """The moment of an instance.
+
+    after_cycle: after the scheduling cycle at its now. hosts: with what is free and reserved.
+    budget: of the cycle, which ends early with it.
+    """
+    if not (after_cycle or hosts):
+        return Snapshot(instance, order_policy(instance))
+    session = Session(instance, settings_for(instance), budget=budget)
+    session.cycle.whole_walks = True
+    session.begin()
+    if after_cycle:
+        session.settle()
+    return snapshot(session)
+
+
+def snapshot_at(
+    instance: Instance,
+    time: int,
+    *,
+    reservation: str = "configured",
+    top: int | None = None,
+    cycle: int | None = None,
+) -> Snapshot:
+    """The moment `time` (seconds from the origin) of a simulation of the instance.
+
+    reservation, top, cycle: as of :func:`.simulate`, whose records it agrees with. What is reserved
+    and why jobs wait is what the last cycle up to then has said.
+    Raises InputError for a time before the beginning or after the end, and for bad settings.
+    """
+    settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
+    session = Session(instance, settings, until=time)
+    return run_to(session, time)
+
+
+def run_to(session: Session, time: int, watch: Callable[[], None] = lambda: None) -> Snapshot:
+    """Run a simulation that has not begun to `time`; watch: called after every cycle.
+
+    Raises InputError for a time before its beginning or after its end.
+    """
+    source = session.source
+    if time < source.now:
+        raise InputError(
+            f"--at: second {time} is before the simulation, which begins at second {source.now}"
+        )
+    session.cycle.whole_walks = True
+    session.begin()
+    while (due := session.next_time()) is not None and due <= time:
+        session.advance()
+        watch()
+    if due is None and session.world.now < time:
+        end = session.world.now
+        raise InputError(
+            f"--at: second {time} is after the simulation, which ends at second {end} "
+            f"(+{duration_text(end - source.now)}): nothing happens any more"
+        )
+    said = dict(_all_waiting(session))
+    session.advance()  # what happens until then, without another cycle
+    return snapshot(session, said)
+
+
+def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> Snapshot:
+    """The moment at which a simulation stands.
+
+    said: of pending jobs by the last cycle, None where it has only just been.
+    """
+    instance = _instance_of(session)
+    order = session.world.order
+    known = dict(_all_waiting(session)) if said is None else said
+    new = PendingJob(reasons=(PendingReason(Pending.NEW),))
+    return Snapshot(
+        instance,
+        order if isinstance(order, DispatchOrder) else order_policy(instance),
+        {job.id: known.get(job.id, new) for job in instance.pending},
+        dict(_loads(session, session.cycle.reservations)),
+        tuple(_shared(session)),
+        tuple(
+            record_of(state, session.world.names, session.instance.now)
+            for state in session.world.states
+            if state.status in (DONE, KILLED)
+        ),
+        tuple(_limits(session)),
+        {state.job.id: state.job for state in session.world.states},
+    )
+
+
+def _instance_of(session: Session) -> Instance:
+    """The instance with the jobs that run and wait now."""
+    world, before = session.world, session.source
+    given = {item.job.id: item for item in before.running}
+    waits = {job.id for job in before.pending}
+    running = []
+    for state in world.running.values():
+        item = given.get(state.job.id) if not state.requeues else None
+        item = item or RunningJob(state.job, state.start or 0, alternative=state.alternative)
+        allocation = world.named(state.allocation)
+        stands_still = state.status != RUNNING
+        running.append(replace(item, allocation=allocation, suspended=stands_still))
+    open_jobs = [state for state in world.states if state.status in (PENDING, FUTURE)]
+    here = [
+        replace(state.job, requeued=True) if state.requeues else state.job
+        for state in open_jobs
+        if state.status == PENDING or state.job.id in waits or state.job.submit <= world.now
+    ]
+    shown = {job.id for job in here}
+    future = [state.job for state in open_jobs if state.job.id not in shown]
+    return replace(
+        before,
+        running=tuple(running),
+        pending=tuple(here),
+        future=tuple(future),
+        held=held_hosts(world.pending.values(), world.names),
+        borrowed=borrowed_slots(world),
+        now=world.now,
+    )
+
+
+def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
+    reservations = session.cycle.reservations
+    why = PendingReasons(session.cycle.state, considered=session.cycles > 0)
+    for state in session.world.states:
+        if state.status in (PENDING, FUTURE):
+            yield state.job.id, _waiting(session, state.job.id, reservations, why)
+
+
+def _waiting(
+    session: Session, job: str, reservations: Iterable[Held], why: PendingReasons
+) -> PendingJob:
+    world = session.world
+    state = world.states.of(job)
+    reason = state.now_waits_for or state.why_not_at_once(world.instance.now)
+    reasons = why.of(state)
+    held = next((item for item in reservations if item.state is state), None)
+    if held is None:
+        return PendingJob(reason=reason, reasons=reasons)
+    return PendingJob(
+        world.named(held.slots),
+        {world.names[host]: amount for host, amount in held.memory.items()},
+        state.held_since,
+        held.estimate,
+        world.named(held.allocation),
+        reason,
+        reasons,
+    )
+
+
+def _limits(session: Session) -> Iterator[LimitUse]:
+    """Every counter that a job has joined so far."""
+    world = session.world
+    for row in world.table.limit_rows:
+        limit = row.limit
+        named = {
+            "users": _listed(limit.users, row.user),
+            "queues": _listed(limit.queues, row.queue),
+            "hosts": _listed(limit.hosts, ""),
+            "projects": _listed(limit.projects, row.project),
+        }
+        if not row.on_hosts:
+            pool = world.table.pools[row.index]
+            used = pool.capacity - world.free_now.pool(row.index)
+            yield LimitUse(limit.name, named, row.resource, used, pool.capacity)
+            continue
+        capacity = world.table.host_resources[row.index].capacity
+        free = world.free_now.host(row.index)
+        for place in np.flatnonzero(np.isfinite(capacity)).tolist():
+            here = {**named, "hosts": (world.names[place],)}
+            bound = float(capacity[place])
+            yield LimitUse(limit.name, here, row.resource, bound - float(free[place]), bound)
+
+
+def _listed(scope: Scope | None, one: str) -> tuple[str, ...]:
+    """The consumers of a counter."""
+    if scope is None:
+        return ()
+    return (one,) if one else (*scope.names, *(f"~{name}" for name in scope.excluded))
+
+
+def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, HostLoad]]:
+    hosts = session.instance.cluster.hosts
+    own = sorted({name for host in hosts for name in (*host.amounts, *host.load)} - _sizes(hosts))
+    columns = {
+        name: _column(session, reservations, name)
+        for name in dict.fromkeys([*BUILTIN_INDICES, *own])
+    }
+    for place, host in enumerate(hosts):
+        total = {name: float(column[0][place]) for name, column in columns.items()}
+        yield (
+            host.name,
+            HostLoad(
+                {name: None if math.isnan(value) else value for name, value in total.items()},
+                {name: float(column[1][place]) for name, column in columns.items()},
+                sum(held.slots.get(place, 0) for held in reservations),
+            ),
+        )
+
+
+def _sizes(hosts: Sequence[Host]) -> set[str]:
+    """The names of the memory of GPUs, which no table of loads shows."""
+    return {name for host in hosts if host.gpus is not None for name in host.gpus.load()}
+
+
+def _column(session: Session, reservations: list[Held], name: str) -> tuple[FloatArray, FloatArray]:
+    """One resource of every host: what scheduling goes by (NaN: unknown), and what is reserved."""
+    world = session.world
+    hosts = session.instance.cluster.hosts
+    for index, resource in enumerate(world.table.host_resources):
+        if resource.name == name and any(name in host.amounts for host in hosts):
+            free = world.free_now.host(index).copy()
+            for held in reservations if name == "mem" else ():
+                for place, amount in held.memory.items():
+                    free[place] -= amount
+            there = resource.capacity >= 0
+            return np.where(there, free, np.nan), np.where(
+                there, world.free_now.reported(index) - free, 0.0
+            )
+    reported = np.array([host.load.get(name, host.amounts.get(name, np.nan)) for host in hosts])
+    reserved = session.world.reserved_load(name)
+    return reported + reserved * (1 if name in INCREASING_INDICES else -1), reserved
+
+
+def _shared(session: Session) -> Iterator[SharedLoad]:
+    cluster, world = session.instance.cluster, session.world
+    names = [host.name for host in cluster.hosts]
+    # The table has the shared resources first among its pools, as configured.
+    for index, item in enumerate(cluster.shared):
+        left = float(world.free_now.pool(index))
+        hosts = tuple(name for name in names if item.hosts is None or name in item.hosts)
+        yield SharedLoad(item.name, left, item.amount - left, hosts)
+
+
+# --- history --------------------------------------------------------------------------------------
+
+#: States whose seconds bhist adds up. A simulation has no PSUSP and no UNKWN.
+STATES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN")
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """Something that happened to a job at `time` (seconds from the origin).
+
+    kind: "submitted", "pending" (its reasons are others now), "reserved" (what it holds is other
+    now: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`), "suspended",
+    "resumed", "requeued", "done" or "killed".
+    """
+
+    time: int
+    kind: str
+    slots: Mapping[str, int] = field(default_factory=dict)
+    memory: Mapping[str, float] = field(default_factory=dict)
+    reasons: tuple[PendingReason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobHistory:
+    """One job from its submission on. seconds: in each of :data:`STATES`, until it ended or now."""
+
+    job: Job
+    status: str
+    events: tuple[JobEvent, ...]
+    seconds: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """Seconds in all."""
+        return sum(self.seconds.values())
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Hosts on which it has run."""
+        ran = (event.slots for event in self.events if event.kind in ("dispatched", "resized"))
+        return frozenset(host for slots in ran for host in slots)
+
+
+class Historian:
+    """Watches a simulation; call :meth:`watch` after every cycle, then :meth:`histories`."""
+
+    def __init__(self, session: Session, jobs: Iterable[str] = (), *, reasons: bool = True) -> None:
+        """jobs: those to watch, all where none is named. reasons: whether to ask why they wait."""
+        self.session = session
+        session.cycle.whole_walks = True
+        self._ask = reasons
+        self._names = frozenset(jobs)
+        self._events: dict[int, list[JobEvent]] = {}
+        self._states: dict[int, list[tuple[int, str]]] = {}
+        self._last: dict[int, tuple[str, int]] = {}
+        self._said: dict[int, tuple[PendingReason, ...]] = {}
+        self._held: dict[int, tuple[Mapping[str, int], Mapping[str, float]]] = {}
+        self._where: dict[int, Mapping[str, int]] = {}
+        self._open: set[int] = set()
+
+    def watch(self) -> None:
+        """Write down what the cycle that is just over has changed."""
+        cycle = self.session.cycle
+        why = PendingReasons(cycle.state)
+        held = {item.state.number: item for item in cycle.reservations}
+        world = self.session.world
+        states = world.states
+        # Those that were here at the last look may have ended since.
+        for state in map(states.item, sorted({*self._open, *states.here})):
+            if not self._watched(state):
+                continue
+            self._follow(state)
+            if state.status != PENDING:
+                continue
+            item = held.get(state.number)
+            slots = {} if item is None else world.named(item.slots)
+            memory = {} if item is None else {world.names[h]: n for h, n in item.memory.items()}
+            if self._held.get(state.number, ({}, {})) != (slots, memory):
+                self._held[state.number] = (slots, memory)
+                self._add(state, JobEvent(world.now, "reserved", slots, memory))
+            reasons = why.of(state) if self._ask else ()
+            if self._ask and self._said.get(state.number) != reasons:
+                self._said[state.number] = reasons
+                self._add(state, JobEvent(world.now, "pending", reasons=reasons))
+
+        self._open = set(states.here)
+
+    def histories(self) -> list[JobHistory]:
+        """What has become of the jobs that are submitted by now, in the order of the input."""
+        world = self.session.world
+        found = []
+        for state in world.states:
+            if self._watched(state) and (state.status != FUTURE or state.job.submit <= world.now):
+                self._follow(state)
+                found.append(self._history(state))
+        return found
+
+    def _watched(self, state: JobState) -> bool:
+        return not self._names or state.job.id in self._names
+
+    def _add(self, state: JobState, event: JobEvent) -> None:
+        self._events.setdefault(state.number, []).append(event)
+
+    def _enter(self, state: JobState, time: int, name: str) -> None:
+        self._states.setdefault(state.number, []).append((time, name))
+
+    def _follow(self, state: JobState) -> None:
+        """Changes of state since the last look: they come at cycles, ends at their own time."""
+        number, world = state.number, self.session.world
+        if number not in self._last:
+            if state.status == FUTURE and state.job.submit > world.now:
+                return
+            self._add(state, JobEvent(state.job.submit, "submitted"))
+            self._enter(state, state.job.submit, "PEND")
+            self._last[number] = (PENDING, 0)
+        status, requeues = self._last[number]
+        if state.requeues > requeues:
+            at = state.stretches[-1][1]
+            self._add(state, JobEvent(at, "requeued"))
+            self._enter(state, at, "PEND")
+            status = PENDING
+        if status == PENDING and state.start is not None:
+            self._where[number] = world.named(state.allocation)
+            self._add(state, JobEvent(state.start, "dispatched", self._where[number]))
+            self._enter(state, state.start, "RUN")
+            self._said.pop(number, None)
+            self._held.pop(number, None)
+            status = RUNNING
+        self._change(state, status)
+        open_as = PENDING if state.status == FUTURE else state.status
+        self._last[number] = (open_as, state.requeues)
+
+    def _change(self, state: JobState, status: str) -> None:
+        number, world = state.number, self.session.world
+        halted = (SUSPENDED, PREEMPTED)
+        if state.status in halted and status not in halted:
+            by_user = state.suspended_by == "before"
+            at = max(self.session.instance.now, state.start or 0) if by_user else world.now
+            self._add(state, JobEvent(at, "suspended"))
+            self._enter(state, at, "USUSP" if by_user else "SSUSP")
+        if status in halted and state.status in (RUNNING, DONE, KILLED):
+            self._add(state, JobEvent(state.since, "resumed"))
+            self._enter(state, state.since, "RUN")
+        here = world.named(state.allocation) if state.status == RUNNING else {}
+        if here and self._where.get(number) != here:
+            self._where[number] = here
+            self._add(state, JobEvent(state.placed, "resized", here))
+        if state.status in (DONE, KILLED) and status not in (DONE, KILLED):
+            assert state.end is not None
+            self._add(state, JobEvent(state.end, "done" if state.status == DONE else "killed"))
+            self._enter(state, state.end, "")
+
+    def _history(self, state: JobState) -> JobHistory:
+        seconds = dict.fromkeys(STATES, 0)
+        entered = self._states[state.number]
+        ends = [time for time, _ in entered[1:]] + [self.session.world.now]
+        for (time, name), end in zip(entered, ends, strict=True):
+            if name:
+                seconds[name] += max(0, end - time)
+        return JobHistory(state.job, state.status, tuple(self._events[state.number]), seconds)
+
+
+def follow(
+    instance: Instance,
+    jobs: Iterable[str] = (),
+    *,
+    time: int | None = None,
+    reasons: bool = True,
+    reservation: str = "configured",
+    top: int | None = None,
+    cycle: int | None = None,
+) -> tuple[list[JobHistory], int]:
+    """Histories of jobs over a simulation, and the second at which it stands then.
+
+    jobs: ids, () for all. time: until when, None for its end. reasons: why they waited, too, which
+    takes longer. reservation, top, cycle: as of :func:`.simulate`.
+    Raises InputError for bad settings and a time that the simulation has not.
+    """
+    settings = settings_for(instance, reservation=reservation, top=top, cycle=cycle)
+    session = Session(instance, settings, until=time)
+    historian = Historian(session, jobs, reasons=reasons)
+    if time is not None:
+        run_to(session, time, historian.watch)
+    else:
+        session.begin()
+        while session.advance():
+            historian.watch()
+    return historian.histories(), session.world.now

@@ -1,0 +1,728 @@
+"""One job on its way through a simulation, and what can happen to it."""
+
+from __future__ import annotations
+
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import (
+    Callable,
+    Container,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ...model.compact import IntTable, NamePlaces, OnDemand
+from ...model.duration import expected_duration, granted_run_limit
+from ...model.errors import InputError
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.resreq import HostTable
+from ..availability.demand import Demand, TermDemand
+from ..availability.free_now import HeldPart
+from ..availability.profile import Profile
+from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
+from ..fairshare.queue_order import UNLIMITED, JobKind
+from ..pending_reasons import BEGIN_TIME
+from ..placement.earliest import can_start, least_slots
+from ..resolve import Resolver
+
+# --- The demands of the jobs of a simulation, each shared by all jobs that ask for the same -------
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """What equal jobs have in common.
+
+    demand: as at dispatch (pref as asked). reserving: as a reservation sees it (TBR-13).
+    never: why no such job can ever start, "" if one may. dynamic: its candidates depend on what
+    runs at the moment. least: slots that have to be free wherever such a job starts.
+    """
+
+    number: int
+    job: Job
+    demand: Demand
+    reserving: Demand
+    never: str
+    dynamic: bool
+    least: int = 0
+
+
+class Requests:
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+
+    follow_load: loads change while the simulation runs, so every order of hosts may. margin:
+    seconds that a plan keeps free behind pending jobs.
+    """
+
+    def __init__(self, instance: Instance, *, margin: int = 0) -> None:
+        self.instance = instance
+        self.margin = margin
+        self.resolver = Resolver.of(instance, reserving=False, margin=margin)
+        self._shapes: dict[tuple[object, ...], Shape] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._backfill = {queue.name for queue in instance.queues if queue.backfill}
+        self._least: dict[int, int] = {}
+        self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
+        self.follow_load = False
+        #: Whether the candidates of some shape depend on what runs at the moment.
+        self.any_dynamic = False
+        self._fitting: dict[tuple[object, ...], bool] = {}
+        self._kept: list[Demand] = []
+        self._cycle: dict[int, Demand] = {}
+        self._hosts: HostTable | None = None
+        self._by_user = self._by_project = True
+        self._scopes()
+        self._values: Callable[[], dict[str, FloatArray]] | None = None
+
+    def _scopes(self) -> None:
+        """Whether some limit tells users, or projects, apart."""
+        instance = self.instance
+        self._by_user = bool(
+            instance.users
+            or any(host.user_slots is not None for host in instance.cluster.hosts)
+            or any(queue.user_slots is not None for queue in instance.queues)
+            or any(limit.users is not None for limit in instance.limits)
+        )
+        self._by_project = any(limit.projects is not None for limit in instance.limits)
+
+    def shape(self, job: Job) -> Shape:
+        """The shape of a job."""
+        key = self._wanted(job)
+        found = self._shapes.get(key)
+        if found is None:
+            number = self._numbers.setdefault(key, len(self._numbers))
+            found = self._shapes[key] = self._new(job, number)
+        return found
+
+    def kind(self, job: Job, limit: int | None) -> JobKind:
+        """The kind of a job with a run limit: the number that its shape has, or would have."""
+        number = self._numbers.setdefault(self._wanted(job), len(self._numbers))
+        return JobKind(number, self.backfill_limit(job, limit))
+
+    def least_slots(self) -> IntArray:
+        """:attr:`Shape.least` by the numbers of shapes, 0 of those that nobody asked for yet."""
+        found = np.zeros(self.kinds, dtype=np.int64)
+        found[list(self._least)] = list(self._least.values())
+        return found
+
+    @property
+    def kinds(self) -> int:
+        """How many numbers of shapes there are."""
+        return len(self._numbers)
+
+    def backfill_limit(self, job: Job, limit: int | None) -> int:
+        """Seconds for which a job may use what others hold, UNLIMITED where it never may (TBR-18).
+
+        It is a job of a BACKFILL queue that has a run limit.
+        """
+        return UNLIMITED if limit is None or job.queue not in self._backfill else limit
+
+    def _wanted(self, job: Job) -> tuple[object, ...]:
+        """All that decides what a job asks for."""
+        return (
+            job.queue,
+            job.user if self._by_user else "",
+            job.res_req,
+            job.gpu,
+            job.slots,
+            job.max_slots,
+            job.project if self._by_project else "",
+            job.application,
+            job.hosts,
+            job.exclusive,
+            job.resizable,
+            job.extsched,
+            self.resolver.home(job),
+            self.resolver.table.limited_array(job),
+        )
+
+    def shapes(self) -> list[Shape]:
+        """All shapes so far, in the order in which they turned up."""
+        return list(self._shapes.values())
+
+    def _new(self, job: Job, number: int) -> Shape:
+        demand = replace(self.resolver.demand(job), duration=None)
+        never = demand.impossible
+        if not never and not self._ever_fits(demand):
+            never = "does not fit on this cluster even when nothing runs"
+        reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
+        dynamic = not never and self.resolver.depends_on_load(job)
+        self.any_dynamic = self.any_dynamic or dynamic
+        least = least_slots(demand) if demand.terms and not never else 0
+        self._least[number] = least
+        return Shape(number, job, demand, reserving, never, dynamic, least)
+
+    def _ever_fits(self, demand: Demand) -> bool:
+        """Whether the job fits on the empty cluster; of several terms, each of them alone.
+
+        Terms that are placed one after another may fit beside others and not on the empty cluster.
+        """
+        return all(self._fits_alone(demand, term) for term in demand.terms)
+
+    def _fits_alone(self, demand: Demand, term: TermDemand) -> bool:
+        """Whether a term fits on the empty cluster; asked once of those that ask for the same."""
+        key = _wants(term, demand, self.resolver.table)
+        if key not in self._fitting:
+            one = replace(demand, terms=(term,))
+            self._kept.append(one)  # so that nothing else gets the identities in the key
+            self._fitting[key] = can_start(self.empty(), one, self.instance.now)
+        return self._fitting[key]
+
+    def empty(self) -> Profile:
+        """The profile of the cluster with nothing running."""
+        return Profile(self.resolver.table, self.instance.now)
+
+    def duration(self, job: Job) -> int | None:
+        """Seconds a job is expected to run (TBR-03)."""
+        return self.spans(job)[0]
+
+    def run_limit(self, job: Job) -> int | None:
+        """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
+        return self.spans(job)[1]
+
+    def spans(self, job: Job) -> tuple[int | None, int | None]:
+        """Both :meth:`duration` and :meth:`run_limit`."""
+        key = (
+            *(job.run_limit, job.estimated_run_time, job.cpu_limit),
+            *(job.queue, job.application),
+        )
+        found = self._spans.get(key)
+        if found is None:
+            found = expected_duration(self.instance, job), granted_run_limit(self.instance, job)
+            self._spans[key] = found
+        return found
+
+    # --- candidates that depend on the moment ---------------------------------------------------
+
+    def begin_cycle(self, values: Callable[[], dict[str, FloatArray]]) -> None:
+        """A new cycle; values(): what hosts have available now, by resource, each [H]."""
+        self._cycle.clear()
+        self._hosts = None
+        self._values = values
+
+    def now(self, shape: Shape) -> Demand:
+        """The demand with the candidates, and their order, of this cycle."""
+        if not (shape.dynamic or self.follow_load) or self._values is None:
+            return shape.demand
+        if self._hosts is None:
+            self._hosts = HostTable(
+                self.instance.cluster,
+                by_slot=self.instance.params.parallel_sched_by_slot,
+                values=self._values(),
+            )
+        found = self._cycle.get(shape.number)
+        if found is None:
+            resolver = Resolver(self.instance, self.resolver.table, self._hosts, False)
+            found = replace(resolver.demand(shape.job), duration=None)
+            self._cycle[shape.number] = found
+        return found
+
+    def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
+        """The demand of one job as its reservation sees it: its own duration, no start before."""
+        runs = self.duration(job)
+        return replace(
+            shape.reserving,
+            job=job,
+            duration=None if runs is None else runs + self.margin,
+            earliest=max(now, job.begin or now),
+        )
+
+
+def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[object, ...]:
+    """What decides whether a term fits where nothing runs: pools by what they are, not by whose."""
+
+    def pool(use: Use) -> tuple[object, ...]:
+        found = table.pools[use.index]
+        return use.per, use.reservation.initial, found.capacity, found.mask.tobytes()
+
+    return (
+        *(term.slots, term.most, term.block, term.one_host, len(term.same)),
+        *map(id, (demand.calendar, *demand.floors)),
+        *map(id, (term.candidates, term.ptile, term.unit, term.first_hosts, *term.same)),
+        tuple(
+            (
+                item.missing,
+                None if item.hosts is None else item.hosts.tobytes(),
+                tuple((use.index, use.per, use.reservation.initial) for use in item.host_uses),
+                tuple(map(pool, item.pool_uses)),
+            )
+            for item in term.alternatives
+        ),
+    )
+
+
+def _by_configuration(term: TermDemand) -> TermDemand:
+    if term.unit is None or term.unit.pref == "config":
+        return term
+    return replace(term, unit=replace(term.unit, pref="config"))
+
+
+def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
+    """The demand without hosts that are closed, [H]; None: none are."""
+    if closed is None:
+        return demand
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+# --- job state ------------------------------------------------------------------------------------
+
+
+class Event(IntEnum):
+    """Kinds of events; at one time stamp the lower comes first."""
+
+    END = 0
+    CHANGE = 1
+    SUBMIT = 2
+    OVERDUE = 3
+    COMMAND = 4
+
+
+#: Where a job stands.
+FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
+    "future",
+    "pending",
+    "running",
+    "suspended",
+    "preempted",
+    "done",
+    "killed",
+)
+
+
+@dataclass(slots=True, eq=False)
+class JobState:
+    """A job; times in seconds, None for "not yet" or "unknown".
+
+    number: its place in the input, which also breaks ties. shape: None until it is submitted.
+    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
+    holds.
+    borrowed: slots by host that are held for others, where it backfilled.
+    placed: since when it holds its slots where it holds them now; stretches: before that, from when
+    to when it held which.
+    work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
+    of its present stretch of running. limit: seconds after which it is killed.
+    duration: seconds it is expected to run.
+    estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
+    expected: the last estimate.
+    reason: why it did not start when it was first looked at. held_since, rest_until: of
+    MAX_RESERVE_TIME. held: hosts it held last, in order. arrival: how many began to wait before it.
+    """
+
+    job: Job
+    number: int
+    status: str = FUTURE
+    shape: Shape | None = None
+    duration: int | None = None
+    work: int | None = None
+    limit: int | None = None
+    start: int | None = None
+    end: int | None = None
+    since: int = 0
+    ran: int = 0
+    placed: int = 0
+    stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
+    terms: tuple[Allocation, ...] = ()
+    alternative: int = 0
+    parts: list[HeldPart] = field(default_factory=list)
+    backfilled: bool = False
+    borrowed: Allocation = field(default_factory=dict)
+    estimate: int | None = None
+    estimated_at: int | None = None
+    estimate_by: str = ""
+    expected: int | None = None
+    reason: str = ""
+    now_waits_for: str = ""
+    held_since: int | None = None
+    rest_until: int | None = None
+    held: tuple[int, ...] = ()
+    suspended_by: str = ""
+    suspensions: int = 0
+    requeues: int = 0
+    arrival: int = 0
+
+    @property
+    def allocation(self) -> Allocation:
+        """Slots by host index, the terms put together."""
+        if len(self.terms) == 1:
+            return self.terms[0]
+        total: Allocation = {}
+        for term in self.terms:
+            for host, slots in term.items():
+                total[host] = total.get(host, 0) + slots
+        return total
+
+    @property
+    def slots(self) -> int:
+        """Slots it holds."""
+        return sum(sum(term.values()) for term in self.terms)
+
+    def why_not_at_once(self, now: int) -> str:
+        """What kept it from starting at first; before any cycle saw it, its begin time.
+
+        now: the instance's.
+        """
+        job = self.job
+        held_back = job.begin is not None and job.begin > max(job.submit, now)
+        return self.reason or (BEGIN_TIME if held_back else "")
+
+    def moves(self, now: int) -> None:
+        """Its slots are no longer, or not all, what they were until now."""
+        self.stretches.append((self.placed, now, self.allocation))
+        self.placed = now
+
+    def begins_anew(self) -> None:
+        """It has lost its host and waits again, from its beginning."""
+        self.requeues += 1
+        self.start, self.ran, self.terms, self.borrowed = None, 0, (), {}
+        self.status = PENDING
+
+    def real_end(self) -> int | None:
+        """When it will end if nothing else happens; None for never."""
+        ends = [span for span in (self.work, self.limit) if span is not None]
+        return self.since + min(ends) - self.ran if ends else None
+
+    def expected_end(self, now: int) -> int | None:
+        """When it is expected to end; one that is overdue, in the next second."""
+        if self.duration is None:
+            return None
+        return max(self.since + self.duration - self.ran, now + 1)
+
+    @property
+    def killed_by_limit(self) -> bool:
+        """Whether the run limit ends it before its work is done."""
+        return self.limit is not None and (self.work is None or self.work > self.limit)
+
+
+# --- Jobs that have ended, as rows: some 30 bytes a job instead of an object with its parts -------
+
+_TIMES = ("start", "end", "duration", "estimate", "estimated_at")
+_KIND = ("status", "alternative", "backfilled", "estimate_by")
+_times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
+#: What only jobs have that were suspended, resized, sent back or placed term by term.
+_ODD = ("placed", "since", "ran", "suspended_by", "suspensions", "requeues")
+#: What a checkpoint has where there is no time.
+_NONE = -(1 << 63)
+#: Columns of a row (number, times, codes of kind and reason, pieces up to its last) and of a piece
+#: (host, slots) as a checkpoint has them, and what their letters mean.
+_ROW, _PIECE = ("i", *("q" for _ in _TIMES), "i", "i", "I"), ("i", "i")
+_BYTES = {"i": "<i4", "I": "<u4", "q": "<i8"}
+#: Slots on one host that a column takes.
+_MOST = (1 << 31) - 1
+
+
+class EndedJobs:
+    """Rows in the order in which the jobs ended; each is a state again when it is asked for.
+
+    What mattered only while a job waited or ran - its shape, work, limit, parts and what it held -
+    is gone.
+    """
+
+    def __init__(self) -> None:
+        self._rows, self._pieces = IntTable(), IntTable()
+        self._kinds, self._reasons = _Coded(), _Coded()
+        self._odd: dict[int, list[Any]] = {}
+
+    def __len__(self) -> int:
+        """How many have ended."""
+        return len(self._rows)
+
+    def numbers(self) -> Iterator[int]:
+        """Numbers of the jobs, row by row."""
+        return (row[0] or 0 for row in self._rows)
+
+    def add(self, state: JobState) -> int:
+        """Enter a job that will not change any more; its row."""
+        row = len(self)
+        if _is_plain(state):
+            for term in state.terms:
+                for host, slots in term.items():
+                    self._pieces.append(host, slots)
+        else:
+            terms = [list(term.items()) for term in state.terms]
+            stretches = [[begin, end, list(w.items())] for begin, end, w in state.stretches]
+            self._odd[row] = [[getattr(state, name) for name in _ODD], terms, stretches]
+        kind = self._kinds.code(_kind_of(state))
+        reason = self._reasons.code(state.reason)
+        self._rows.append(state.number, *_times_of(state), kind, reason, len(self._pieces))
+        return row
+
+    def state(self, row: int, job: Job) -> JobState:
+        """The job of a row as it ended."""
+        number, *times, kind, reason, after = self._rows[row]
+        state = JobState(job, number or 0)
+        for name, time in zip(_TIMES, times, strict=True):
+            setattr(state, name, time)
+        for name, value in zip(_KIND, self._kinds.values[kind or 0], strict=True):
+            setattr(state, name, value)
+        state.reason = self._reasons.values[reason or 0]
+        odd = self._odd.get(row)
+        if odd is not None:
+            for name, value in zip(_ODD, odd[0], strict=True):
+                setattr(state, name, value)
+            state.terms = tuple(map(_allocation, odd[1]))
+            state.stretches = [(begin, end, _allocation(where)) for begin, end, where in odd[2]]
+        elif state.start is not None:
+            state.placed = state.since = state.start
+            first = self._rows[row - 1][-1] if row else 0
+            pieces = (self._pieces[place] for place in range(first or 0, after or 0))
+            state.terms = ({host or 0: slots or 0 for host, slots in pieces},)
+        return state
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain data; columns as Base64 of their little-endian bytes."""
+        tables = ((self._rows, _ROW), (self._pieces, _PIECE))
+        return {
+            "columns": [
+                [kind, _packed(table.column(number, _NONE), kind)]
+                for table, kinds in tables
+                for number, kind in enumerate(kinds)
+            ],
+            "kinds": self._kinds.values,
+            "reasons": self._reasons.values,
+            "odd": [[row, odd] for row, odd in self._odd.items()],
+        }
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave."""
+        kinds = [kind for kind, _ in saved["columns"]]
+        assert kinds == [*_ROW, *_PIECE]
+        columns = [_unpacked(text, kind) for kind, text in saved["columns"]]
+        for table, own in (
+            (self._rows, columns[: len(_ROW)]),
+            (self._pieces, columns[len(_ROW) :]),
+        ):
+            for row in zip(*(map(int, column) for column in own), strict=True):
+                table.append(*(None if value == _NONE else value for value in row))
+        self._kinds.take_over([tuple(kind) for kind in saved["kinds"]])
+        self._reasons.take_over(saved["reasons"])
+        self._odd = dict(saved["odd"])
+
+
+class _Coded:
+    """Few values, each of which many rows have."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._code: dict[Hashable, int] = {}
+
+    def code(self, value: Hashable) -> int:
+        """The number of a value in `values`."""
+        code = self._code.setdefault(value, len(self.values))
+        if code == len(self.values):
+            self.values.append(value)
+        return code
+
+    def take_over(self, values: list[Any]) -> None:
+        self.values = values
+        self._code = {value: code for code, value in enumerate(values)}
+
+
+def _is_plain(state: JobState) -> bool:
+    """Whether the job never started, or ran once, in one piece and on one allocation."""
+    if state.stretches or state.suspensions or state.requeues or state.suspended_by:
+        return False
+    if state.start is None:
+        return not state.terms and state.placed == state.since == 0
+    if any(slots > _MOST for term in state.terms for slots in term.values()):
+        return False
+    return (
+        len(state.terms) == 1
+        and bool(state.terms[0])
+        and state.start == state.placed == state.since
+    )
+
+
+def _allocation(pairs: list[list[int]]) -> Allocation:
+    return {int(host): int(slots) for host, slots in pairs}
+
+
+def _packed(column: IntArray, kind: str) -> str:
+    return b64encode(column.astype(_BYTES[kind]).tobytes()).decode()
+
+
+def _unpacked(text: str, kind: str) -> IntArray:
+    return np.frombuffer(b64decode(text), dtype=_BYTES[kind])
+
+
+# --- The jobs of a simulation: those to come as the input has them, those here, and those gone ----
+#
+# Only a job that waits or runs is an object. One to come is made when its time comes, or somebody
+# asks for it, and one that has ended is a row of columns.
+
+#: In place of a row: the job has not ended.
+_NO_ROW = -1
+
+
+class JobStates(OnDemand[JobState]):
+    """States by number. given: the jobs in the order of the input.
+
+    here: states that are kept, by number: of jobs that wait or run, and of those to come that
+    somebody has asked for by number or id and may have changed. modified: jobs that are no longer
+    as they were given, by number.
+    """
+
+    def __init__(self, given: Sequence[Job]) -> None:
+        self.given = given
+        self.here: dict[int, JobState] = {}
+        self.modified: dict[int, Job] = {}
+        self.ended = EndedJobs()
+        self._row = array("i", [_NO_ROW]) * len(given)
+        self._by_id: dict[str, JobState] = {}
+        self._entered: Container[int] = ()
+        self._bring_up: Callable[[JobState], JobState] | None = None
+        self._places: NamePlaces | None = None
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def add(self, job: Job) -> JobState:
+        """A job that was not given, the last one from now on."""
+        number = len(self)
+        self._row.append(_NO_ROW)
+        self.modified[number] = job
+        return self.keep(number)
+
+    def job(self, number: int) -> Job:
+        """A job as it is now."""
+        found = self.modified.get(number)
+        return self.given[number] if found is None else found
+
+    def item(self, place: int) -> JobState:
+        """A state to look at: changes of a job that is not here are lost."""
+        found = self.here.get(place)
+        if found is not None:
+            return found
+        row = self._row[place]
+        job = self.job(place)
+        if row != _NO_ROW:
+            return self.ended.state(row, job)
+        found = JobState(job, place)
+        if self._bring_up is not None and place in self._entered:
+            return self._bring_up(found)
+        return found
+
+    def entered(self, numbers: Container[int], bring_up: Callable[[JobState], JobState]) -> None:
+        """Jobs that are no objects here yet but run; bring_up: their states as they are now."""
+        self._entered, self._bring_up = numbers, bring_up
+
+    def keep(self, number: int) -> JobState:
+        """The state of a job; if it has not ended, the one that counts from now on."""
+        found = self.here.get(number)
+        if found is None:
+            found = self.item(number)
+            if self._row[number] == _NO_ROW:
+                self.here[number] = self._by_id[found.job.id] = found
+        return found
+
+    def modify(self, state: JobState, job: Job) -> None:
+        """A job is no longer as it was given."""
+        if job is not state.job:
+            state.job = self.modified[state.number] = job
+
+    def close(self, state: JobState) -> None:
+        """A job has ended and will not change any more."""
+        self._row[state.number] = self.ended.add(state)
+        del self.here[state.number]
+        del self._by_id[state.job.id]
+
+    # --- by id ----------------------------------------------------------------------------------
+
+    def find(self, name: str) -> JobState | None:
+        """The state of a job by its id, kept as by :meth:`keep`; None if there is none."""
+        found = self._by_id.get(name)
+        if found is None:
+            if self._places is None:
+                names = (job.id for job in self.given)
+                self._places = NamePlaces(names, lambda number: self.given[number].id)
+            number = self._places.first(name)
+            found = None if number is None else self.keep(number)
+        return found
+
+    def of(self, name: str) -> JobState:
+        """The same of a job that there is; KeyError if there is none."""
+        found = self._by_id.get(name) or self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def survey(self, look: Callable[[Job], int]) -> IntArray:
+        """What `look` says of each job given, [n]; raises InputError where two have one id."""
+        found = array("q")
+
+        def names() -> Iterator[str]:
+            for job in self.given:
+                found.append(look(job))
+                yield job.id
+
+        self._places = NamePlaces(names(), lambda number: self.given[number].id)
+        if (name := self._places.twice()) is not None:
+            raise InputError(f"job {name} is there twice")
+        return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
+
+    # --- copies ---------------------------------------------------------------------------------
+
+    def ended_so_far(self) -> JobStates:
+        """What is known now of the jobs that are not here; what comes later changes nothing."""
+        twin = JobStates(self.given)
+        twin.modified, twin.ended, twin._row = dict(self.modified), self.ended, self._row[:]
+        return twin
+
+    def to_state(self) -> dict[str, Any]:
+        """What has ended, as plain data."""
+        return self.ended.to_state()
+
+    def load_state(self, saved: Mapping[str, Any]) -> None:
+        """Take over what :meth:`to_state` gave, before any job is kept."""
+        self.ended.load_state(saved)
+        for row, number in enumerate(self.ended.numbers()):
+            self._row[number] = row
+
+
+# --- The states of running jobs, those entered in columns made when somebody asks for them --------
+
+
+class RunningStates(MutableMapping[int, JobState]):
+    """States by number, in the order in which the jobs came, as a dictionary would have them."""
+
+    __slots__ = ("_found", "_make")
+
+    def __init__(self, numbers: Iterable[int], make: Callable[[int], JobState]) -> None:
+        """make: the state of one of these numbers, the one that counts from then on."""
+        self._found: dict[int, JobState | None] = dict.fromkeys(numbers)
+        self._make = make
+
+    def __getitem__(self, number: int) -> JobState:
+        found = self._found[number]
+        if found is None:
+            found = self._found[number] = self._make(number)
+        return found
+
+    def __setitem__(self, number: int, state: JobState) -> None:
+        self._found[number] = state
+
+    def __delitem__(self, number: int) -> None:
+        del self._found[number]
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)

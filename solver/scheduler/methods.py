@@ -1,0 +1,300 @@
+"""The reservation methods by name, and the settings of a simulation that follow from one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from ...model.errors import InputError, UnknownNameError
+from ...model.instance import Instance
+from ...model.job import Job
+from ..availability.calendar import Calendar
+from ..availability.demand import Demand
+from ..availability.profile import Profile, close_reserved_slots
+from ..availability.resources import BoolArray
+from ..fairshare.stages import Offer
+from ..optimal.first_fit import fill_ranges, plan_first_fit
+from ..placement.earliest import Start, earliest_start, still_free
+from ..problem import PlanningProblem
+from .cycle_state import CycleState
+from .events import EFFORT, TOP, Settings
+from .held import Held
+from .job_state import JobState, Shape, without_hosts
+from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
+
+# --------------------------------------------------------------------------------------------------
+# The optimal method in the loop: the first jobs of the order are planned together each
+# cycle
+#
+# The lexicographic optimum over the top N, within a deterministic effort; what it does not reach
+# is greedy. Jobs that the plan starts now start where it says; the others hold of their future
+# places what the plan needs to stay possible whatever else starts.
+
+
+class Optimal:
+    """The first N jobs planned together; greedy reservation for the others."""
+
+    name = "optimal"
+    summary = "the first N jobs are planned together, lexicographically, windows kept"
+    looks_ahead = True
+
+    def before(self, cycle: CycleState) -> None:
+        """Plan the first jobs of the order together; start and reserve accordingly."""
+        plan_top(cycle)
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A greedy reservation for a job behind the first N."""
+        return Greedy().reserve(cycle, state, closed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """One of the jobs that are planned together. offer: the turn that brought it in."""
+
+    state: JobState
+    shape: Shape
+    closed: BoolArray | None
+    demand: Demand
+    offer: Offer
+
+
+def plan_top(cycle: CycleState) -> None:
+    """Take the first jobs from the order, plan them, start and reserve accordingly."""
+    chosen = _choose(cycle)
+    if not chosen:
+        return
+    now = cycle.world.now
+    starts = _plan(cycle, chosen)
+    # The plan has room for all that it starts now, also before a job of higher priority.
+    waiting = [
+        item
+        for item in chosen
+        if (start := starts.get(item.state.job.id)) is None
+        or start.time > now
+        or not _start_as_planned(cycle, item, start)
+    ]
+    for item in waiting:
+        start = starts.get(item.state.job.id)
+        now_planned = start is not None and start.time <= now
+        if now_planned and _start(cycle, item):
+            continue
+        if not item.state.reason:
+            cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
+        if not may_reserve(cycle, item.state):
+            continue
+        reservation: Held | None
+        if start is not None and not now_planned:
+            reservation = hold_now(
+                cycle, item.state, item.demand, start, item.closed, method=Optimal.name
+            )
+        else:
+            reservation = _fallback(cycle, item, now_planned=now_planned)
+        if reservation is not None:
+            cycle.keep(reservation)
+
+
+def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | None:
+    """Time-based, else greedy, for a job that the plan does not help."""
+    why = "the plan has no place for it"
+    if now_planned:
+        # As long as this lasts, what was planned behind the job moves with every cycle.
+        cycle.moving = True
+        why = "its planned place is held for a job before it"
+    held = future_allocation(cycle, item.state, item.closed)
+    if held is None:
+        held = Greedy().reserve(cycle, item.state, item.closed)
+    if held is not None:
+        held.fallback = why
+    return held
+
+
+def _choose(cycle: CycleState) -> list[_Top]:
+    """The first N jobs that may start at all; the others have had their turn, with a reason."""
+    chosen: list[_Top] = []
+    order, now = cycle.world.order, cycle.world.now
+    booked: list[Job] = []
+    while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
+        state = cycle.world.states.of(offer.job.id)
+        if state.start is not None:
+            # A running job that would grow; it has its turn at the end of the cycle.
+            order.skipped(offer.job)
+            continue
+        shape = cycle.shape(state)
+        if reason := cycle.shut_out(state, offer):
+            cycle.note(state, reason)
+        else:
+            closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
+            demand = _demand(cycle, state, offer)
+            if all(term.candidates.size for term in demand.terms):
+                _enter(cycle, chosen, _Top(state, shape, closed, demand, offer))
+                # Booked on its account, so that users alternate as they would if it started.
+                where = min(offer.hosts) if offer.hosts else cycle.world.names[0]
+                order.reserved(offer.job, {where: offer.job.slots}, now)
+                booked.append(offer.job)
+        order.skipped(offer.job)
+    for job in booked:
+        order.reserved(job, cycle.reserved_so_far(job), now)
+    return chosen
+
+
+def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
+    """What the plan asks for: on hosts that are open, by their windows (TBR-19)."""
+    demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
+    closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
+    calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
+    return replace(without_hosts(demand, closed), calendar=calendar)
+
+
+def _running(cycle: CycleState) -> Profile:
+    """What runs, and what is set aside by advance reservations."""
+    profile = cycle.world.running_profile.copy()
+    profile.accepted = cycle.eligibility.acceptances()
+    close_reserved_slots(cycle.instance, profile)
+    return profile
+
+
+def _enter(cycle: CycleState, chosen: list[_Top], item: _Top) -> None:
+    """Add a job; one that comes again, for other hosts, counts where it starts first (TBR-12)."""
+    place = next((i for i, other in enumerate(chosen) if other.state is item.state), None)
+    if place is None:
+        chosen.append(item)
+        return
+    before = _alone(_running(cycle), chosen[place])
+    now = _alone(_running(cycle), item)
+    if now is not None and (before is None or now.time < before.time):
+        chosen[place] = item
+
+
+def _plan(cycle: CycleState, chosen: list[_Top]) -> dict[str, Start]:
+    """Starts of the jobs, by id."""
+    now = cycle.world.now
+    profile = _running(cycle)
+    demands = tuple(item.demand for item in chosen)
+    instance = replace(
+        cycle.instance, now=now, running=(), pending=tuple(item.state.job for item in chosen)
+    )
+    problem = PlanningProblem(instance, cycle.world.requests.resolver, demands, profile)
+    warm = plan_first_fit(problem)
+    plan = warm
+    if len(chosen) > 1 and any((item.start or now) > now for item in warm.reservations):
+        from ..budget import Budget
+        from ..optimal.lexicographic import plan_lexicographic
+
+        plan = plan_lexicographic(problem, warm, Budget(effort=cycle.settings.effort))
+    plan = fill_ranges(problem, plan)
+    return {item.job: start for item in plan if (start := problem.start_of(item)) is not None}
+
+
+def _alone(profile: Profile, item: _Top) -> Start | None:
+    """The earliest start of a job beside what runs, whatever the others get."""
+    return earliest_start(profile, item.demand, finishes_only=True)
+
+
+def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
+    """Hosts that are closed to a job after what this cycle has started (TBR-16)."""
+    return cycle.eligibility.closed(item.state.job.queue, item.offer.hosts)
+
+
+def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
+    """Start a job where the plan has it, if nothing keeps it from there."""
+    if not still_free(cycle.beside(_closed_now(cycle, item), item.state), item.demand, planned):
+        return False
+    cycle.start(item.state, planned, offer=item.offer, why="planned for now")
+    return True
+
+
+def _start(cycle: CycleState, item: _Top) -> bool:
+    """Start a job where it fits, if not where the plan has it."""
+    start = cycle.try_start(item.shape, cycle.beside(_closed_now(cycle, item), item.state))
+    if start is None:
+        return False
+    cycle.start(item.state, start, offer=item.offer, why="planned for now")
+    return True
+
+
+# --- methods --------------------------------------------------------------------------------------
+
+Reservation = Literal["configured", "none", "greedy", "time-based", "optimal"]
+
+
+class ReservationMethod(Protocol):
+    """How jobs that do not start hold what they wait for. One object serves all cycles.
+
+    name: as users write it. summary: half a sentence for help texts. looks_ahead: whether it gives
+    future allocations, to no more than N jobs and not beside job chunking (TBR-01, TBR-15).
+    """
+
+    @property
+    def name(self) -> str:
+        """As users write it."""
+
+    @property
+    def summary(self) -> str:
+        """Half a sentence for help texts."""
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether it gives future allocations."""
+
+    def before(self, cycle: CycleState) -> None:
+        """Plan, start and reserve before the jobs have their turns."""
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """What a job that does not start in its turn holds; closed: hosts it may not use, [H]."""
+
+
+METHODS: dict[str, ReservationMethod] = {
+    method.name: method for method in (NoReservation(), Greedy(), TimeBased(), Optimal())
+}
+#: What a simulation may be told; "configured" is what the instance asks for.
+RESERVATIONS = ("configured", *METHODS)
+
+
+def settings_for(
+    instance: Instance,
+    *,
+    reservation: str = "configured",
+    top: int | None = None,
+    cycle: int | None = None,
+    effort: float = EFFORT,
+    skip_idle: bool = True,
+) -> Settings:
+    """Settings for an instance.
+
+    "configured" is time-based where LSB_TIME_RESERVE_NUMJOBS is set, else greedy, in the queues
+    with SLOT_RESERVE or RESOURCE_RESERVE. A method that is named holds for those queues too, or for
+    all where the instance has none of them.
+    Raises InputError for an unknown method and for chunk jobs with future allocations (TBR-15).
+    """
+    if reservation not in RESERVATIONS:
+        raise UnknownNameError.among("reservation", reservation, RESERVATIONS)
+    numjobs = instance.params.time_reserve_numjobs
+    reserves = any(queue.reserve_cycles is not None for queue in instance.queues)
+    named = reservation not in ("configured", "none")
+    if reservation == "configured":
+        reservation = TimeBased.name if numjobs else Greedy.name
+    if METHODS[reservation].looks_ahead:
+        _refuse_chunking(instance, reservation)
+    if top is None:
+        top = looking_ahead(instance)
+    if top < 1:
+        raise InputError(f"top must be a positive number of jobs, not {top}")
+    if cycle is None:
+        cycle = instance.params.mbd_sleep_time
+    if cycle < 0:
+        raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
+    return Settings(reservation, top, cycle, named and not reserves, effort, skip_idle)
+
+
+def looking_ahead(instance: Instance) -> int:
+    """How many jobs get a future allocation in a cycle: LSB_TIME_RESERVE_NUMJOBS, else 4."""
+    return instance.params.time_reserve_numjobs or TOP
+
+
+def _refuse_chunking(instance: Instance, reservation: str) -> None:
+    for queue in instance.queues:
+        if queue.chunk_job_size is not None and queue.chunk_job_size > 1:
+            raise InputError(
+                f"queue {queue.name} has CHUNK_JOB_SIZE: {reservation} reservation does not work "
+                "with job chunking; take it out or reserve greedily"
+            )

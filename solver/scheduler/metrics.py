@@ -1,0 +1,602 @@
+"""What a simulation comes to in numbers: waits, use of the cluster, quality of the estimates."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from heapq import nsmallest
+from itertools import pairwise
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from ...model.changes import Change
+from ...model.compact import IntTable
+from ...model.instance import Instance
+from ..availability.resources import FloatArray, IntArray
+from .job_state import FUTURE
+from .records import JobRecord, Simulation
+from .simulation import simulate
+
+# --- A simulated log beside what really happened: waits of both, and how far apart they are -------
+
+#: In a column of times: none.
+_NEVER = -(1 << 63)
+#: Columns of the jobs that are compared.
+_SUBMIT, _START, _REAL, _ESTIMATE = range(4)
+#: Seconds by which a simulated start may differ and still count as the recorded one.
+CLOSE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WaitComparison:
+    """Jobs of one queue ("" for all) that started both in the log and in the simulation.
+
+    Times in seconds. error: simulated start less recorded start, so positive is late; its quantiles
+    over the jobs, interpolated. close: jobs whose starts differ by at most CLOSE seconds.
+    not_started: jobs that the simulation never started; they count nowhere else.
+    estimates: jobs with a first estimate; estimate_mean_absolute_error: of it against the recorded
+    start, None where there is none.
+    """
+
+    queue: str
+    jobs: int
+    not_started: int
+    recorded_mean_wait: float | None
+    simulated_mean_wait: float | None
+    recorded_median_wait: float | None
+    simulated_median_wait: float | None
+    recorded_p95_wait: float | None
+    simulated_p95_wait: float | None
+    mean_absolute_error: float | None
+    p5_error: float | None
+    p25_error: float | None
+    median_error: float | None
+    p75_error: float | None
+    p95_error: float | None
+    close: int
+    estimates: int
+    estimate_mean_absolute_error: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def compare_waits(
+    records: Iterable[JobRecord], recorded: Mapping[str, int]
+) -> tuple[WaitComparison, ...]:
+    """All jobs of the log that have a recorded start, then those of each queue by name.
+
+    recorded: real start by job id, in seconds from the origin.
+    """
+    queues: dict[str, IntTable] = {}
+    for record in records:
+        real = recorded.get(record.job)
+        if real is not None:
+            table = queues.setdefault(record.queue, IntTable())
+            table.append(record.submit, record.start, real, record.estimate)
+    groups = {"": list(queues.values()), **{name: [queues[name]] for name in sorted(queues)}}
+    return tuple(_of(name, group) for name, group in groups.items())
+
+
+def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
+    """jobs: submission, start, recorded start and estimate, a row a job."""
+    starts = _column(jobs, _START)
+    there = starts != _NEVER
+    starts = starts[there]
+    submits, real = _column(jobs, _SUBMIT)[there], _column(jobs, _REAL)[there]
+    waits, real_waits = (starts - submits).astype(float), (real - submits).astype(float)
+    errors = (starts - real).astype(float)
+    del starts, submits, real
+    guess_errors = _guess_errors(jobs)
+    p5, p25, p50, p75, p95 = (_percentile(errors, q) for q in (5, 25, 50, 75, 95))
+    return WaitComparison(
+        queue=queue,
+        jobs=len(waits),
+        not_started=len(there) - len(waits),
+        recorded_mean_wait=_mean(real_waits),
+        simulated_mean_wait=_mean(waits),
+        recorded_median_wait=_percentile(real_waits, 50),
+        simulated_median_wait=_percentile(waits, 50),
+        recorded_p95_wait=_percentile(real_waits, 95),
+        simulated_p95_wait=_percentile(waits, 95),
+        mean_absolute_error=_mean(np.abs(errors)),
+        p5_error=p5,
+        p25_error=p25,
+        median_error=p50,
+        p75_error=p75,
+        p95_error=p95,
+        close=int((np.abs(errors) <= CLOSE).sum()),
+        estimates=len(guess_errors),
+        estimate_mean_absolute_error=_mean(guess_errors),
+    )
+
+
+def _column(jobs: Sequence[IntTable], number: int) -> IntArray:
+    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NEVER) for t in jobs)])
+
+
+def _guess_errors(jobs: Sequence[IntTable]) -> FloatArray:
+    """How far the first estimates were from the recorded starts."""
+    estimates = _column(jobs, _ESTIMATE)
+    told = estimates != _NEVER
+    errors: IntArray = np.abs(estimates[told] - _column(jobs, _REAL)[told])
+    return errors.astype(float)
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _percentile(values: np.ndarray, which: float) -> float | None:
+    return float(np.percentile(values, which)) if values.size else None
+
+
+# --- How the slots of a simulation were used over time, summed up exactly in whole slot-seconds ---
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """begin, end: from the first submission to the last end (seconds).
+
+    utilisation: slot-seconds in use over all. idle_while_waiting: share of all slot-seconds that
+    were free while a job waited. fragmentation: share of the free ones on hosts with a job.
+    """
+
+    begin: int
+    end: int
+    utilisation: float
+    idle_while_waiting: float
+    fragmentation: float
+
+
+def slot_use(result: Simulation) -> SlotUse:
+    """Of all jobs that came."""
+    return SlotSpans.of(result).use()
+
+
+def slot_seconds(
+    result: Simulation, begin: int, end: int, block: int
+) -> tuple[list[float], list[float]]:
+    """Slot-seconds in use, and all there are, in each stretch of `block` seconds from `begin` on.
+
+    The last stretch ends at `end`.
+    """
+    count = max(1, -(-(end - begin) // block))
+    edges = np.minimum(begin + block * np.arange(count + 1, dtype=np.int64), end)
+    spans = SlotSpans.of(result)
+    used = [
+        float(spans.slot_seconds(begin, end, partial(np.clip, a_min=low, a_max=high)))
+        for low, high in pairwise(edges)
+    ]
+    total = sum(host.slots for host in result.instance.cluster.hosts)
+    return used, [float(total * (high - low)) for low, high in pairwise(edges)]
+
+
+@dataclass(slots=True)
+class SlotSpans:
+    """From when to when jobs waited, and held slots, job by job; None: to the end.
+
+    capacity: slots by host. end: so far. first: submission. waits: since, until. held: since,
+    until, slots, first row in `hosts` and how many. hosts: number.
+    """
+
+    capacity: dict[str, int]
+    now: int
+    end: int
+    first: int | None = None
+    waits: IntTable = field(default_factory=IntTable)
+    held: IntTable = field(default_factory=IntTable)
+    hosts: IntTable = field(default_factory=IntTable)
+    _number: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._number = {name: number for number, name in enumerate(self.capacity)}
+
+    @classmethod
+    def before(cls, result: Simulation) -> SlotSpans:
+        """Of no job of the simulation yet."""
+        hosts = result.instance.cluster.hosts
+        return cls({host.name: host.slots for host in hosts}, result.instance.now, result.time)
+
+    @classmethod
+    def of(cls, result: Simulation) -> SlotSpans:
+        """Of all its jobs."""
+        spans = cls.before(result)
+        for record in result.jobs:
+            spans.add(record)
+        return spans
+
+    def add(self, record: JobRecord) -> None:
+        """Another job."""
+        self.first = record.submit if self.first is None else min(self.first, record.submit)
+        self.end = max(self.end, record.end or self.end)
+        if record.status == FUTURE:
+            return
+        # One that is killed before it starts waits until then.
+        waits_until = record.end if record.start is None else record.start
+        if waits_until is None or record.submit < waits_until:
+            self.waits.append(record.submit, waits_until)
+        for since, until, where in record.held:
+            self.held.append(since, until, sum(where.values()), len(self.hosts), len(where))
+            for name in where:
+                self.hosts.append(self._number[name])
+
+    def use(self) -> SlotUse:
+        """How the slots were used from the first submission on, but not before the instance."""
+        begin, end = max(self.first or 0, self.now), self.end
+        since, until = self.waits.column(0), self.waits.column(1, end)
+        waiting = _Union(np.maximum(since, begin), np.maximum(until, begin))
+        slots = sum(self.capacity.values())
+        busy = self.slot_seconds(begin, end, lambda times: times)
+        free = slots * (end - begin) - busy
+        idle_then = slots * waiting.length - self.slot_seconds(begin, end, waiting.before)
+        partly = self._capacity_seconds(begin, end) - busy
+        whole = max(1, slots * max(1, end - begin))
+        return SlotUse(begin, end, busy / whole, idle_then / whole, partly / free if free else 0.0)
+
+    def slot_seconds(self, begin: int, end: int, clock: Callable[[IntArray], IntArray]) -> int:
+        """Slots times seconds by a clock that shows `clock(t)` at t; nothing before `begin` counts.
+
+        What is still open ends at `end`.
+        """
+        total = 0
+        for rows in self.held.blocks():
+            since, until, slots, *_ = zip(*rows, strict=True)
+            ends = np.array([end if time is None else time for time in until], np.int64)
+            begins = np.maximum(np.array(since, np.int64), begin)
+            seconds = clock(np.maximum(ends, begin)) - clock(begins)
+            total += sum(map(mul, slots, seconds.tolist()))
+        return total
+
+    def _capacity_seconds(self, begin: int, end: int) -> int:
+        """Slots of hosts times the seconds in which some job held one there."""
+        capacity = list(self.capacity.values())
+        done = [begin] * len(capacity)
+        total = 0
+        order = np.argsort(np.maximum(self.held.column(0), begin), kind="stable")
+        for span in order.tolist():
+            since, until, _, first, count = self.held[span]
+            assert since is not None
+            assert first is not None
+            assert count is not None
+            last = end if until is None else until
+            for place in range(first, first + count):
+                host = self.hosts[place][0] or 0
+                if last > done[host]:
+                    total += capacity[host] * (last - max(since, done[host]))
+                    done[host] = last
+        return total
+
+
+class _Union:
+    """All instants that lie in some span. length: how many seconds."""
+
+    def __init__(self, begins: IntArray, ends: IntArray) -> None:
+        order = np.argsort(begins, kind="stable")
+        ends = ends[order]
+        begins = begins[order]
+        np.maximum.accumulate(ends, out=ends)
+        apart = np.flatnonzero(begins[1:] > ends[:-1]) + 1
+        some = min(1, len(begins))
+        self._begins = begins[np.concatenate([[0][:some], apart]).astype(np.int64)]
+        self._ends = ends[np.concatenate([apart, [len(ends)][:some]]).astype(np.int64) - 1]
+        self._sum = np.concatenate([[0], np.cumsum(np.maximum(self._ends - self._begins, 0))])
+        self.length = int(self._sum[-1])
+
+    def before(self, at: IntArray) -> IntArray:
+        """Seconds in it before each instant."""
+        place = np.searchsorted(self._begins, at, side="right")
+        inside = np.zeros(len(at), dtype=np.int64)
+        some = place > 0
+        last = place[some] - 1
+        begun = self._begins[last]
+        inside[some] = np.clip(at[some] - begun, 0, np.maximum(self._ends[last] - begun, 0))
+        return self._sum[np.maximum(place - 1, 0)] * some + inside
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+#: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
+SHORT = 10
+#: The share of jobs, the largest by slots, that count as big.
+BIG = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """First estimates of one method against real starts; seconds, later than said is positive.
+
+    jobs: with an estimate and a start. exact: share that started at the estimate or within a cycle
+    of it. early: share whose estimate was too early.
+    """
+
+    jobs: int
+    mean_error: float
+    mean_absolute_error: float
+    p90_absolute_error: float
+    exact: float
+    early: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoopMetrics:
+    """Times in seconds, None where there is nothing to measure; percentiles interpolate.
+
+    utilisation: slot-seconds in use over all, from the first submission to the last end.
+    idle_while_waiting: share of all slot-seconds that were free while a job waited.
+    fragmentation: share of the free slots that lie on hosts with a job, over time.
+    big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
+    big_mean_wait, big_p95_wait, big_max_wait: of those; starvation: their mean wait over that of
+    the others.
+    estimates: jobs with a first estimate and a start; estimates_met: the share of them that started
+    no later than it, within a cycle.
+    predictions: by method, of the first estimate that a job was given.
+    predictions_at_submission: the same, of those alone that it was given by the first cycle after
+    its submission.
+    """
+
+    jobs: int
+    started: int
+    done: int
+    killed: int
+    pending: int
+    cycles: int
+    first_submit: int
+    last_end: int
+    mean_wait: float | None
+    median_wait: float | None
+    p90_wait: float | None
+    p95_wait: float | None
+    p99_wait: float | None
+    max_wait: float | None
+    mean_bounded_slowdown: float | None
+    median_bounded_slowdown: float | None
+    p95_bounded_slowdown: float | None
+    utilisation: float
+    idle_while_waiting: float
+    fragmentation: float
+    backfilled: int
+    big_jobs: int
+    big_slots: int
+    big_mean_wait: float | None
+    big_p95_wait: float | None
+    big_max_wait: float | None
+    starvation: float | None
+    estimates: int
+    estimates_met: float | None
+    predictions: dict[str, Prediction]
+    predictions_at_submission: dict[str, Prediction]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; predictions by method."""
+        return asdict(self)
+
+
+def measure(result: Simulation) -> LoopMetrics:
+    """The metrics of a simulation, complete or not; only jobs that were submitted in it count."""
+    spans = SlotSpans.before(result)
+    found = _Columns(tolerance_of(result), result.instance.now)
+    running = len(result.instance.running)
+    # Once over the records: they are made as they are asked for.
+    for place, record in enumerate(result.jobs):
+        spans.add(record)
+        if _counts(place, record, running):
+            found.add(record)
+    use = spans.use()
+    slowdown = np.array(found.slowdowns)
+    s50, s95 = _percentiles(slowdown, (50, 95))
+    told = sum(map(len, found.errors.values()))
+    met = sum(int((e.column(0) <= found.step).sum()) for e in found.errors.values())
+    waits = found.started.column(0).astype(float)
+    p50, p90, p95, p99, most = _percentiles(waits, (50, 90, 95, 99, 100))
+    big_slots, big, small = _by_size(found.started.column(1), waits)
+    return LoopMetrics(
+        jobs=found.jobs,
+        started=len(waits),
+        done=found.status["done"],
+        killed=found.status["killed"],
+        pending=found.pending,
+        cycles=result.cycles,
+        first_submit=use.begin,
+        last_end=use.end,
+        mean_wait=_mean(waits),
+        median_wait=p50,
+        p90_wait=p90,
+        p95_wait=p95,
+        p99_wait=p99,
+        max_wait=most,
+        mean_bounded_slowdown=_mean(slowdown),
+        median_bounded_slowdown=s50,
+        p95_bounded_slowdown=s95,
+        utilisation=use.utilisation,
+        idle_while_waiting=use.idle_while_waiting,
+        fragmentation=use.fragmentation,
+        backfilled=found.backfilled,
+        big_jobs=len(big),
+        big_slots=big_slots,
+        big_mean_wait=_mean(big),
+        big_p95_wait=_percentiles(big, (95,))[0],
+        big_max_wait=float(big.max()) if big.size else None,
+        starvation=_ratio(_mean(big), _mean(small)),
+        estimates=told,
+        estimates_met=met / told if told else None,
+        predictions=_of_errors(found.errors, found.step),
+        predictions_at_submission=_of_errors(found.errors_at_once, found.step),
+    )
+
+
+@dataclass(slots=True)
+class _Columns:
+    """What metrics ask of the jobs, job by job in columns. step: seconds between two cycles.
+
+    started: waits and slots of those that did. errors: start less first estimate, by method;
+    errors_at_once: of estimates made by the first cycle that saw the job.
+    """
+
+    step: int
+    now: int
+    jobs: int = 0
+    pending: int = 0
+    backfilled: int = 0
+    status: Counter[str] = field(default_factory=Counter)
+    started: IntTable = field(default_factory=IntTable)
+    slowdowns: array[float] = field(default_factory=lambda: array("d"))
+    errors: dict[str, IntTable] = field(default_factory=dict)
+    errors_at_once: dict[str, IntTable] = field(default_factory=dict)
+
+    def add(self, record: JobRecord) -> None:
+        """A job that was submitted."""
+        self.jobs += 1
+        self.status[record.status] += 1
+        self.pending += record.start is None and record.end is None
+        self.backfilled += record.backfilled
+        if record.wait is not None:
+            self.started.append(record.wait, record.slots)
+        if record.run_time is not None:
+            self.slowdowns.append(_slowdown(record))
+        if record.error is not None:
+            self.errors.setdefault(record.estimate_by, IntTable()).append(record.error)
+            if self._estimated_at_once(record):
+                at_once = self.errors_at_once.setdefault(record.estimate_by, IntTable())
+                at_once.append(record.error)
+
+    def _estimated_at_once(self, record: JobRecord) -> bool:
+        """Whether it had an estimate after the first cycle that saw it."""
+        waited = max(0, record.submit - self.now)
+        first = self.now + -(-waited // self.step) * self.step
+        return record.estimated_at is not None and record.estimated_at <= first
+
+
+def submitted(result: Simulation) -> Iterator[JobRecord]:
+    """The jobs that count: those that were submitted in the simulation, or waited when it began."""
+    running = len(result.instance.running)
+    for place, record in enumerate(result.jobs):
+        if _counts(place, record, running):
+            yield record
+
+
+def _counts(place: int, record: JobRecord, running: int) -> bool:
+    return place >= running and record.status != FUTURE
+
+
+def tolerance_of(result: Simulation) -> int:
+    """Seconds by which a start may miss its estimate and still count as met: a cycle."""
+    return max(1, result.settings.cycle)
+
+
+def predictions(records: Iterable[JobRecord], tolerance: int) -> dict[str, Prediction]:
+    """Estimates of each method that made any; tolerance: seconds that still count as exact."""
+    errors: dict[str, IntTable] = {}
+    for record in records:
+        if record.error is not None:
+            errors.setdefault(record.estimate_by, IntTable()).append(record.error)
+    return _of_errors(errors, tolerance)
+
+
+def _of_errors(errors: Mapping[str, IntTable], tolerance: int) -> dict[str, Prediction]:
+    found = {}
+    for method in sorted(errors):
+        error = errors[method].column(0).astype(float)
+        size = np.abs(error)
+        found[method] = Prediction(
+            jobs=len(error),
+            mean_error=float(error.mean()),
+            mean_absolute_error=float(size.mean()),
+            p90_absolute_error=float(np.percentile(size, 90)),
+            exact=float((size <= tolerance).mean()),
+            early=float((error > tolerance).mean()),
+        )
+    return found
+
+
+def _slowdown(record: JobRecord) -> float:
+    assert record.wait is not None
+    assert record.run_time is not None
+    return max(1.0, (record.wait + record.run_time) / max(record.run_time, SHORT))
+
+
+def _by_size(sizes: np.ndarray, waits: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """The least size of a big job, and the waits of big jobs and of the others."""
+    if not sizes.size:
+        return 0, np.zeros(0), np.zeros(0)
+    least = int(np.quantile(sizes, 1 - BIG, method="higher"))
+    return least, waits[sizes >= least], waits[sizes < least]
+
+
+def _share(truths: Iterable[bool]) -> float | None:
+    values = list(truths)
+    return sum(values) / len(values) if values else None
+
+
+def _percentiles(values: np.ndarray, which: Sequence[int]) -> list[float | None]:
+    if not values.size:
+        return [None] * len(which)
+    return [float(value) for value in np.percentile(values, which)]
+
+
+def _ratio(first: float | None, second: float | None) -> float | None:
+    return first / second if first is not None and second else None
+
+
+# --------------------------------------------------------------------------------------------------
+# How often the scheduler of a recorded cluster ran: the cycle whose starts are the recorded
+# ones
+#
+# A log does not say it, and LSF's MBD_SLEEP_TIME is not it where jobs are scheduled more often. So
+# the first jobs of the log are simulated with each of some lengths, and the one that comes closest
+# to what was recorded is taken.
+
+#: Seconds between cycles that are tried, beside the cluster's own MBD_SLEEP_TIME.
+LENGTHS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300)
+#: Jobs that are simulated with each.
+SAMPLE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class CycleFit:
+    """cycle: seconds, the best. jobs: that were looked at. close: of each length that was tried,
+    how many of them started within CLOSE seconds of the recorded start.
+    """
+
+    cycle: int
+    jobs: int
+    close: Mapping[int, int]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
+        tried = {str(length): count for length, count in self.close.items()}
+        return {"cycle": self.cycle, "jobs": self.jobs, "within": CLOSE, "close": tried}
+
+
+def fit_cycle(
+    instance: Instance, recorded: Mapping[str, int], changes: Sequence[Change] = ()
+) -> CycleFit | None:
+    """The cycle length that fits the recorded starts best; None where none is recorded.
+
+    Most jobs within CLOSE seconds decide, then the mean error, endless where no job starts; of
+    equal lengths the longest.
+    changes: what happens to hosts and jobs on the way.
+    Pending jobs reserve nothing meanwhile: it is the pace that is looked for.
+    """
+    sample = tuple(nsmallest(SAMPLE, instance.future, key=lambda job: job.submit))
+    sample = tuple(job for job in sample if job.id in recorded)
+    if not sample:
+        return None
+    part = replace(instance, future=sample)
+    close: dict[int, int] = {}
+    ranks: dict[int, tuple[int, float, int]] = {}
+    for length in sorted({*LENGTHS, instance.params.mbd_sleep_time}):
+        result = simulate(part, reservation="none", cycle=length, changes=changes)
+        found = compare_waits(result.jobs, recorded)[0]
+        close[length] = found.close
+        error = math.inf if found.mean_absolute_error is None else found.mean_absolute_error
+        ranks[length] = (found.close, -error, length)
+    best = max(ranks, key=ranks.__getitem__)
+    return CycleFit(best, len(sample), close)

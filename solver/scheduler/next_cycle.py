@@ -1,0 +1,571 @@
+"""A plan by greedy or time-based reservation: what the next cycle of the loop says of each job.
+
+One cycle is run at the instance's now. Jobs that it starts are planned for now, on the slots that
+it gives them; of the others the plan has what the cycle holds for them and expects. Every pending
+job counts, also before its begin time, and every queue reserves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+from ...model.compact import no_collection
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.omissions import Omission
+from ...model.plan import Method, Plan, PlannedJob, Unplaced
+from ..availability.calendar import accepted_of
+from ..availability.demand import Demand
+from ..availability.profile import FOREVER, Profile
+from ..availability.resources import Allocation, BoolArray
+from ..budget import Budget, OutOfTime
+from ..fairshare.priority_order import Admission, admissions, priority_order
+from ..fairshare.queue_order import has_policy
+from ..fairshare.stages import Offer
+from ..pending_reasons import closed_now, counted, reason_unplaced
+from ..placement.earliest import Start, earliest_start, hold_start, start_at
+from ..placement.holding import NOT_ALL_KNOWN, HeldRows, Standing, exact_fits, with_fit
+from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
+from ..problem import PlanningProblem, not_looked_at
+from ..rules.left_out import (
+    FEW_LOOK_AHEAD,
+    RUN_OUT,
+    as_estimates_see_it,
+    names_left_out,
+    note_of,
+    omissions_of,
+)
+from ..rules.rule_book import heeded_nowhere
+from . import cycle as backfill
+from .held import Held, HoldingBack, hold_back, outlasted, takes_only_slots
+from .job_state import JobState, without_hosts
+from .methods import METHODS, looking_ahead, settings_for
+from .reserving import Greedy, open_part
+from .simulation import Session
+from .world import KeptRunning
+
+#: What the jobs behind one without BACKFILL may do to its start.
+OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
+#: Said of a job that got a greedy answer because the time for a better one was over.
+SHORTENED = "no place for it in the future was looked for: the limit came first"
+
+
+def plan_next_cycle(
+    instance: Instance,
+    method: Method,
+    *,
+    jobs: int | None = None,
+    budget: Budget | None = None,
+    margin: int = 0,
+    kept: KeptRunning | None = None,
+) -> Plan:
+    """The plan of "greedy" or "time-based".
+
+    jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
+    of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
+    no turn yet are reserved for greedily, and when its grace is over they are not looked at.
+    margin: seconds to keep free behind every pending job. kept: what runs, entered before.
+    What runs is entered whatever the budget is; its grace does not end before jobs had turns.
+    Raises InputError where the instance does not allow the method (TBR-15).
+    """
+    with no_collection():
+        cycle = NextCycle(instance, method, jobs=jobs, budget=budget, margin=margin, kept=kept)
+    return plan_of(cycle)
+
+
+def plan_of(cycle: NextCycle) -> Plan:
+    """What a cycle says of all its jobs, as a plan."""
+    instance, method = cycle.instance, cycle.method
+    found = list(cycle.says_of_all())
+    planned = tuple(item for item in found if isinstance(item, PlannedJob))
+    starts = [item.start for item in planned if item.start is not None]
+    looks_ahead = METHODS[method].looks_ahead
+    omissions = cycle.omissions()
+    return Plan(
+        method=method,
+        objective="lexicographic",
+        status="heuristic",
+        now=instance.now,
+        reservations=planned,
+        unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
+        value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
+        notes=(*note_of([item.name for item in omissions]), *cycle.cut_short()),
+        omissions=omissions,
+        cut=cycle.cut,
+    )
+
+
+def _hold_reserved(held: Held, begin: int, end: int, profile: Profile) -> None:
+    """What a reservation has now, over [begin, end)."""
+    rows = HeldRows(profile.table)
+    rows.add(held.alternative, held.reserved, held.memory, begin, end)
+    rows.enter(profile)
+
+
+def _expect(session: Session, likely: Mapping[str, int]) -> None:
+    """Tell pending jobs when they are likely to start."""
+    for number, job in enumerate(session.instance.pending, len(session.instance.running)):
+        if job.id in likely:
+            session.world.states.keep(number).expected = likely[job.id]
+
+
+class NextCycle:
+    """The next cycle of an instance, run, and what it says of pending jobs.
+
+    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
+    job id.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        method: Method,
+        *,
+        jobs: int | None = None,
+        budget: Budget | None = None,
+        margin: int = 0,
+        kept: KeptRunning | None = None,
+        likely: Mapping[str, int] | None = None,
+        wanted: str | None = None,
+    ) -> None:
+        """jobs: how many get a future allocation, all where None. Raises as plan_next_cycle.
+
+        likely: where starts are to be expected, by job id: it makes the search shorter, no more.
+        wanted: the only job to be asked about: once it starts in its turn, no later one has a say.
+        """
+        self.budget = budget or Budget()
+        self.margin = margin
+        self.asked = instance
+        self.instance = as_estimates_see_it(instance)
+        self.method = method
+        self.jobs = jobs
+        # One more than there are: somebody may ask about another.
+        top = len(self.instance.pending) + 1 if jobs is None else max(1, jobs)
+        settings = settings_for(self.instance, reservation=method, top=top)
+        if jobs == 0:
+            settings = replace(settings, reservation=Greedy.name)
+        settings = replace(settings, planning=True, every_queue=True, margin=margin)
+        session = Session(self.instance, settings, budget=self.budget, kept=kept)
+        session.begin()
+        session.cycle.wanted = wanted
+        if likely:
+            _expect(session, likely)
+        session.settle()
+        self._settled = session.settled
+        self.world = session.world
+        self.cycle = session.cycle
+        self.held = {held.state.job.id: held for held in self.cycle.reservations}
+        self._unseen = self._not_looked_at()
+        state = self.cycle.state
+        #: Whether the budget kept some job from what the method would have said of it.
+        self.cut = (
+            self.budget.stopped()
+            and not self.cycle.answered
+            and bool(self._unseen or state.curtailed or state.record.started or self.budget.late())
+        )
+        self._fits_left_out = False
+        looks_ahead = METHODS[method].looks_ahead
+        self._shortened = set(state.shortened)
+        if self.cut and looks_ahead:
+            self._shortened |= set(self.world.pending) - state.looked_at - self._unseen
+            if state.record.started:
+                self._place_again()
+
+    def _place_again(self) -> None:
+        """Future allocations beside what the cycle started last, after they were found.
+
+        The next cycle would find them anew, and the budget left none. Each stays at its time where
+        the job still fits then, and is gone where it does not, or the budget is over.
+        """
+        profile = self.world.running_profile.copy()
+        for held in self.cycle.reservations:
+            if held.start is None or held.demand is None:
+                continue
+            late = self.budget.late()
+            held.start = None if late else start_at(profile, held.demand, held.start.time)
+            if held.start is None:
+                held.estimate = None
+                self._shortened.add(held.state.number)
+            else:
+                hold_start(profile, held.demand, held.start)
+
+    def _not_looked_at(self) -> set[int]:
+        """Jobs that the budget kept from having their turn."""
+        state = self.cycle.state
+        if state.nothing_left or not self.budget.late():
+            return set()
+        return set(self.world.pending) - state.looked_at
+
+    def cut_short(self) -> tuple[str, ...]:
+        """How far the cycle got, where the budget cut it short."""
+        unknown = (NOT_ALL_KNOWN,) if self._fits_left_out else ()
+        if not self.cut:
+            return unknown
+        said: list[str] = []
+        if self._shortened:
+            said.append(counted(len(self._shortened), "job", "reserved for greedily"))
+        if self._unseen:
+            said.append(counted(len(self._unseen), "job", "not looked at"))
+        said = said or ["what started last may move the places of others"]
+        return (f"cut short by the limit: {', '.join(said)}", *unknown)
+
+    @cached_property
+    def problem(self) -> PlanningProblem:
+        """The instance resolved: to give reasons, and for those who look on."""
+        return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
+
+    def says_of(self, job: str) -> PlannedJob | Unplaced:
+        """What the cycle says of one of its pending jobs."""
+        if self.cycle.answered or self._standing(job) is None:  # it hangs on no limit
+            return self._answer(job)
+        own = next(item for item in self.standings if item.name == job)
+        fits = exact_fits(self.before_its_starts, self.standings, only=own)
+        return with_fit(self._answer(job), fits)
+
+    def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
+        """What the cycle says of each of its pending jobs, in priority order."""
+        fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
+        for job in self._order:
+            yield with_fit(self._answer(job.id), fits)
+
+    def _fits_too_late(self) -> bool:
+        """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
+        self._fits_left_out = self._fits_left_out or self.budget.late()
+        return self._fits_left_out
+
+    def _answer(self, job: str) -> PlannedJob | Unplaced:
+        state = self.world.states.of(job)
+        if state.start is not None:
+            return self._started(state, state.start, state.terms, state.alternative)
+        held = self.held.get(job)
+        if held is not None and held.start is not None:
+            return self._foreseen(state, held)
+        return self._without_a_place(state, held)
+
+    def omissions(self, jobs: Iterable[Job] | None = None) -> tuple[Omission, ...]:
+        """What the cycle leaves out, and what nobody obeys of these jobs, the pending ones if None.
+
+        A rule may touch any job.
+        """
+        resolver = self.world.requests.resolver
+        names = names_left_out(self.asked, resolver, self.unforeseen())
+        return omissions_of(names, heeded_nowhere(self.asked, resolver, jobs))
+
+    def unforeseen(self) -> list[str]:
+        """What may move the places of this cycle in the cycles after it, as a list of names."""
+        found: list[str] = []
+        if self.cycle.state.placeless:
+            found.append("that jobs without a place in the future hold what comes free")
+        several = len(self.instance.pending) > 1
+        if several and any(self._runs_out(held) for held in self.cycle.reservations):
+            found.append(RUN_OUT)
+        later = [held for held in self.cycle.reservations if held.start is not None]
+        if any(
+            held.demand is not None
+            and held.start is not None
+            and not takes_only_slots(held.demand, held.start)
+            for held in later
+        ):
+            found.append("that limits, licences and memory decide what a reservation may hold")
+        if outlasted(later):
+            found.append(OUTLASTED)
+        if self.jobs is None and len(later) > looking_ahead(self.instance):
+            found.append(FEW_LOOK_AHEAD)
+        return found
+
+    def _runs_out(self, held: Held) -> bool:
+        """Whether a reservation would have to last longer than its queue lets it."""
+        cycles = self.cycle.state.queues[held.state.job.queue].reserve_cycles
+        if cycles is None or held.estimate is None:
+            return cycles is not None
+        length = cycles * self.instance.params.mbd_sleep_time
+        return held.estimate - self.instance.now > length
+
+    def would_say_of(self, job: Job) -> PlannedJob | Unplaced:
+        """What the cycle would say of one more job, behind all others; nothing changes.
+
+        Only for instances whose queues alone decide the order of jobs.
+        """
+        world, cycle = self.world, self.cycle.state
+        state = JobState(job, len(world.states))
+        state.shape = world.requests.shape(job)
+        world.set_durations(state, margin=self.margin)
+        offer = Offer(job, (state.number,))
+        found = self.cycle.decide(state, offer)
+        at_once = isinstance(found, Start)
+        if not isinstance(found, Start):
+            found = backfill.start_of(cycle, state, offer) or found
+        if isinstance(found, Start):
+            said = self._started(state, found.time, found.terms, found.alternative)
+            exact = not at_once and backfill.fills(cycle, state)
+            fit = self._fit_of_another(state, found) if exact else ""
+        elif found is not None and found.start is not None:
+            said = self._foreseen(state, found)
+            fit = self._fit_of_another(state, found.start)
+        else:
+            return self._without_a_place(state, found)
+        return replace(said, exact_fit=fit)
+
+    def answer_to_another(self, job: Job) -> PlannedJob | Unplaced | None:
+        """What a cycle with one more job would say of it; None where one has to be run for that.
+
+        Told without one: the job comes behind all others, nobody backfilled, and all that starts
+        does so in the first cycle. Then the others do as they do without it, and it has its turn
+        after them, once in each cycle.
+        """
+        pending = (*self.instance.pending, job)
+        last = priority_order(replace(self.instance, pending=pending))[-1]
+        first, *others = self._settled
+        quiet = not any(record.backfilled for record in self._settled)
+        if last is not job or not quiet or any(record.started for record in others):
+            return None
+        if has_policy(self.instance) or self.cut:
+            return None
+        cycle = self.cycle.state
+        if others:
+            cycle.failed.clear()
+            cycle.hold_only(first.reservations)
+            found = self._turn_of(job)
+            cycle.failed.clear()
+            cycle.hold_only(others[-1].reservations)
+            if found is not None:
+                return found
+        answer = self.would_say_of(job)
+        at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
+        return None if at_once else answer
+
+    def at_the_earliest(self, job: Job) -> int | None:
+        """When a job fits beside what runs and the places that others have; None for never.
+
+        What a limit leaves to say of a job that had no turn.
+        """
+        cycle, shape = self.cycle.state, self.world.requests.shape(job)
+        if shape.never:
+            return None
+        closed = self._closed(job)
+        demand = self.world.requests.reserving(shape, job, self.world.now)
+        found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
+        return None if found is None else found.time
+
+    def _turn_of(self, job: Job) -> PlannedJob | None:
+        """Where one more job starts in the cycle as it stands, None where it does not."""
+        world = self.world
+        state = JobState(job, len(world.states))
+        state.shape = world.requests.shape(job)
+        world.set_durations(state, margin=self.margin)
+        found = self.cycle.decide(state, Offer(job, (state.number,)), may_hold=False)
+        if not isinstance(found, Start):
+            return None
+        return self._started(state, found.time, found.terms, found.alternative)
+
+    def _fit_of_another(self, state: JobState, start: Start) -> str:
+        """What the start of a job behind all others hangs on to the second, "" for nothing."""
+        demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
+        another = Standing.of(state.job.id, demand, start)
+        found = exact_fits(self.before_its_starts, [*self.standings, another], only=another)
+        return found.get(state.job.id, "")
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """What the jobs keep from those behind them, in the order of planning."""
+        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+
+    @cached_property
+    def _order(self) -> tuple[Job, ...]:
+        """The pending jobs in the order of planning."""
+        return priority_order(self.instance)
+
+    def demand_of(self, job: str) -> Demand:
+        """What a pending job asks of the hosts that are open to it."""
+        cycle, state = self.cycle.state, self.world.states.of(job)
+        return open_part(cycle, state, self._closed(state.job))
+
+    def hold_promises(self, profile: Profile) -> None:
+        """What is held now for jobs that have no place in the future, for as long as it takes."""
+        for held in self.cycle.reservations:
+            if held.start is None:
+                _hold_reserved(held, self.world.now, FOREVER, profile)
+
+    def _standing(self, job: str) -> Standing | None:
+        """What a job of the cycle keeps from those behind it, None where that is nothing."""
+        state, held = self.world.states.of(job), self.held.get(job)
+        start = self.place_of(job)
+        if start is not None:
+            demand = held.demand if held is not None and state.start is None else None
+            if demand is None:
+                shape = self.cycle.state.shape(state)
+                demand = replace(shape.demand, job=state.job, duration=state.duration)
+            # What starts beside all that is held would do so with any limit.
+            hangs = state.start is None or state.number in self.cycle.state.filling
+            promise = None if state.start is not None else self._promise(job)
+            return Standing.of(job, demand, start, promise=promise, hangs=hangs)
+        if held is None or held.estimate is None or not held.reserved:
+            return None
+        rows = partial(_hold_reserved, held, held.estimate, FOREVER)
+        return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
+
+    def _promise(self, job: str) -> Callable[[Profile], None]:
+        """What a reservation keeps from others until its start."""
+        held, now = self.held[job], self.world.now
+
+        def keep(profile: Profile) -> None:
+            assert held.estimate is not None
+            if held.start is None or held.demand is None:
+                _hold_reserved(held, now, held.estimate, profile)
+            elif not takes_only_slots(held.demand, held.start):
+                # Who is gone by the start needs no slot of it kept, who is not meets the place.
+                hold_back(profile, [held], profile.copy(), now, known=HoldingBack())
+
+        return keep
+
+    def before_its_starts(self) -> Profile:
+        """What ran before the cycle started anything."""
+        first = len(self.instance.running)
+        begun = {number for number in self.world.running if number >= first}
+        profile = self.world.running_profile.copy(begun)
+        profile.accepted = accepted_of(self.instance)
+        return profile
+
+    def _closed(self, job: Job) -> BoolArray | None:
+        """Hosts that no plan has for a job: load, or their state, closes them."""
+        eligibility = self.cycle.state.eligibility
+        return eligibility.closed(job.queue, None, windows=False, intervals=False)
+
+    def place_of(self, job: str) -> Start | None:
+        """Where the cycle has a pending job, None where it has no place for it."""
+        state = self.world.states.of(job)
+        if state.start is not None:
+            return Start(state.start, state.terms, state.alternative)
+        held = self.held.get(job)
+        return None if held is None else held.start
+
+    def _without_a_place(self, state: JobState, held: Held | None) -> PlannedJob | Unplaced:
+        job, cycle = state.job, self.cycle.state
+        if state.number in self._unseen:
+            return not_looked_at(job, Greedy.name)
+        if why := self._stuck.get(job.id):
+            return Unplaced(job.id, why)
+        withheld = cycle.withheld.get(state.number, "")
+        if withheld and self._refused(job):
+            return Unplaced(job.id, withheld)
+        never = state.shape is not None and bool(state.shape.never)
+        placeless = state.number in cycle.placeless
+        never = never or (held is None and self._in_no_partition(job))
+        closed = self._closed_now(job) if placeless and not never else ""
+        no_estimate = placeless and (held is None or held.estimate is None)
+        if not withheld and (never or (no_estimate and not closed)):
+            return Unplaced(job.id, self._why_never(job))
+        reserved = {} if held is None else self.world.named(held.slots)
+        waits_for = state.now_waits_for or state.reason
+        if waits_for == NOT_YET:
+            waits_for = f"{NOT_YET}: {job.dependency}"
+        if reserved and sum(reserved.values()) < job.slots:
+            needs = counted(job.slots, "free slot")
+            waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
+        return PlannedJob(
+            job=job.id,
+            start=None,
+            method=Greedy.name,
+            estimate=None if held is None else held.estimate,
+            reserved=reserved,
+            waits_for=waits_for,
+            fallback=(closed or self._why_never(job))
+            if placeless
+            else SHORTENED
+            if state.number in self._shortened
+            else "",
+        )
+
+    @cached_property
+    def _stuck(self) -> Mapping[str, str]:
+        """Jobs whose dependency condition never holds in this plan, and why."""
+        cycle, found = self.cycle.state, dict[str, str]()
+
+        def when(other: After) -> int | None:
+            state = self.world.states.of(other.job)
+            endless = state.duration is None and not other.start
+            return None if endless or self._has_no_start(state, found) else 0
+
+        for job in self._order if cycle.precedence else ():
+            event = cycle.event_of(job)
+            if event is None or earliest(event, when) is not None:
+                continue
+            ends = {other.id: self.world.states.of(other.id).duration for other in self._order}
+            missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
+            none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
+            found[job.id] = unknown_in(event) or unknown_in(from_starts(event, ends)) or none
+        return found
+
+    def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
+        """Whether a plan has no start for a job, at whatever time."""
+        if state.start is not None or state.job.id in self.held:
+            return False
+        if state.job.id in stuck or (state.shape is not None and state.shape.never):
+            return True
+        return state.number in self.cycle.state.placeless and not self._closed_now(state.job)
+
+    def _refused(self, job: Job) -> bool:
+        """Whether the policies never let the job start: it has no share."""
+        found = self._admissions.get(job.id)
+        return found is not None and bool(found.refused)
+
+    @cached_property
+    def _admissions(self) -> dict[str, Admission]:
+        return admissions(self.instance)
+
+    def _closed_now(self, job: Job) -> str:
+        closed = self._closed(job)
+        demand = self.problem.demand_of(job)
+        return closed_now(self.problem, demand, without_hosts(demand, closed), closed)
+
+    def _in_no_partition(self, job: Job) -> bool:
+        """Whether no host partition has a place for a job even when nothing runs."""
+        if not self.instance.partitions:
+            return False
+        return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
+
+    def _why_never(self, job: Job) -> str:
+        try:
+            return reason_unplaced(self.problem, self.problem.demand_of(job))
+        except OutOfTime:
+            shape = self.world.states.of(job.id).shape
+            return (shape.never if shape else "") or "no place for it was found"
+
+    def _started(
+        self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int
+    ) -> PlannedJob:
+        place = Start(start, tuple(terms), alternative).allocation
+        return PlannedJob(
+            job=state.job.id,
+            start=start,
+            finish=self._finish(state, start),
+            allocation=self.world.named(place),
+            method=self.method,
+            alternative=alternative,
+            terms=self._by_term(terms),
+        )
+
+    def _foreseen(self, state: JobState, held: Held) -> PlannedJob:
+        assert held.start is not None
+        time = held.start.time
+        return PlannedJob(
+            job=state.job.id,
+            start=time,
+            finish=self._finish(state, time),
+            allocation=self.world.named(held.allocation),
+            method=held.method,
+            reserved=self.world.named(held.slots),
+            waits_for=held.waits_for,
+            alternative=held.start.alternative,
+            terms=self._by_term(held.start.terms),
+        )
+
+    def _finish(self, state: JobState, start: int) -> int | None:
+        """When the job itself is expected to end."""
+        return None if state.duration is None else start + state.duration - self.margin
+
+    def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
+        """Host names to slots of each term of a compound requirement, () for others."""
+        return tuple(map(self.world.named, terms)) if len(terms) > 1 else ()

@@ -1,0 +1,282 @@
+"""What a simulation leaves behind: one record a job, and the cycles if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from ...model.compact import OnDemand
+from ...model.display import html_table, with_stamps
+from ...model.errors import UnknownNameError
+from ...model.instance import BorrowedSlots, HeldHosts, Instance
+from ...model.omissions import Omission
+from ...model.plan import allocation_text
+from .cycle_state import CycleRecord, CycleState
+from .events import Settings
+from .job_state import PREEMPTED, JobState, JobStates
+from .world import World
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """One job; times in seconds from the origin, None for "never".
+
+    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host.
+    req_time: expected duration. run_time: how long it ran. estimate: the first estimate of its
+    start, made at `estimated_at` by `estimate_by`.
+    held: from when to when (None: still) it held which slots, which are several stretches where it
+    was preempted, resized or sent back to the queue.
+    reason: why it did not start at once. status: "done", "killed" (run limit), "running",
+    "suspended", "preempted", "pending" or "future".
+    """
+
+    job: str
+    user: str
+    queue: str
+    slots: int
+    submit: int
+    start: int | None
+    end: int | None
+    wait: int | None
+    status: str
+    procs: int
+    alternative: int
+    hosts: dict[str, int]
+    req_time: int | None
+    run_time: int | None
+    estimate: int | None
+    estimated_at: int | None
+    estimate_by: str
+    backfilled: bool
+    suspensions: int
+    requeues: int
+    reason: str
+    held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
+
+    @property
+    def error(self) -> int | None:
+        """Start less first estimate (seconds): positive where the job started later."""
+        known = self.estimate is not None and self.start is not None
+        return self.start - self.estimate if known else None  # type: ignore[operator]
+
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Plain data, one value a column, all but `held`; with an origin ISO stamps too."""
+        plain = {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"
+        }
+        return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
+
+
+def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
+    """The record of a job as it stands. names: of the hosts. now: the instance's."""
+    job = state.job
+    ran = None if state.start is None or state.end is None else state.end - state.start
+    return JobRecord(
+        job=job.id,
+        user=job.user,
+        queue=job.queue,
+        slots=job.slots,
+        submit=job.submit,
+        start=state.start,
+        end=state.end,
+        wait=None if state.start is None else state.start - job.submit,
+        status=state.status,
+        procs=state.slots,
+        alternative=state.alternative,
+        hosts=_on(state.allocation, names) if state.terms else {},
+        req_time=state.duration,
+        run_time=ran,
+        estimate=state.estimate,
+        estimated_at=state.estimated_at,
+        estimate_by=state.estimate_by,
+        backfilled=state.backfilled,
+        suspensions=state.suspensions,
+        requeues=state.requeues,
+        reason=state.why_not_at_once(now),
+        held=_held(state, names),
+    )
+
+
+def _held(
+    state: JobState, names: Sequence[str]
+) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
+    past = [(begin, end, _on(where, names)) for begin, end, where in state.stretches]
+    if state.terms and state.status != PREEMPTED:
+        return (*past, (state.placed, state.end, _on(state.allocation, names)))
+    return tuple(past)
+
+
+def _on(allocation: Mapping[int, int], names: Sequence[str]) -> dict[str, int]:
+    return {names[host]: slots for host, slots in allocation.items()}
+
+
+class JobRecords(OnDemand[JobRecord]):
+    """The records of all jobs by number, as they stood when this was made."""
+
+    __slots__ = ("_here", "_names", "_now", "_states")
+
+    def __init__(self, states: JobStates, names: Sequence[str], now: int) -> None:
+        self._names, self._now = names, now
+        self._states = states.ended_so_far()
+        self._here = {number: self._of(state) for number, state in states.here.items()}
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def item(self, place: int) -> JobRecord:
+        """The record of one job."""
+        found = self._here.get(place)
+        return self._of(self._states.item(place)) if found is None else found
+
+    def _of(self, state: JobState) -> JobRecord:
+        return record_of(state, self._names, self._now)
+
+
+def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
+    """A cycle as plain data (LOP-05)."""
+    entry: dict[str, Any] = {"time": record.time, "pending": record.pending}
+    for name in ("started", "backfilled", "preempted", "resumed", "resized"):
+        if found := getattr(record, name):
+            entry[name] = list(found)
+    if record.why:
+        entry["why"] = dict(record.why)
+    entry["reservations"] = [
+        {
+            "job": held.state.job.id,
+            "method": held.method,
+            "estimate": held.estimate,
+            "reserved": world.named(held.slots),
+            **({"memory": _named(held.memory, world)} if held.memory else {}),
+            **({"allocation": world.named(held.allocation)} if held.start else {}),
+            **({"fallback": held.fallback} if held.fallback else {}),
+        }
+        for held in record.reservations
+    ]
+    return entry
+
+
+def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
+    return {world.names[host]: amount for host, amount in amounts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The result of a simulation.
+
+    jobs: in the order of the input: running, pending, future. time: where it stopped. complete:
+    nothing was left to happen. cycles: how many were run. log: of the cycles, if asked for.
+    omissions: what no cycle obeys of jobs and of the instance.
+    """
+
+    instance: Instance
+    settings: Settings
+    jobs: Sequence[JobRecord]
+    time: int
+    cycles: int
+    complete: bool
+    log: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+
+    def __getitem__(self, job: str) -> JobRecord:
+        for record in self.jobs:
+            if record.job == job:
+                return record
+        raise UnknownNameError.among("job", job, [record.job for record in self.jobs])
+
+    def __iter__(self) -> Iterator[JobRecord]:
+        return iter(self.jobs)
+
+    def __len__(self) -> int:
+        """How many jobs it has."""
+        return len(self.jobs)
+
+    def __bool__(self) -> bool:
+        """A simulation is one even without jobs."""
+        return True
+
+    @property
+    def starts(self) -> dict[str, int]:
+        """Start of every job that started, by id."""
+        return {record.job: record.start for record in self.jobs if record.start is not None}
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a job (pandas comes with OR-tools)."""
+        import pandas
+
+        records = [record.to_dict(self.instance.origin) for record in self.jobs]
+        columns = None if records else [item.name for item in fields(JobRecord)]
+        return pandas.DataFrame(records, columns=columns)
+
+    def _repr_html_(self) -> str:
+        """The simulation as a notebook shows it; times in seconds from the origin."""
+        head = ("job", "submit", "start", "end", "status", "hosts", "why not at once")
+        rows = (
+            (r.job, r.submit, r.start, r.end, r.status, allocation_text(r.hosts), r.reason)
+            for r in self.jobs
+        )
+        done = "complete" if self.complete else f"stopped at second {self.time}"
+        caption = f"simulation, {self.settings.reservation}: {self.cycles} cycles, {done}"
+        return html_table(caption, head, rows)
+
+
+# --- What a loop remembers of the cycle before: told to an instance, and taken over from one ------
+
+
+def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
+    """Of those that hold something, have begun to, or must rest. names: of hosts, by number."""
+    return tuple(
+        HeldHosts(
+            state.job.id,
+            tuple(names[host] for host in state.held),
+            state.held_since,
+            state.rest_until,
+        )
+        for state in states
+        if _remembers(state)
+    )
+
+
+def may_remember(cycle: CycleState) -> Iterator[JobState]:
+    """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
+    pending = cycle.world.pending
+    return (pending[number] for number in sorted(cycle.timed) if number in pending)
+
+
+def _remembers(state: JobState) -> bool:
+    return bool(state.held) or state.held_since is not None or state.rest_until is not None
+
+
+def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
+    """Of the running jobs that have borrowed."""
+    return tuple(
+        BorrowedSlots(state.job.id, world.named(state.borrowed))
+        for state in world.borrowing.values()
+    )
+
+
+def take_over(cycle: CycleState, instance: Instance) -> None:
+    """Remember what the instance says, before the first cycle; of jobs that are gone, nothing."""
+    world = cycle.world
+    hosts = instance.cluster.host_index() if instance.held or instance.borrowed else {}
+    waiting = {job.id for job in instance.pending} if instance.held else set()
+    for item in instance.held:
+        if item.job in waiting:
+            state = world.states.of(item.job)
+            state.held = tuple(hosts[host] for host in item.hosts)
+            state.held_since, state.rest_until = item.since, item.rest_until
+            if _remembers(state):
+                cycle.timed[state.number] = state
+    borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
+    for loan in instance.borrowed:
+        if loan.job in borrowers:
+            _borrow(world, borrowers[loan.job], {hosts[h]: n for h, n in loan.slots.items()})
+
+
+def _borrow(world: World, state: JobState, slots: dict[int, int]) -> None:
+    state.borrowed = slots
+    world.borrowing[state.number] = state

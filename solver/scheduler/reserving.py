@@ -1,0 +1,552 @@
+"""Who may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import replace
+
+import numpy as np
+
+from ...model.plan import PlannedJob
+from ..availability.demand import Demand, TermDemand
+from ..availability.free_now import Residual
+from ..availability.profile import FOREVER, SLACK
+from ..availability.resources import SLOTS, BoolArray, FloatArray, IntArray
+from ..availability.running_profile import RunningProfile
+from ..pending_reasons import hosts_concerned, reason_and_shortage
+from ..placement.earliest import Start, earliest_start, still_free
+from ..placement.holding import slot_capacity, spare_slots
+from .cycle_state import CycleState
+from .held import (
+    BackfilledSlots,
+    Held,
+    hold_future,
+    memory_to_hold,
+    only_slots_and_memory_short,
+    times_on,
+)
+from .job_state import JobState, without_hosts
+
+
+def may_reserve(cycle: CycleState, state: JobState) -> bool:
+    """Whether the job may hold anything in this cycle (GRD-06, MEM-04, MEM-06)."""
+    if cycle.settings.planning:
+        return True
+    cycles = cycle.queues[state.job.queue].reserve_cycles
+    if cycles is None:
+        return cycle.settings.every_queue
+    if not (cycle.reserve_plugin if state.job.slots == 1 else cycle.parallel_plugin):
+        return False
+    now = cycle.world.now
+    if state.rest_until is not None:
+        if now < state.rest_until:
+            return False
+        state.rest_until = state.held_since = None
+    length = cycles * cycle.instance.params.mbd_sleep_time
+    if state.held_since is not None and now >= state.held_since + length:
+        # The time is over: one session without anything, then again (MEM-04).
+        state.rest_until = now + max(1, cycle.settings.cycle)
+        state.held_since, state.held = None, ()
+        return False
+    return True
+
+
+def runs_out(cycle: CycleState, state: JobState) -> bool:
+    """Whether :func:`may_reserve` would end or renew the time that the job may hold something."""
+    cycles = cycle.queues[state.job.queue].reserve_cycles
+    if cycles is None:
+        return False
+    now = cycle.world.now
+    if state.rest_until is not None:
+        return now >= state.rest_until
+    length = cycles * cycle.instance.params.mbd_sleep_time
+    return state.held_since is not None and now >= state.held_since + length
+
+
+def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
+    """What a reservation asks for, on the hosts that are open in this cycle (TBR-16)."""
+    demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
+    return without_hosts(replace(demand, earliest=cycle.not_before(state)), closed)
+
+
+def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> Held | None:
+    """A reservation made earlier in this cycle, for another partition, that is as early."""
+    held = cycle.reservation_of(state)
+    if held is not None and (time is None or (held.estimate or time + 1) <= time):
+        return held
+    return None
+
+
+def expiries(cycle: CycleState) -> list[int]:
+    """When reservations of pending jobs run out or may be made again."""
+    sleep = cycle.instance.params.mbd_sleep_time
+    found: list[int] = []
+    for number, state in list(cycle.timed.items()):
+        cycles = cycle.queues[state.job.queue].reserve_cycles
+        if number not in cycle.world.pending:
+            del cycle.timed[number]
+        elif cycles is None:
+            continue  # it holds what it holds as long as it waits
+        elif state.rest_until is not None:
+            found.append(state.rest_until)
+        elif state.held_since is not None:
+            found.append(state.held_since + cycles * sleep)
+    return [time for time in found if time > cycle.world.now]
+
+
+def too_late(cycle: CycleState) -> list[int]:
+    """From when on a run of a job that holds something would last too long for it to start.
+
+    It would meet an advance reservation, or the end of its queue's run window: what is held is
+    another's from then on (TBR-19).
+    """
+    ends = {queue: cycle.eligibility.run_window_end(queue) for queue in cycle.queues}
+    booked = [item.start for item in cycle.instance.advance_reservations]
+    if not booked and not any(ends.values()):
+        return []
+    kinds = {(held.state.job.queue, held.state.duration) for held in cycle.reservations}
+    found = {
+        until - duration + 1
+        for queue, duration in kinds
+        if duration is not None
+        for until in (*booked, ends[queue])
+        if until is not None
+    }
+    return sorted(time for time in found if time > cycle.world.now)
+
+
+# --- Greedy slot reservation, LSF's default: literal, with its known errors (GRD-01 … GRD-05) -----
+#
+# It looks at what is free now and at the minimum of slots, not at topology, memory or limits of
+# the future; the estimate it gives is "no sooner than".
+
+
+class Greedy:
+    """LSF's default: hold what is free now, and count what running jobs will free."""
+
+    name = "greedy"
+    summary = "hold free slots as they come, blind to topology; the estimate is a lower bound"
+    looks_ahead = False
+
+    def before(self, cycle: CycleState) -> None:
+        """Nothing is planned ahead."""
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A greedy reservation (GRD-01), None where there is nothing to hold."""
+        kind = (cycle.shape(state).number, cycle.span(state))
+        backfilled = cycle.backfilled_slots.any and bool(state.held)
+        if not backfilled and kind in cycle.nothing_to_hold:
+            return None
+        held = self._reserve(cycle, state, closed, backfilled)
+        if held is None:
+            # Less and less is free while jobs have their turns; partitions leave each its own.
+            if not backfilled and not cycle.instance.partitions:
+                cycle.nothing_to_hold.add(kind)
+            return None
+        return earlier_of_its_own(cycle, state, held.estimate) or held
+
+    def _reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None, backfilled: bool
+    ) -> Held | None:
+        """What is free for the job now; backfilled: whether others may use what it held."""
+        beside, now = cycle.beside(closed, state), cycle.world.now
+        if not backfilled and not (beside.free(SLOTS, now) > 0).any():
+            return None
+        memory = cycle.queues[state.job.queue].holds_memory
+        shape = cycle.shape(state)
+        demand = replace(shape.reserving, job=state.job, earliest=cycle.not_before(state))
+        if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
+            return None
+        return reserve_greedily(
+            state,
+            demand,
+            beside,
+            cycle.world.running_profile,
+            now,
+            memory=memory,
+            by_start_time=cycle.instance.params.reserve_by_starttime,
+            backfilled_slots=cycle.backfilled_slots,
+        )
+
+
+def reserve_greedily(
+    state: JobState,
+    demand: Demand,
+    beside: Residual,
+    running: RunningProfile,
+    now: int,
+    *,
+    memory: bool,
+    by_start_time: bool = False,
+    backfilled_slots: BackfilledSlots | None = None,
+) -> Held | None:
+    """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
+
+    by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
+    the one with most free slots (GRD-02). backfilled_slots: slots that backfill has borrowed of
+    what the job held before. None if there is nothing to hold.
+    """
+    backfilled = backfilled_slots.take(state.held, demand.slots) if backfilled_slots else {}
+    wanted = demand.slots - sum(backfilled.values())
+    free, most = _slot_room(demand, beside, now)
+    demand = _sticky(demand, state.held, beside.hosts)
+    choices: list[tuple[float, int, Held]] = []
+    large = _large_enough(demand, beside)
+    for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
+        group = group & large
+        slots = _at_most(free_slots_in_order(demand, group, free, wanted), most)
+        if demand.exclusive:
+            slots = {host: int(free[host]) for host in slots}
+        if not slots and not backfilled:
+            continue
+        held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
+        held.backfilled = backfilled
+        if memory:
+            held.memory = memory_to_hold(demand, slots, beside, now)
+        held.estimate = _estimate(held, demand, group, beside, running, now, memory)
+        unknown = held.estimate is None
+        key = float("inf") if unknown else float(held.estimate or 0)
+        choices.append((key if by_start_time else -float(free[group].sum()), rank, held))
+    return min(choices, key=lambda choice: choice[:2])[2] if choices else None
+
+
+def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
+    """Slots that the job may hold on each host, [H], and in all, as limits leave them (TBR-10)."""
+    free, most = slot_capacity(demand.terms[0].alternatives[0], beside, now)
+    if beside.closed is not None:
+        free = np.where(beside.closed, 0, free)
+    tiles = [term.ptile for term in demand.terms]
+    if all(tile is not None for tile in tiles) and not demand.exclusive:
+        # More than a block of a host would be of no use to the job.
+        free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
+    return free, min(most, demand.slots)
+
+
+def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArray]:
+    """Candidate groups; of single hosts only the one with most free slots, unless all count."""
+    term = demand.terms[0]
+    if not term.one_host or all_of_them:
+        return candidate_groups(demand, len(free))
+    mask = np.zeros(len(free), dtype=bool)
+    if term.candidates.size:
+        mask[term.candidates[int(np.argmax(free[term.candidates]))]] = True
+    return [mask]
+
+
+def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
+    """Hosts held in the last cycle first, so that a reservation grows where it is (MEM-01)."""
+    if not before:
+        return demand
+    own = np.array(before, dtype=np.int64)
+    terms = []
+    for term in demand.terms:
+        member, first = np.zeros((2, hosts), dtype=bool)
+        member[term.candidates] = True
+        mine = own[member[own]]
+        first[mine] = True
+        order = np.concatenate([mine, term.candidates[~first[term.candidates]]])
+        terms.append(replace(term, candidates=order))
+    return replace(demand, terms=tuple(terms))
+
+
+def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
+    kept: dict[int, int] = {}
+    for host, count in slots.items():
+        part = min(count, most)
+        if part > 0:
+            kept[host] = part
+            most -= part
+    return kept
+
+
+def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
+    """Hosts that could give one slot's worth of everything if they were empty."""
+    found = np.zeros(beside.hosts, dtype=bool)
+    for term in demand.terms:
+        for alternative in term.alternatives:
+            fits = np.ones(beside.hosts, dtype=bool)
+            for use in alternative.host_uses:
+                capacity = beside.table.host_resources[use.index].capacity
+                fits &= capacity + SLACK >= use.reservation.initial
+            found |= fits
+    return found
+
+
+def _estimate(
+    held: Held,
+    demand: Demand,
+    group: BoolArray,
+    beside: Residual,
+    running: RunningProfile,
+    now: int,
+    memory: bool,
+) -> int | None:
+    """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
+    missing = demand.slots - sum(held.slots.values()) - sum(held.backfilled.values())
+    slots_at: int | None = now
+    if missing > 0:
+        finish, host, count = running.slots_by_finish()
+        inside = group[host]
+        slots_at = _when(finish[inside], count[inside], float(missing))
+    memory_at: int | None = now
+    if memory and held.alternative is not None:
+        for use in held.alternative.host_uses:
+            if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
+                continue
+            finish, host, amount = running.amounts_by_finish(use.index)
+            first = next(iter(held.slots), -1)
+            for place, slots in held.slots.items():
+                times = times_on(use, slots, first=place == first)
+                short = use.reservation.initial * times - held.memory.get(place, 0.0)
+                if short > SLACK:
+                    at = _when(finish[host == place], amount[host == place], short - SLACK)
+                    memory_at = None if at is None or memory_at is None else max(memory_at, at)
+    if slots_at is None or memory_at is None:
+        return None
+    return max(slots_at, memory_at, now, demand.earliest)
+
+
+def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
+    """The finish at which the amounts add up to what is needed."""
+    position = int(np.searchsorted(np.cumsum(amounts), needed))
+    return int(finish[position]) if position < len(finish) else None
+
+
+def candidate_groups(demand: Demand, hosts: int) -> list[BoolArray]:
+    """Sets of hosts of which a job may use only one, as masks [H]; all candidates where it may mix.
+
+    Groups are exclusive where the job may not mix them: single hosts under span[hosts=1], the
+    classes of same[] (GRD-02).
+    """
+    member = np.zeros(hosts, dtype=bool)
+    for term in demand.terms:
+        member[term.candidates] = True
+    return _exclusive_groups(demand.terms[0], member) or [member]
+
+
+def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
+    labels = [np.arange(len(member), dtype=np.int64)] if term.one_host else list(term.same)
+    groups: list[BoolArray] = []
+    for array in labels:
+        inside = array[term.candidates]
+        _, first = np.unique(inside, return_index=True)
+        groups += [member & (array == inside[at]) for at in sorted(first) if inside[at] >= 0]
+    return groups
+
+
+def free_slots_in_order(
+    demand: Demand, group: BoolArray, free: FloatArray, wanted: int
+) -> dict[int, int]:
+    """As many free slots as there are, up to those wanted, in candidate order (GRD-01)."""
+    order = np.concatenate([term.candidates for term in demand.terms])
+    if len(demand.terms) > 1:
+        order = order[np.sort(np.unique(order, return_index=True)[1])]
+    # In a full cluster few hosts have any.
+    hosts = order[(group & (free >= 1))[order]]
+    there = free[hosts].astype(np.int64)
+    taken = np.clip(wanted - (np.cumsum(there) - there), 0, there)
+    used = taken.nonzero()[0]
+    return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))
+
+
+# --- No reservation: jobs start in order where they fit, and hold nothing while they wait ---------
+
+
+class NoReservation:
+    """Nothing is held: large jobs may starve."""
+
+    name = "none"
+    summary = "nothing is held for jobs that wait"
+    looks_ahead = False
+
+    def before(self, cycle: CycleState) -> None:
+        """Nothing is planned ahead."""
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """Nothing."""
+        return None
+
+
+# --- Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19) ---------
+#
+# The first N jobs of the order get a future allocation at the earliest finish at which all of it
+# is free, and hold what of it is free until then and does not come free by then. A job sees the
+# places of the jobs before it, and what they hold: only in a queue with BACKFILL, and only if it
+# ends by their starts, may it use that. Any other job finds what it would if it never ended.
+
+
+class TimeBased:
+    """Future allocations for the first N jobs, greedy reservation for the others."""
+
+    name = "time-based"
+    summary = "the first N jobs get the earliest finish at which all they ask for is free"
+    looks_ahead = True
+
+    def before(self, cycle: CycleState) -> None:
+        """Nothing is planned before the jobs have their turns."""
+
+    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+        """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
+        fallback = ""
+        if cycle.budget.stopped():
+            cycle.curtailed = True
+            held = previous_place(cycle, state, closed)
+            if held is not None:
+                return held
+            cycle.shortened.add(state.number)
+        elif cycle.may_reserve_more(state):
+            held = future_allocation(cycle, state, closed)
+            if held is not None:
+                return held
+            cycle.placeless.add(state.number)
+            fallback = "no place for it in the future was found"
+        held = Greedy().reserve(cycle, state, closed)
+        if held is not None and held.method == Greedy.name:
+            held.fallback = fallback
+        return held
+
+
+def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    """A place at the earliest finish at which everything holds (TBR-02), None if there is none."""
+    now = cycle.world.now
+    demand = open_part(cycle, state, closed)
+    if not all(term.candidates.size for term in demand.terms):
+        return None
+    start = cycle.repetition.found_before(len(cycle.reservations), state)
+    if start is None:
+        not_before = _equal_right_before(cycle, state, demand)
+        start = earliest_beside(cycle, state, demand, not_before=not_before, hint=state.expected)
+    if start is not None and start.time <= now:
+        if (there := place_to_backfill(cycle, state, closed)) is not None:
+            return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
+        # It does not start for what no plan sees ahead: look again when something ends.
+        ends = cycle.future(state).candidate_times(demand.earliest, finishes_only=True)[1:2]
+        start = earliest_beside(cycle, state, demand, not_before=ends[0]) if ends else None
+    if start is None:
+        return None
+    if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
+        return found
+    held = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+    if cycle.settings.planning and not cycle.record.started:
+        # After a start the cycle is run again, and what it says then is what counts.
+        held.waits_for = _reason(cycle, state, demand, start)
+    return held
+
+
+def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> int | None:
+    """The start of an equal job that got its place right before, than which none is earlier now.
+
+    Only more has been taken since, and no instant to start at has come in between. Jobs of another
+    run limit may use other slots that are held (TBR-18).
+    """
+    last = cycle.reservations[-1] if cycle.reservations else None
+    if last is None or last.start is None or last.demand is None or cycle.instance.partitions:
+        return None
+    equal = last.demand.kind == demand.kind and last.state.limit == state.limit
+    alone = len(demand.terms) == 1 and demand.interval is None
+    return last.start.time if equal and alone else None
+
+
+def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Start | None:
+    """Where a job will start on what others lend it, once every job has had its turn (TBR-18)."""
+    if not cycle.queues[state.job.queue].backfill or state.limit is None:
+        return None
+    until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
+    # A plan's own `closed` leaves JOB_ACCEPT_INTERVAL out, which backfill does not.
+    resting = cycle.eligibility.closed(state.job.queue, None)
+    if resting is not None:
+        closed = resting if closed is None else closed | resting
+    return cycle.try_start(cycle.shape(state), cycle.beside_backfillable(closed, state, until))
+
+
+def previous_place(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    """The place that the cycle before this one gave, if it is still free: a search costs more."""
+    start = cycle.previous_places.get(state.number)
+    if start is None or start.time <= cycle.world.now:
+        return None
+    demand = open_part(cycle, state, closed)
+    if not still_free(cycle.future(state), demand, start):
+        return None
+    return hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+
+
+def hold_now(
+    cycle: CycleState,
+    state: JobState,
+    demand: Demand,
+    start: Start,
+    closed: BoolArray | None,
+    *,
+    method: str,
+) -> Held:
+    """What has to be kept of a future allocation, if nothing but slots and memory is short."""
+    return hold_future(
+        state,
+        demand,
+        start,
+        cycle.beside(closed, state),
+        cycle.world.now,
+        unreserved=cycle.unreserved(closed, state),
+        spare=spare_slots(cycle.future(state), demand, start, cycle.always_free(state)),
+        method=method,
+        memory=cycle.queues[state.job.queue].holds_memory,
+    )
+
+
+def earliest_beside(
+    cycle: CycleState,
+    state: JobState,
+    demand: Demand,
+    *,
+    not_before: int | None = None,
+    hint: int | None = None,
+) -> Start | None:
+    """The earliest start beside the places of the jobs before it and what they hold until then.
+
+    A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
+    than it ends (TBR-18); any other job may use nothing that is held.
+    """
+    start = earliest_start(
+        cycle.future(state), demand, finishes_only=True, not_before=not_before, hint=hint
+    )
+    limit = state.limit if cycle.queues[state.job.queue].backfill else None
+    heeded = 0  # the reservations that start before it
+    while start is not None:
+        until = FOREVER + 1 if limit is None else start.time + limit
+        if not cycle.reserved_between(state, max(start.time + 1, heeded), until):
+            return start
+        heeded = until
+        start = cycle.guard(state).earliest(demand, since=start.time, until=until, hint=hint)
+    return None
+
+
+def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
+    """What the start waits for, with the jobs that end then."""
+    others = cycle.others(state)
+    profile = cycle.future(state)
+    key = demand.kind, start.time
+    short = cycle.short.get(key)
+    if not short and others and start.time > demand.earliest:
+        # The instant before the start is all that is asked about.
+        times = profile.candidate_times(demand.earliest, finishes_only=True)
+        last = times[bisect.bisect_left(times, start.time) - 1]
+        end = FOREVER if demand.duration is None else last + max(1, demand.duration)
+        profile = cycle.guard(state).beside(demand, since=last, before=end)
+    planned: list[PlannedJob] = []
+    demands: list[Demand] = []
+    for job, asked, place in cycle.freeing(state, start.time, hosts_concerned(demand, start)):
+        demands.append(asked)
+        planned.append(
+            PlannedJob(
+                job,
+                place.time,
+                None if asked.runs is None else place.time + asked.runs,
+                cycle.world.named(place.allocation),
+                alternative=place.alternative,
+            )
+        )
+    problem = replace(cycle.problem, demands=tuple(demands))
+    reason, cycle.short[key] = reason_and_shortage(
+        problem, demand, start, profile, planned, finishes_only=True, short=short
+    )
+    return reason

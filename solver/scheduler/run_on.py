@@ -1,0 +1,405 @@
+"""What a reservation method really gives: the loop run on, without new jobs, jobs at their limits.
+
+An estimate is what a cycle says; this is what becomes of it. It is the same as
+``simulate --reservation METHOD --cycle 0`` on an instance whose jobs run to their limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ...model.display import WrittenTimes
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.omissions import Omission
+from ...model.plan import Plan, PlannedJob
+from ..budget import Budget, OutOfTime
+from ..pending_reasons import BEYOND_REPORTED
+from ..resolve import Resolver
+from ..rules.eligibility import Eligibility, InitialSituation
+from ..rules.left_out import (
+    FEW_LOOK_AHEAD,
+    LOADS,
+    OF_THE_INSTANCE,
+    RESERVED_LOADS,
+    RUN_OUT,
+    WITHOUT,
+    note_of,
+    setting_of,
+)
+from .events import EFFORT
+from .job_state import JobState
+from .methods import looking_ahead, settings_for
+from .reserving import Greedy, TimeBased
+from .simulation import Session
+from .world import World
+
+
+def run_on(
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None = None,
+    effort: float = EFFORT,
+    budget: Budget | None = None,
+) -> dict[str, int]:
+    """Start (seconds) of each pending job in the loop; one that never starts is absent.
+
+    Options as in :func:`placed_by_loop`.
+    """
+    placed = placed_by_loop(instance, method, jobs=jobs, effort=effort, budget=budget)
+    return {item.job: item.start for item in placed if item.start is not None}
+
+
+def placed_by_loop(
+    instance: Instance,
+    method: str,
+    *,
+    jobs: int | None = None,
+    effort: float = EFFORT,
+    budget: Budget | None = None,
+    unless_later: tuple[str, int] | None = None,
+) -> tuple[PlannedJob, ...]:
+    """Start and place of each pending job in the loop; one that never starts is absent.
+
+    method: a reservation method, or "configured". jobs: how many get a future allocation where the
+    method gives them; None: all. effort: solver units a cycle of "optimal". budget: when it
+    is over, the starts so far are returned. unless_later: a job and a second: where it has not
+    started by then the run is given up, with the starts so far.
+    """
+    session = _session(instance, method, jobs, effort, budget or Budget())
+    watched, latest = unless_later or ("", 0)
+    waiting = {job.id for job in instance.pending}
+    with suppress(OutOfTime):
+        session.begin()
+        while waiting and not session.budget.stopped() and session.advance():
+            waiting.difference_update(session.cycle.record.started)
+            if watched in waiting and session.world.now > latest:
+                break
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return tuple(
+        _placed(session.world, state, method) for state in states if state.start is not None
+    )
+
+
+def run_on_within(
+    instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
+) -> dict[str, int] | None:
+    """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
+    session = _session(instance, method, jobs, EFFORT, budget.with_grace())
+    waiting = {job.id for job in instance.pending}
+    try:
+        session.begin()
+    except OutOfTime:
+        return None
+    while waiting and session.advance():
+        turns -= len(session.world.pending) + 1
+        if turns < 0 or session.budget.stopped():
+            return None
+        waiting.difference_update(session.cycle.record.started)
+    states = (session.world.states.of(job.id) for job in instance.pending)
+    return {state.job.id: state.start for state in states if state.start is not None}
+
+
+def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
+    """Pending jobs that the next cycle starts, with all rules and greedy reservation.
+
+    None of them where the budget does not last for it.
+    """
+    if budget.late():
+        return frozenset()
+    session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
+    try:
+        session.begin()
+    except OutOfTime:
+        return frozenset()
+    if not session.advance() or session.world.now > instance.now or session.budget.stopped():
+        return frozenset()
+    return frozenset(session.cycle.record.started)
+
+
+def _session(
+    instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
+) -> Session:
+    """A loop in which no job comes and all run to their limits."""
+    at_limits = replace(
+        instance,
+        running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
+        pending=tuple(_at_its_limit(job) for job in instance.pending),
+        future=(),
+    )
+    top = max(1, len(instance.pending)) if jobs is None else jobs
+    settings = settings_for(at_limits, reservation=method, top=top, cycle=0, effort=effort)
+    return Session(at_limits, settings, budget=budget)
+
+
+def _placed(world: World, state: JobState, method: str) -> PlannedJob:
+    """What the loop gave a job that has started."""
+    start, duration = state.start, state.duration
+    return PlannedJob(
+        job=state.job.id,
+        start=start,
+        finish=None if start is None or duration is None else start + duration,
+        allocation=world.named(state.allocation),
+        method=method,
+        alternative=state.alternative,
+        terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
+    )
+
+
+def _at_its_limit(job: Job) -> Job:
+    return job if job.run_time is None else replace(job, run_time=None)
+
+
+# --------------------------------------------------------------------------------------------------
+# Which of the rules that a plan leaves out change a start: the loop is run on, with and
+# without
+#
+# A plan by greedy or time-based reservation is what the next cycle says; the cycles after it heed
+# every rule. Where the loop starts all jobs as planned, the rules that were left out change
+# nothing, and none is named. Else each is taken away in turn: what then starts otherwise is its
+# doing.
+
+#: Said where the limit came while the loop tried whether rules that are left out change a start.
+NOT_TRIED = "the limit came before it was tried which of the rules named change a start"
+#: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
+TURNS = 600
+_Starts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedStart:
+    """A job that the loop starts at another second than planned, and the rules that may be why.
+
+    start, planned: seconds, None for never. jobs: it, and others that the rules move.
+    """
+
+    rules: tuple[str, ...]
+    job: str
+    start: int | None
+    planned: int | None
+    jobs: tuple[str, ...]
+
+    def text(self, instance: Instance) -> str:
+        """The rules, and in brackets what becomes of the job and by which settings."""
+        return f"{'; '.join(self.rules)} ({self._effect(instance, self.rules)})"
+
+    def omissions(self, instance: Instance) -> tuple[Omission, ...]:
+        """The same as records."""
+        return tuple(
+            Omission(rule, jobs=self.jobs, effect=self._effect(instance, (rule,)))
+            for rule in self.rules
+        )
+
+    def _effect(self, instance: Instance, rules: Sequence[str]) -> str:
+        """What becomes of the job, and the settings of these rules that make it so."""
+        clock = WrittenTimes.of(instance, (self.start, self.planned))
+        if self.start is None:
+            what = f"job {self.job} does not start"
+        else:
+            what = f"job {self.job} starts {clock.text(self.start)}"
+        planned = "never" if self.planned is None else clock.text(self.planned)
+        settings = [setting_of(rule, instance, (self.job,)) for rule in rules]
+        because = ", ".join(filter(None, settings))
+        return f"{what}, not {planned}" + (f": {because}" if because else "")
+
+
+def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budget: Budget) -> Plan:
+    """The plan of a cycle with those of the left-out rules named that change a start.
+
+    jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
+    """
+    names, nowhere = _apart(instance, found.omissions)
+    if not names or found.cut or budget.late():
+        return found
+    loops = _Loops.of(instance, found.method, jobs, names, budget)
+    moved = _moved(found, names, loops)
+    if moved is None:
+        late = budget.with_grace().stopped()
+        return replace(found, notes=(*found.notes, NOT_TRIED)) if late else found
+    unseen = _unseen(instance, found, names)
+    told = [*(item.text(instance) for item in moved), *unseen, *(item.name for item in nowhere)]
+    old = note_of([item.name for item in found.omissions])
+    notes = [note for note in found.notes if note not in old]
+    omissions = [*(o for item in moved for o in item.omissions(instance)), *map(Omission, unseen)]
+    return replace(found, notes=(*note_of(told), *notes), omissions=(*omissions, *nowhere))
+
+
+def omissions_of_job(
+    instance: Instance,
+    job: str,
+    start: int | None,
+    found: Sequence[Omission],
+    *,
+    method: str,
+    budget: Budget,
+) -> tuple[Omission, ...]:
+    """Of what a cycle leaves out, that which changes the start of one of its pending jobs.
+
+    start: as the cycle has it, None for none. All of it where the loop takes long.
+    """
+    names, nowhere = _apart(instance, found)
+    touching = tuple(item for item in nowhere if item.touches(job))
+    if not names or budget.stopped():
+        return (*map(Omission, names), *touching)
+    loops = _Loops.of(instance, method, None, names, budget)
+    moved = _moving({job: start}, names, loops)
+    if moved is None:
+        return (*map(Omission, names), *touching)
+    return (*(o for item in moved for o in item.omissions(instance)), *touching)
+
+
+def rules_that_move(
+    instance: Instance, planned: Mapping[str, int | None], method: str, budget: Budget
+) -> tuple[Omission, ...]:
+    """Rules without which the loop by a method starts jobs as planned, or nearer to it.
+
+    planned: the start of each pending job, None for never. () where the loop takes long.
+    """
+    names = [rule.name for rule in OF_THE_INSTANCE if rule.name in WITHOUT and rule.holds(instance)]
+    if any(queue.reserve_cycles is not None for queue in instance.queues):
+        names.append(RUN_OUT)
+    if not names or budget.stopped():
+        return ()
+    moved = _moving(planned, names, _Loops(instance, method, None, None, budget), blame=False)
+    return tuple(o for item in moved or () for o in item.omissions(instance))
+
+
+def _apart(
+    instance: Instance, found: Sequence[Omission]
+) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
+    """The names of rules that the loop obeys, and what it does not obey either."""
+    nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
+    return tuple(item.name for item in found if item not in nowhere), nowhere
+
+
+def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
+    """Rules about loads, where a job waits for what hosts report: no loop sees that change."""
+    closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
+    if closing and _load_closes(instance, found):
+        return closing
+    short = any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced)
+    return [LOADS] if LOADS in names and short else []
+
+
+def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
+    """The plan with BACKFILL said to be needed only where the loop does not start the job without.
+
+    The loop may find other slots than the planned ones. As it is where the loop would take long.
+    """
+    if not any(item.needs_backfill for item in found) or budget.late():
+        return found
+    starts = run_on_within(instance, TimeBased.name, jobs=None, budget=budget, turns=TURNS)
+    if starts is None:
+        return found
+    return replace(found, reservations=tuple(_needing(item, starts) for item in found))
+
+
+def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
+    start = starts.get(item.job)
+    as_soon = start is not None and item.start is not None and start <= item.start
+    return replace(item, needs_backfill="") if item.needs_backfill and as_soon else item
+
+
+@dataclass(frozen=True, slots=True)
+class _Loops:
+    """planned_top: the jobs with a future allocation in the plan; top: those in the loop."""
+
+    instance: Instance
+    method: str
+    planned_top: int | None
+    top: int | None
+    budget: Budget
+
+    @classmethod
+    def of(
+        cls,
+        instance: Instance,
+        method: str,
+        jobs: int | None,
+        names: Sequence[str],
+        budget: Budget,
+    ) -> _Loops:
+        """jobs: as of the plan. names: of the rules that it leaves out."""
+        method, top = (method, jobs) if jobs != 0 else (Greedy.name, None)
+        few = looking_ahead(instance) if FEW_LOOK_AHEAD in names else top
+        return cls(instance, method, top, few, budget)
+
+    def starts(self, instance: Instance, top: int | None) -> _Starts | None:
+        """Starts of the pending jobs in the loop; None where it takes too long.
+
+        top: how many of them get a future allocation, all where None.
+        """
+        budget = self.budget
+        return run_on_within(instance, self.method, jobs=top, budget=budget, turns=TURNS)
+
+    def with_all(self) -> _Starts | None:
+        """Starts with every rule of the instance."""
+        return self.starts(self.instance, self.top)
+
+    def without(self, name: str) -> _Starts | None:
+        """Starts with every rule but one, of those that can be taken away."""
+        if name == FEW_LOOK_AHEAD:
+            return self.starts(self.instance, self.planned_top)
+        return self.starts(WITHOUT[name](self.instance), self.top)
+
+
+def _moved(found: Plan, names: Sequence[str], loops: _Loops) -> list[MovedStart] | None:
+    """The rules, each with the first job that it moves; None where that took too long."""
+    return _moving(dict(_planned(found)), names, loops)
+
+
+def _moving(
+    planned: Mapping[str, int | None], names: Sequence[str], loops: _Loops, *, blame: bool = True
+) -> list[MovedStart] | None:
+    """As :func:`_moved`, for jobs with their planned starts.
+
+    blame: of what no single rule explains all those are said to be the cause that may be.
+    """
+    starts = loops.with_all()
+    if starts is None:
+        return None
+    others = [job for job, start in planned.items() if starts.get(job) != start]
+    moved: list[MovedStart] = []
+    explained: set[str] = set()
+    for name in names if others else ():
+        if name not in WITHOUT and name != FEW_LOOK_AHEAD:
+            continue
+        without = loops.without(name)
+        if without is None:
+            return None
+        own = [job for job in others if without.get(job) != starts.get(job)]
+        explained.update(own)
+        if own:
+            moved.append(_start_moved((name,), own, starts, planned))
+    rest = [job for job in others if job not in explained]
+    heeded = tuple(name for name in names if name != LOADS)
+    rules = tuple(n for n in heeded if n not in WITHOUT and n != FEW_LOOK_AHEAD) or heeded
+    if blame and rest and rules:
+        moved.append(_start_moved(rules, rest, starts, planned))
+    return moved
+
+
+def _start_moved(
+    rules: tuple[str, ...], jobs: Sequence[str], starts: _Starts, planned: Mapping[str, int | None]
+) -> MovedStart:
+    first = jobs[0]
+    return MovedStart(rules, first, starts.get(first), planned[first], tuple(jobs))
+
+
+def _load_closes(instance: Instance, found: Plan) -> bool:
+    """Whether load keeps a job from hosts that has no start, which no loop sees change."""
+    jobs = {job.id: job for job in instance.pending}
+    waiting = [jobs[item.job].queue for item in found if item.start is None]
+    waiting += [jobs[item.job].queue for item in found.unplaced]
+    situation = InitialSituation(instance, Resolver.of(instance))
+    eligibility = Eligibility(situation, [host.status for host in instance.cluster.hosts])
+    return any(eligibility.why_load(queue) for queue in dict.fromkeys(waiting))
+
+
+def _planned(found: Plan) -> Iterator[tuple[str, int | None]]:
+    """What a plan says of each job: a second, or never. It may say nothing of some."""
+    yield from ((item.job, item.start) for item in found if item.start is not None)
+    yield from ((item.job, None) for item in found.unplaced)

@@ -1,0 +1,639 @@
+"""A simulation from the instance's now to its end: events between cycles, cycles on a grid.
+
+Cycles happen every MBD_SLEEP_TIME from the instance's now. A cycle that could not change anything -
+no event since the last one, no window or interval that opens, nothing that falls, no reservation
+that expires - is left out; the result is the same (`docs/loop.md`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from ...model.changes import (
+    DOWN,
+    OK,
+    STATUSES,
+    Change,
+    EarlyEnd,
+    HostStatus,
+    JobCommand,
+    Kill,
+    LoadReport,
+    Modification,
+    Moved,
+    NewJob,
+    QueueSwitch,
+    Release,
+    Resize,
+    status_after,
+)
+from ...model.compact import Joined, no_collection
+from ...model.errors import InputError, Problem
+from ...model.formats.units import parse_duration
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.modules import with_loaded_modules
+from ...model.progress import OnProgress, Progress
+from ..availability.profile import FOREVER
+from ..budget import Budget
+from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
+from ..fairshare.priority_order import next_reordering
+from ..rules.eligibility import Eligibility
+from ..rules.rule_book import heeded_nowhere_in_a_run
+from .cycle import Cycle
+from .cycle_state import CycleRecord, CycleState
+from .dependents import Dependents
+from .events import EFFORT, Settings
+from .job_state import (
+    DONE,
+    FUTURE,
+    KILLED,
+    PENDING,
+    PREEMPTED,
+    RUNNING,
+    SUSPENDED,
+    Event,
+    JobState,
+    JobStates,
+    Requests,
+)
+from .methods import Reservation, settings_for
+from .records import JobRecords, Simulation, log_entry, take_over
+from .reserving import expiries
+from .world import KeptRunning, World
+
+# --------------------------------------------------------------------------------------------------
+# What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot,
+# bresize
+#
+# A command that means nothing at its time (the job has ended, it runs already) is left out with a
+# note, as LSF's commands refuse it.
+
+_HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
+#: What bmod may change of a job that runs.
+_OF_RUNNING = frozenset({"run_limit"})
+
+
+def resize(cycle: CycleState, change: Resize | Release) -> str:
+    """Give a running job other slots; the note where that cannot be, "" where it is done."""
+    world = cycle.world
+    state = world.states.find(change.job)
+    if state is None or state.status != RUNNING or len(state.terms) != 1:
+        return "it does not run then"
+    own = state.allocation
+    if isinstance(change, Resize):
+        wanted = {world.index[name]: n for name, n in change.allocation.items() if n > 0}
+    else:
+        given = {world.index[name]: n for name, n in change.slots.items()}
+        if any(n > own.get(host, 0) for host, n in given.items()):
+            return "it has not so many slots there"
+        wanted = {host: n - given.get(host, 0) for host, n in own.items() if n > given.get(host, 0)}
+    if not wanted:
+        return "it would have no slot left"
+    free = world.free_now.host(0)
+    if any(n - own.get(host, 0) > free[host] for host, n in wanted.items()):
+        return "its hosts have not so many slots free"
+    world.resize(state, wanted)
+    return ""
+
+
+def carry_out(cycle: CycleState, command: JobCommand) -> str:
+    """Do one command now; the note where it means nothing, "" where it is done."""
+    state = cycle.world.states.find(command.job)
+    if state is None:
+        return "there is no such job"
+    if state.status in (DONE, KILLED):
+        return "it has ended"
+    if state.status == FUTURE and state.job.submit > cycle.world.now:
+        return "it is not submitted yet"
+    match command:
+        case EarlyEnd():
+            return _end(cycle, state)
+        case Kill():
+            return _kill(cycle, state)
+        case Moved():
+            return _move(cycle, state, command.to)
+        case QueueSwitch():
+            if state.status in _HAS_SLOTS:
+                return "it runs already"
+            return _modify(cycle, state, replace(state.job, queue=command.queue))
+        case Modification():
+            if state.status in _HAS_SLOTS and set(command.fields) - _OF_RUNNING:
+                return "it runs: only its run limit can be changed"
+            return _modify(cycle, state, replace(state.job, **command.fields))
+
+
+def _end(cycle: CycleState, state: JobState) -> str:
+    if state.status not in _HAS_SLOTS:
+        return "it does not run then"
+    cycle.world.end(state, cycle.world.now, killed=False)
+    return ""
+
+
+def _kill(cycle: CycleState, state: JobState) -> str:
+    world = cycle.world
+    if state.status in _HAS_SLOTS:
+        world.end(state, world.now, killed=True)
+        return ""
+    if state.status == PENDING:
+        cycle.let_go(state)
+    world.cancel(state)
+    return ""
+
+
+def _modify(cycle: CycleState, state: JobState, job: Job) -> str:
+    world = cycle.world
+    waits = world.dependents is not None and job.dependency != state.job.dependency
+    if state.status == PENDING:
+        cycle.let_go(state)
+        world.withdraw(state)
+        world.states.modify(state, job)
+        if waits:
+            world.leave_queue(state)
+        else:
+            world.enter(state)
+    else:
+        world.states.modify(state, job)
+        if state.status in _HAS_SLOTS:
+            world.new_limits(state)
+    if (waits or job.begin is not None) and state.status in (PENDING, FUTURE):
+        world.expect(state)
+    world.changed = True
+    return ""
+
+
+def _move(cycle: CycleState, state: JobState, to: str) -> str:
+    """Before or behind the pending jobs of its queue and priority; the others stay in order."""
+    world, job = cycle.world, state.job
+    if state.status != PENDING:
+        return "it does not wait then"
+    others = [
+        other.job.queue_position
+        for other in world.pending.values()
+        if other is not state and (other.job.queue, other.job.priority) == (job.queue, job.priority)
+    ]
+    if others:
+        time, place = min(others) if to == "top" else max(others)
+        queue_position = (time, place - 1 if to == "top" else place + 1)
+        world.withdraw(state)
+        world.states.modify(state, replace(job, queued_as=queue_position))
+        world.enter(state)
+    world.changed = True
+    return ""
+
+
+# --- simulation -----------------------------------------------------------------------------------
+
+Recorder = Callable[[CycleRecord, World], None]
+#: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
+FALL_STEP = 60
+#: Cycles between which the garbage collector may look around: what they make holds no circles.
+CYCLES_AT_ONCE = 64
+#: How notes call changes of jobs.
+_WORDS = {
+    "Resize": "resize",
+    "Release": "release",
+    "EarlyEnd": "end",
+    "Kill": "bkill",
+    "Moved": "btop or bbot",
+    "QueueSwitch": "bswitch",
+    "Modification": "bmod",
+}
+
+
+class Session:
+    """A simulation that can be advanced cycle by cycle, stopped, saved and gone on with."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        settings: Settings,
+        *,
+        changes: Sequence[Change] = (),
+        until: int | None = None,
+        keep_log: bool = False,
+        recorder: Recorder | None = None,
+        budget: Budget | None = None,
+        kept: KeptRunning | None = None,
+    ) -> None:
+        """budget: limits the making of the world and the cycles, where they are a plan's.
+
+        kept: what runs in this very instance, entered before.
+        """
+        self.source = instance
+        self.kept = kept
+        self.budget = budget or Budget()
+        instance = with_loaded_modules(instance)
+        add_job = tuple(change.job for change in changes if isinstance(change, NewJob))
+        if add_job:
+            instance = replace(instance, future=Joined(instance.future, add_job))
+        self.settings = settings
+        self.until = until
+        self.changes = sorted(changes, key=lambda change: change.time)
+        self.recorder = recorder
+        self.keep_log = keep_log
+        self.log: list[dict[str, Any]] = []
+        self.notes: list[str] = []
+        #: What each cycle of :meth:`settle` did.
+        self.settled: list[CycleRecord] = []
+        self.cycles = 0
+        self.started = 0
+        self.complete = False
+        cluster = instance.cluster
+        hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
+        self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
+        running = tuple(item.job for item in instance.running)
+        #: The jobs as they were given, by number.
+        self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
+        self.requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
+        self.requests.instance = self.requests.resolver.instance = self.instance
+        self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
+        self.world = World(
+            self.instance,
+            self.requests,
+            dispatch_policy(self.instance),
+            settings.cycle,
+            JobStates(self.given),
+        )
+        states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
+        self.eligibility = Eligibility(self.world, states)
+        self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
+        self.last_progress = instance.now
+        #: Whether nothing but submissions happened since the last cycle.
+        self._only_submissions = False
+        self._check_changes()
+        self._announce_jobs()
+
+    def begin(self) -> None:
+        """Enter the jobs and the changes: once, before the first `advance`.
+
+        Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
+        since there is nothing to be said without what runs; a grace that has begun begins anew.
+        """
+        with no_collection():
+            self._enter_jobs()
+        if not self.settings.planning:
+            take_over(self.cycle.state, self.instance)
+        self.budget.renew_grace()
+        for number, change in enumerate(self.changes):
+            of_cluster = isinstance(change, (HostStatus, LoadReport, Resize, Release))
+            kind = Event.CHANGE if of_cluster else Event.COMMAND
+            if not isinstance(change, NewJob):
+                self.world.events.push(max(change.time, self.instance.now), kind, number)
+
+    def _enter_jobs(self) -> None:
+        world, running = self.world, self.instance.running
+        if self.kept is not None:
+            self.kept.enter(world)
+        elif self.settings.planning:
+            world.add_all_running()
+        else:
+            for number, item in enumerate(running):
+                self.budget.check_search()
+                world.add_running(world.states.keep(number), item)
+
+    def _announce_jobs(self) -> None:
+        """Look at every job once; those that do not run come at their times, for a plan at once."""
+        queues = {queue.name for queue in self.instance.queues}
+
+        any_waits = any(
+            isinstance(change, Modification) and "dependency" in change.fields
+            for change in self.changes
+        )
+
+        def look(job: Job) -> int:
+            nonlocal any_waits
+            any_waits = any_waits or bool(job.dependency)
+            if job.queue not in queues:
+                raise InputError(f"job {job.id}: there is no queue {job.queue}")
+            return self.world.eligible_time(job)
+
+        first = len(self.instance.running)
+        if self.kept is not None:
+            # What runs was looked at when it was entered, and that ids differ when they came.
+            waiting = (*self.instance.pending, *self.instance.future)
+            times = np.fromiter(map(look, waiting), dtype=np.int64, count=len(waiting))
+        else:
+            times = self.world.states.survey(look)[first:]
+        if any_waits and not self.settings.planning:
+            self.world.dependents = Dependents(self.instance, self.world.states, self.given)
+        if self.settings.planning:
+            times[:] = self.instance.now
+        self.world.events.announce(times, Event.SUBMIT, first)
+
+    def _check_changes(self) -> None:
+        hosts = set(self.instance.cluster.host_index())
+        queues = {queue.name for queue in self.instance.queues}
+        problems = []
+        for change in self.changes:
+            where = f"change at {change.time} s"
+            problems += [
+                Problem(f"{where}: there is no host {host}")
+                for host in _hosts_of(change)
+                if host not in hosts
+            ]
+            if isinstance(change, HostStatus) and change.status not in STATUSES:
+                known = ", ".join(STATUSES)
+                problems.append(Problem(f"{where}: status {change.status!r}: use one of {known}"))
+            if isinstance(change, QueueSwitch) and change.queue not in queues:
+                problems.append(Problem(f"{where}: there is no queue {change.queue}"))
+        if problems:
+            raise InputError(problems)
+
+    # --- one step -------------------------------------------------------------------------------
+
+    def advance(self, *, pass_over: bool = False) -> bool:
+        """Go on to the next cycle and run it; False when nothing is left to do.
+
+        pass_over: leave it out where no job could start (:meth:`.cycle.Cycle.pass_over`).
+        """
+        time = self.next_time()
+        if time is None or (self.until is not None and time > self.until):
+            self._run_out(self.until if time is not None else None)
+            self.complete = True
+            return False
+        self._only_submissions = not self.world.something_falls
+        if self._happen(time):
+            self.last_progress = time
+        self.world.advance(time)
+        newcomers = self._only_submissions
+        if pass_over and self.cycles and self.cycle.pass_over(only_submissions=newcomers):
+            return True
+        record = self.cycle.run(only_submissions=self._only_submissions)
+        self.cycles += 1
+        self.started += len(record.started)
+        # A job without an end that a run window stops and lets go on brings nothing to an end.
+        resumed = map(self.world.states.of, record.resumed)
+        if record.started or any(state.real_end() is not None for state in resumed):
+            self.last_progress = time
+        if self.keep_log:
+            self.log.append(log_entry(record, self.world))
+        if self.recorder is not None:
+            self.recorder(record, self.world)
+        return True
+
+    def settle(self) -> None:
+        """The first cycle, and again at the same instant until no more job starts.
+
+        A job that backfills late in a cycle moves what was reserved before it: the next cycle says
+        so, and here it is at once.
+        """
+        if not self.advance():
+            return
+        self.settled.append(self.cycle.record)
+        while self.cycle.record.started and not (self.cycle.answered or self.budget.stopped()):
+            self.settled.append(self.cycle.run())
+
+    def _happen(self, time: int) -> bool:
+        """Everything up to `time`, each at its own time; whether anything happened."""
+        world = self.world
+        any_event = False
+        while world.events and world.events.peek()[0] <= time:
+            at, kind, _, number = world.events.pop()
+            world.advance_clock(at)
+            if kind in (Event.CHANGE, Event.COMMAND):
+                self._only_submissions = False
+                self._change(self.changes[number])
+                any_event = True
+                continue
+            if kind == Event.SUBMIT:
+                state = world.states.keep(number)
+                # bmod may have put its begin off; a plan looks at all jobs at once.
+                begins = self.settings.planning or (state.job.begin or at) <= at
+                if state.status == FUTURE and begins:
+                    if not world.wait_for_others(state):
+                        world.submit(state)
+                else:  # one that waits already may begin now
+                    self._only_submissions = False
+                any_event = True
+                continue
+            running = world.running.get(number)
+            if running is None or running.status != RUNNING:
+                continue
+            if kind == Event.END:
+                if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:
+                    world.end(running, at)
+                    self._only_submissions = False
+                    any_event = True
+            elif world.running_profile.finish.get(number, FOREVER) <= at:
+                world.overdue(running, time)
+                self._only_submissions = False
+                any_event = True
+        return any_event
+
+    def _run_out(self, until: int | None) -> None:
+        """Events up to the horizon still count; no cycle follows them."""
+        if until is not None:
+            self._happen(until)
+            self.world.advance(max(until, self.world.now))
+
+    def _change(self, change: Change) -> None:
+        world = self.world
+        world.changed = True
+        if isinstance(change, HostStatus):
+            host = world.index[change.host]
+            status = status_after(self.eligibility.status[host], change.status)
+            self.eligibility.set_status(host, status)
+            if change.status == DOWN:
+                for state in [s for s in world.running.values() if host in s.allocation]:
+                    world.requeue(state)
+        elif isinstance(change, LoadReport):
+            self.eligibility.report(change.host, change.values)
+            world.enter_reported()
+        elif isinstance(change, (Resize, Release)):
+            self._note(change.job, change, resize(self.cycle.state, change))
+        elif not isinstance(change, NewJob):
+            self._note(change.job, change, carry_out(self.cycle.state, change))
+
+    def _note(self, job: str, change: Change, why: str) -> None:
+        if why:
+            what = _WORDS[type(change).__name__]
+            self.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def grid(self, time: int) -> int:
+        """The first cycle at or after `time`."""
+        step = self.settings.cycle
+        first = self.instance.now
+        if step == 0 or time <= first:
+            return max(time, first)
+        return first + -(-(time - first) // step) * step
+
+    def next_time(self) -> int | None:
+        """When the next cycle is due; None when nothing is left to happen."""
+        world = self.world
+        found: list[int] = []
+        if world.events:
+            found.append(self.grid(max(world.events.peek()[0], world.now)))
+        if not self.cycles:
+            found.append(self.instance.now)
+        elif world.pending or world.suspended:
+            found += [self.grid(time) for time in self._wake_times()]
+            found += self._reordered(min(found, default=None))
+        time = min(found, default=None)
+        if time is None or (not world.events and self._stalled(time)):
+            return None
+        return time
+
+    def _wake_times(self) -> list[int]:
+        """Instants after the last cycle at which another may change something."""
+        world, now, step = self.world, self.world.now, self.settings.cycle
+        found: list[int] = []
+        if step and (world.changed or not self.settings.skip_idle):
+            found.append(now + step)
+        elif not step and self.cycle.record.started:
+            found.append(now)
+        fall = world.next_fall()
+        if fall is not None:
+            found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
+        found += expiries(self.cycle.state)
+        found += [time for time in self.cycle.too_late if time > now]
+        for change in (self.eligibility.next_change(now), self.eligibility.next_accept(now)):
+            if change is not None:
+                found.append(change)
+        return [max(time, now) for time in found]
+
+    def _reordered(self, before: int | None) -> list[int]:
+        """When jobs next have their turns in another order, and it matters: at most one time.
+
+        before: when there is a cycle anyway, None for never. Where none could start at all the
+        order makes no difference until something happens.
+        """
+        order, step, now = self.world.order, self.settings.cycle, self.world.now
+        if isinstance(order, FirstCome) or self.cycle.passed or not step:
+            return []
+        if before is None:
+            before = self.last_progress + self._patience + 1
+        if self.world.growing or self.cycle.record.booked:
+            return [now + step]
+        time = next_reordering(order, now, step, before)
+        return [] if time is None else [time]
+
+    def _stalled(self, time: int) -> bool:
+        """Whether nothing can happen any more although jobs wait."""
+        if self.world.something_falls:
+            return False
+        return time - self.last_progress > self._patience
+
+    @property
+    def _patience(self) -> int:
+        """Seconds after which whatever could happen by itself has happened."""
+        patience = max(self.eligibility.stall, self.cycle.patience)
+        return patience + 2 * max(1, self.settings.cycle)
+
+    # --- the result -----------------------------------------------------------------------------
+
+    def result(self) -> Simulation:
+        """What has come of it so far."""
+        return Simulation(
+            instance=self.source,
+            settings=self.settings,
+            jobs=JobRecords(self.world.states, self.world.names, self.instance.now),
+            time=self.world.now,
+            cycles=self.cycles,
+            complete=self.complete,
+            log=tuple(self.log),
+            notes=tuple(self.notes),
+            omissions=heeded_nowhere_in_a_run(self.source, self.world.requests.resolver),
+        )
+
+
+def _hosts_of(change: Change) -> list[str]:
+    """The hosts that a change names."""
+    match change:
+        case HostStatus() | LoadReport():
+            return [change.host]
+        case Resize():
+            return list(change.allocation)
+        case Release():
+            return list(change.slots)
+    return []
+
+
+def horizon(instance: Instance, until: int | str | None) -> int | None:
+    """The last second of a simulation: `until` as it is, or a text: a second, or "7d" from now on.
+
+    Raises InputError for what is neither, and for a second before the instance's now.
+    """
+    if isinstance(until, bool) or not isinstance(until, (str, Integral, type(None))):
+        raise InputError(f"until: must be a second or a time like 7d, not {until!r}")
+    if isinstance(until, str) and until.strip().isdecimal():
+        until = int(until)
+    elif isinstance(until, str):
+        try:
+            until = instance.now + parse_duration(until)
+        except ValueError as error:
+            raise InputError(f"until: {error}") from error
+    if until is not None and until < instance.now:
+        raise InputError(
+            f"until second {until}: the simulation begins at second {instance.now}; "
+            "a time like 7d counts from there"
+        )
+    return until
+
+
+def simulate(
+    instance: Instance,
+    *,
+    reservation: Reservation = "configured",
+    top: int | None = None,
+    until: int | str | None = None,
+    cycle: int | None = None,
+    effort: float = EFFORT,
+    changes: Sequence[Change] = (),
+    keep_log: bool = False,
+    recorder: Recorder | None = None,
+    skip_idle: bool = True,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Run the scheduler loop over an instance with its running, pending and future jobs.
+
+    reservation: "configured", "none", "greedy", "time-based" or "optimal" (see
+    :class:`.Settings`). top: jobs that get a future allocation. until: the last second to look at,
+    or how long from now on ("7d"), None for as long as anything happens. cycle: seconds between
+    cycles, MBD_SLEEP_TIME where None, 0 for one at every event. changes: what happens to hosts and
+    jobs on the way (:mod:`slotwise.model.changes`). keep_log: keep every cycle in the result.
+    recorder: called after each cycle. cancel: set it to stop after the cycle at hand; what has
+    happened so far is returned, not `complete`. on_progress: called after each cycle.
+    Raises InputError for settings or changes that make no sense.
+    """
+    settings = settings_for(
+        instance,
+        reservation=reservation,
+        top=top,
+        cycle=cycle,
+        effort=effort,
+        skip_idle=skip_idle,
+    )
+    session = Session(
+        instance,
+        settings,
+        changes=changes,
+        until=horizon(instance, until),
+        keep_log=keep_log,
+        recorder=recorder,
+    )
+    session.begin()
+    begun = monotonic()
+    total = len(instance.running) + len(instance.pending) + len(instance.future)
+    more = True
+    while more:
+        with no_collection():
+            for _ in range(CYCLES_AT_ONCE):
+                more = not (cancel is not None and cancel.is_set()) and session.advance()
+                if not more:
+                    break
+                if on_progress is not None:
+                    done = len(instance.running) + session.started
+                    now = session.world.now
+                    on_progress(Progress(done, total, None, None, monotonic() - begun, now))
+    return session.result()

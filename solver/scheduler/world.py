@@ -1,0 +1,732 @@
+"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+
+Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
+present, the profile of running jobs, the order's accounts and the events to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...model.duration import expected_finish, within_queue_limit
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...model.reservation import Reservation
+from ..availability.calendar import NEVER
+from ..availability.demand import Demand
+from ..availability.free_now import FreeNow, HeldPart, parts_of
+from ..availability.profile import FOREVER
+from ..availability.resources import SLOTS, Allocation, FloatArray, IntArray, Pool
+from ..availability.running_profile import Hold, RunningProfile
+from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
+from ..placement.earliest import held_by_terms
+from ..precedence import NEVER as NEVER_HOLDS
+from ..resolve import Entering, Running
+from ..rules.eligibility import add_reserved_load
+from .dependents import Dependents, Holds
+from .events import EventQueue
+from .job_state import (
+    DONE,
+    FUTURE,
+    KILLED,
+    PENDING,
+    PREEMPTED,
+    RUNNING,
+    SUSPENDED,
+    Event,
+    JobState,
+    JobStates,
+    Requests,
+    RunningStates,
+    Shape,
+)
+
+# --- When the jobs that run already end and are expected to: of all of them at once, as columns ---
+#
+# What it says of each is what :meth:`.world.World.begun` and its state say of it by itself.
+
+
+def ends_of_running(
+    requests: Requests, running: Sequence[RunningJob], now: int
+) -> tuple[IntArray, IntArray]:
+    """When jobs end if nothing else happens, and when that is expected, [n] each; or FOREVER.
+
+    Those that are overdue are expected in the next second. Suspended jobs as if they ran.
+    """
+    spans = [requests.spans(item.job) for item in running]
+    starts = np.fromiter((item.start for item in running), np.int64, len(running))
+    durations, limits, works = (
+        _or_forever(column)
+        for column in (
+            [duration for duration, _ in spans],
+            [limit for _, limit in spans],
+            [item.job.run_time for item in running],
+        )
+    )
+    known = _or_forever([item.finish for item in running])
+    expected = np.where(known < FOREVER, known, _after(starts, durations))
+    told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
+    done = np.where(works < FOREVER, _after(starts, works), told)
+    ends = np.minimum(done, _after(starts, limits))
+    return ends, np.maximum(expected, now + 1)
+
+
+def _or_forever(column: Iterable[int | None]) -> IntArray:
+    return np.array([FOREVER if value is None else value for value in column], dtype=np.int64)
+
+
+def _after(starts: IntArray, spans: IntArray) -> IntArray:
+    """So long after the starts; FOREVER where the span is."""
+    ends: IntArray = np.where(spans < FOREVER, starts + spans, FOREVER)
+    return ends
+
+
+# --- world ----------------------------------------------------------------------------------------
+
+
+class World:
+    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
+
+    suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
+    held for others. falling: amounts that fall over time. falling_loads: loads that do.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        requests: Requests,
+        order: DispatchPolicy,
+        cycle: int,
+        states: JobStates,
+    ) -> None:
+        self.instance = instance
+        self.requests = requests
+        self.order = order
+        self.cycle = cycle
+        self.now = instance.now
+        self.table = requests.resolver.table
+        self.free_now = FreeNow(self.table)
+        self.running_profile = RunningProfile(self.table, instance.now)
+        self.events = EventQueue()
+        self.states = states
+        self.pending: dict[int, JobState] = {}
+        self.running: MutableMapping[int, JobState] = {}
+        self.suspended: dict[int, JobState] = {}
+        self.growing: dict[int, JobState] = {}
+        self.borrowing: dict[int, JobState] = {}
+        self.falling: dict[int, list[HeldPart]] = {}
+        self.falling_loads: dict[int, list[Reservation]] = {}
+        self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
+        self.names = [host.name for host in instance.cluster.hosts]
+        self.index = instance.cluster.host_index()
+        self.new_arrivals: list[JobState] = []
+        self.changed = True
+        self.dependents: Dependents | None = None
+        self._arrivals = 0
+        self.enter_reported()
+
+    def enter_reported(self) -> None:
+        """Bring the profile up to date with what hosts report of their amounts."""
+        for index, away in self.free_now.away.items():
+            self.running_profile.hold_reported(index, away)
+
+    def reserved_load(self, name: str) -> FloatArray:
+        """What running jobs reserve of a load index, [H] (RSV-01)."""
+        total = np.zeros(len(self.names))
+        for state in self.running.values():
+            assert state.start is not None
+            elapsed = self.now - state.start
+            hosts = list(state.allocation)
+            add_reserved_load(
+                total, self.requests.resolver, name, state.job, state.alternative, elapsed, hosts
+            )
+        return total
+
+    # --- jobs -----------------------------------------------------------------------------------
+
+    def eligible_time(self, job: Job) -> int:
+        """When a job is submitted and may begin (seconds); not before the first cycle."""
+        return max(job.submit, job.begin or job.submit, self.instance.now)
+
+    def expect(self, state: JobState) -> None:
+        """A job may begin later than it was said."""
+        self.events.push(self.eligible_time(state.job), Event.SUBMIT, state.number)
+
+    def leave_queue(self, state: JobState) -> None:
+        """A pending job has another condition (-w): it comes again when that holds."""
+        del self.pending[state.number]
+        state.status = FUTURE
+
+    def wait_for_others(self, state: JobState) -> bool:
+        """Whether a job that comes now waits for others first (-w)."""
+        dependents = self.dependents
+        if dependents is None or not state.job.dependency:
+            return False
+        if not dependents.may_be_eligible(state):
+            if not dependents.knows(state):
+                dependents.take(state)
+                self._let_go(state, dependents.holds(state.job), self.now)
+            elif self._is_over(state, dependents):
+                self.cancel(state)
+            return True
+        if state.job.think_time and state.number not in dependents.ready:
+            if state.number not in dependents.waiting:
+                dependents.take(state)
+            self._let_go(state, Holds.YES, self.now)
+            return True
+        dependents.release(state)
+        return False
+
+    def _is_over(self, state: JobState, dependents: Dependents) -> bool:
+        """Whether the grace of a job has passed whose condition never holds."""
+        since, grace = dependents.orphans.get(state.number), dependents.grace(state)
+        return since is not None and grace is not None and self.now >= since + grace
+
+    def _notify_dependents(self, state: JobState, soonest: int) -> None:
+        """A job has started or ended: those that wait for it may come, or never will.
+
+        soonest: when a job that may come does, at the earliest.
+        """
+        if self.dependents is not None:
+            for other, holds in self.dependents.moved(state.job.id):
+                self._let_go(other, holds, soonest)
+
+    def _let_go(self, state: JobState, holds: Holds, soonest: int) -> None:
+        """A waiting job has its condition fulfilled, or can never have it."""
+        dependents = self.dependents
+        assert dependents is not None
+        if holds is Holds.YES:
+            think = state.job.think_time
+            if think:
+                dependents.ready.add(state.number)
+            at = max(soonest, self.now + think, self.eligible_time(state.job))
+            self.events.push(at, Event.SUBMIT, state.number)
+        elif holds is Holds.NEVER and state.number not in dependents.orphans:
+            dependents.orphans[state.number] = self.now
+            state.now_waits_for = NEVER_HOLDS
+            grace = dependents.grace(state)
+            if grace is not None:
+                self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)
+
+    def add_job(self, job: Job) -> None:
+        """A job that nobody knew of before is submitted now or later."""
+        self.expect(self.states.add(job))
+
+    def add_running(self, state: JobState, running: RunningJob) -> None:
+        """A job runs already."""
+        self.begun(state, running)
+        self._run(state, self.holds(state))
+        hosts = list(state.allocation)
+        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
+        if running.suspended:
+            self.suspend(state, "before", self.instance.now)
+
+    def begun(self, state: JobState, running: RunningJob) -> None:
+        """Since when and where a job runs, and how long it will."""
+        self.set_durations(state)
+        if running.job.run_time is None:
+            finish = expected_finish(self.instance, replace(running, suspended=False))
+            state.work = None if finish is None else finish - running.start
+        if running.finish is not None:
+            state.duration = running.finish - running.start
+        state.start = state.since = state.placed = running.start
+        state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
+        state.alternative = running.alternative
+
+    def add_all_running(self) -> None:
+        """All jobs that run already, for a plan: what they give back one by one is not kept.
+
+        Those of the plain kind have no object and no event until somebody asks: for a plan no time
+        goes by.
+        """
+        running = self.instance.running
+        self.running = RunningStates(range(len(running)), self.states.keep)
+        ends, expected = ends_of_running(self.requests, running, self.now)
+        stopped = np.fromiter((item.suspended for item in running), bool, len(running))
+
+        def by_itself(number: int) -> None:
+            self.add_running(self.states.keep(number), running[number])
+
+        plain = Entering(self.requests.resolver, self.index).enter(
+            Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
+            self.free_now,
+            self.running_profile,
+            self.last_accepted,
+            other=by_itself,
+        )
+        self.states.entered(set(plain.tolist()), self._runs_on)
+        for number in plain.tolist():
+            if running[number].job.resizable:
+                self.growing[number] = self.states.keep(number)
+        self.changed = True
+
+    def _runs_on(self, state: JobState) -> JobState:
+        """The state of a job whose rows have been entered."""
+        self.begun(state, self.instance.running[state.number])
+        state.status = RUNNING
+        return state
+
+    def submit(self, state: JobState) -> None:
+        """A job joins the pending ones."""
+        state.status = PENDING
+        self._wait(state)
+        self.new_arrivals.append(state)
+        self.enter(state)
+
+    def enter(self, state: JobState) -> None:
+        """A pending job stands in the queue as its description says now."""
+        state.shape = None
+        self.set_durations(state, margin=self.requests.margin)
+        self._queue(state)
+        self.changed = True
+
+    def withdraw(self, state: JobState) -> None:
+        """A pending job does not stand any more where it stood in the queue."""
+        self.order.withdrawn(state.job)
+        self.new_arrivals = [other for other in self.new_arrivals if other is not state]
+
+    def _wait(self, state: JobState) -> None:
+        self.pending[state.number] = state
+        state.arrival = self._arrivals
+        self._arrivals += 1
+
+    def _queue(self, state: JobState) -> None:
+        kind = self.requests.kind(state.job, state.limit)
+        self.order.submitted(state.job, state.number, state.arrival, kind)
+
+    def set_durations(self, state: JobState, *, margin: int = 0) -> None:
+        """What the job is expected to do, `margin` seconds longer, and what it really does."""
+        job = state.job
+        state.duration, state.limit = self.requests.spans(job)
+        if margin:
+            state.duration, state.limit = (
+                None if seconds is None else seconds + margin
+                for seconds in (state.duration, state.limit)
+            )
+        state.work = state.duration if job.run_time is None else job.run_time
+
+    def start(
+        self, state: JobState, demand: Demand, terms: Sequence[Allocation], alternative: int
+    ) -> None:
+        """A pending job starts now."""
+        now = self.now
+        del self.pending[state.number]
+        state.start = state.since = state.placed = now
+        state.ran = 0
+        state.terms, state.alternative = tuple(terms), alternative
+        self._run(state, holds_of(demand, terms, alternative, self.table.pools))
+        hosts = list(state.allocation)
+        self.last_accepted[hosts] = now
+        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
+        self.order.started(state.job, self.named(state.allocation), now, memory)
+        state.held, state.held_since, state.rest_until = (), None, None
+        if state.borrowed:
+            self.borrowing[state.number] = state
+        # It is in a cycle that jobs start; who is let go by that has a turn in the next.
+        self._notify_dependents(state, now + 1 if self.cycle else now)
+
+    def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
+        state.status = RUNNING
+        assert state.start is not None
+        elapsed = self.now - state.start
+        for alternative, allocation, whole in holds:
+            state.parts += self.free_now.take(
+                alternative, allocation, elapsed=elapsed, whole_hosts=whole
+            )
+        self._watch_falls(state)
+        self.running[state.number] = state
+        if state.job.resizable:
+            self.growing[state.number] = state
+        self.running_profile.started(state.number, holds, state.start, state.expected_end(self.now))
+        self.expect_end(state)
+        self.changed = True
+
+    def expect_end(self, state: JobState) -> None:
+        """A running job ends when its work or its limit does, whatever was expected before.
+
+        One that the instance says runs at its now does run then: it ends a second later or later.
+        """
+        end = state.real_end()
+        if end is not None:
+            ran_before = state.number < len(self.instance.running)
+            earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
+            self.events.push(max(end, earliest), Event.END, state.number)
+        self._expect_overdue(state, end, self.now)
+
+    def _expect_overdue(self, state: JobState, end: int | None, now: int) -> None:
+        """The job is looked at again when it should have ended, or a cycle from now."""
+        expected = state.expected_end(now)
+        if expected is not None and (end is None or expected < end):
+            again = now + max(1, self.cycle) if expected == now + 1 else expected
+            self.events.push(again, Event.OVERDUE, state.number)
+
+    def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
+        """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
+        if state.status == PREEMPTED:
+            state.placed = time  # its slots went to others before
+        self._release(state)
+        killed = state.killed_by_limit if killed is None else killed
+        state.status = KILLED if killed else DONE
+        state.end = time
+        self.order.ended(state.job.id, time)
+        self.states.close(state)
+        self._notify_dependents(state, time)
+
+    def cancel(self, state: JobState) -> None:
+        """A job that has not started is killed."""
+        if self.pending.pop(state.number, None) is not None:
+            self.withdraw(state)
+        if self.dependents is not None:
+            self.dependents.release(state)
+        state.status, state.end = KILLED, self.now
+        self.changed = True
+        self.states.close(state)
+        self._notify_dependents(state, self.now)
+
+    def requeue(self, state: JobState) -> None:
+        """A running job loses its host: it waits again, from its beginning."""
+        if state.status != PREEMPTED:
+            state.moves(self.now)
+        self._release(state)
+        self.order.ended(state.job.id, self.now)
+        state.begins_anew()
+        self.states.modify(state, within_queue_limit(self.instance, state.job))
+        state.duration, state.limit = self.requests.spans(state.job)
+        self._wait(state)
+        self._queue(state)
+
+    def _release(self, state: JobState) -> None:
+        self.free_now.give(state.parts)
+        state.parts = []
+        self.falling.pop(state.number, None)
+        self.falling_loads.pop(state.number, None)
+        self.running_profile.ended(state.number)
+        self.running.pop(state.number)
+        self.suspended.pop(state.number, None)
+        self.growing.pop(state.number, None)
+        self.borrowing.pop(state.number, None)
+        self.changed = True
+
+    # --- going on from a checkpoint -----------------------------------------------------------
+
+    def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
+        """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
+        assert state.start is not None
+        holds = self.holds(state)
+        for alternative, allocation, whole in holds:
+            state.parts += parts_of(self.table, alternative, allocation, whole)
+        for part, amount in zip(state.parts, amounts, strict=True):
+            part.amount = amount
+        self._watch_falls(state)
+        self.running[state.number] = state
+        if state.job.resizable:
+            self.growing[state.number] = state
+        if state.borrowed:
+            self.borrowing[state.number] = state
+        if state.status != RUNNING:
+            self.suspended[state.number] = state
+        if finish is not None:
+            known = None if finish >= FOREVER else finish
+            self.running_profile.started(state.number, holds, state.start, known)
+
+    def enter_limits_of_running(self) -> None:
+        """Let the limits that cover what ran at first join the table, as when these jobs came."""
+        for running in self.instance.running:
+            allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
+            self.requests.resolver.running_uses(running, allocation)
+
+    def wait_again(self, state: JobState) -> None:
+        """A job waits as the checkpoint has it."""
+        self._wait(state)
+        self._queue(state)
+
+    # --- suspending -----------------------------------------------------------------------------
+
+    def suspend(self, state: JobState, by: str, now: int) -> None:
+        """A running job stands still on its slots, which nobody else may use (RSV-11).
+
+        When it will end is unknown until it goes on.
+        """
+        state.ran += now - state.since
+        state.status, state.suspended_by = SUSPENDED, by
+        state.suspensions += 1
+        self.suspended[state.number] = state
+        self.running_profile.ended(state.number)
+        self._relive(state, known=False)
+        self.order.suspended(state.job.id, now)
+        self.changed = True
+
+    def preempt(self, state: JobState, by: str, now: int) -> None:
+        """A running job gives its slots, and nothing else, to another (LOP-06)."""
+        self.suspend(state, by, now)
+        self.order.suspended(state.job.id, now, preempted=True)
+        state.status = PREEMPTED
+        state.moves(now)
+        for part in self._slot_parts(state):
+            self.free_now.change(part, 0.0)
+        self.running_profile.ended(state.number)
+
+    def resume(self, state: JobState, now: int) -> None:
+        """A suspended job goes on where it was."""
+        if state.status == PREEMPTED:
+            state.placed = now
+            for part in self._slot_parts(state):
+                self.free_now.change(part, 1.0)
+        self.running_profile.ended(state.number)
+        state.status, state.since, state.suspended_by = RUNNING, now, ""
+        del self.suspended[state.number]
+        self._relive(state)
+        self.expect_end(state)
+        self.order.resumed(state.job.id, now)
+        self.changed = True
+
+    def _relive(self, state: JobState, *, known: bool = True) -> None:
+        """Enter a job into the profile anew: its finish has moved, or is not known any more."""
+        assert state.start is not None
+        finish = state.expected_end(self.now) if known else None
+        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+
+    def new_limits(self, state: JobState) -> None:
+        """A running job has another run limit."""
+        self.set_durations(state)
+        if state.status == RUNNING:
+            self.running_profile.ended(state.number)
+            self._relive(state)
+            self.expect_end(state)
+        self.changed = True
+
+    def overdue(self, state: JobState, time: int) -> None:
+        """A job runs longer than expected: at `time` it will be expected in the next second."""
+        assert state.start is not None
+        self.running_profile.ended(state.number)
+        finish = state.expected_end(time)
+        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        self._expect_overdue(state, state.real_end(), time)
+        self.changed = True
+
+    # --- resizing -------------------------------------------------------------------------------
+
+    def resize(self, state: JobState, allocation: Allocation) -> None:
+        """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
+        state.moves(self.now)
+        self.free_now.give(state.parts)
+        state.parts = []
+        self.falling.pop(state.number, None)
+        self.falling_loads.pop(state.number, None)
+        self.running_profile.ended(state.number)
+        assert state.start is not None
+        state.terms = (allocation,)
+        for alternative, slots, whole in self.holds(state):
+            state.parts += self.free_now.take(
+                alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
+            )
+        self._watch_falls(state)
+        self._relive(state)
+        self.order.resized(state.job.id, self.named(allocation), self.now)
+        self.changed = True
+
+    # --- time -----------------------------------------------------------------------------------
+
+    def advance_clock(self, now: int) -> None:
+        """It is `now`: for what happens between cycles."""
+        self.now = self.running_profile.now = max(now, self.now)
+
+    def advance(self, now: int) -> None:
+        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        self.now = self.running_profile.now = now
+        for number, parts in list(self.falling.items()):
+            start = self.running[number].start
+            assert start is not None
+            for part in parts:
+                self.free_now.change(part, part.reservation.at(now - start))
+            if all(_settled(part.reservation, now - start) for part in parts):
+                del self.falling[number]
+        for number, loads in list(self.falling_loads.items()):
+            start = self.running[number].start
+            assert start is not None
+            if all(_settled(load, now - start) for load in loads):
+                del self.falling_loads[number]
+
+    def _watch_falls(self, state: JobState) -> None:
+        """Note what of a running job's reservations falls over time."""
+        assert state.start is not None
+        elapsed = self.now - state.start
+        parts = [part for part in state.parts if part.falls]
+        if not all(_settled(part.reservation, elapsed) for part in parts):
+            self.falling[state.number] = parts
+        loads = self.requests.resolver.load_reservations(state.job, state.alternative)
+        falling = [load for load in loads if load.drops()]
+        if not all(_settled(load, elapsed) for load in falling):
+            self.falling_loads[state.number] = falling
+
+    @property
+    def something_falls(self) -> bool:
+        """Whether a reservation of some running job falls before the job ends."""
+        return bool(self.falling or self.falling_loads)
+
+    def next_fall(self) -> int | None:
+        """When the next reservation of a running job falls; now where one falls all the time."""
+        found: list[int] = []
+        falling = [
+            *((n, part.reservation) for n, parts in self.falling.items() for part in parts),
+            *((n, load) for n, loads in self.falling_loads.items() for load in loads),
+        ]
+        for number, reservation in falling:
+            start = self.running[number].start
+            assert start is not None
+            elapsed = self.now - start
+            for phase in reservation.phases:
+                if phase.end is not None and elapsed < phase.end:
+                    begun = phase.decay and elapsed >= phase.start
+                    found.append(self.now if begun else start + phase.end)
+        return min(found, default=None)
+
+    def holds(self, state: JobState) -> list[Hold]:
+        """What a running job uses, and where."""
+        if state.number < len(self.instance.running) and not state.requeues:
+            running, resolver = self.instance.running[state.number], self.requests.resolver
+            blocked = resolver.blocked_units(state.job, state.allocation)
+            uses = resolver.running_uses(running, state.allocation)
+            return [(use, part, blocked) for use, part in uses]
+        demand = self.shape(state).demand
+        return holds_of(demand, state.terms, state.alternative, self.table.pools)
+
+    def shape(self, state: JobState) -> Shape:
+        """What a job has in common with its equals, found when it is asked for."""
+        if state.shape is None:
+            state.shape = self.requests.shape(state.job)
+        return state.shape
+
+    # --- helpers --------------------------------------------------------------------------------
+
+    def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
+        """An allocation by host names."""
+        return {self.names[host]: slots for host, slots in allocation.items()}
+
+    @staticmethod
+    def _slot_parts(state: JobState) -> Iterable[HeldPart]:
+        return [part for part in state.parts if not part.pool and part.index == SLOTS]
+
+    def _memory(self, state: JobState) -> Iterable[HeldPart]:
+        for part in state.parts:
+            if not part.pool and self.table.host_resources[part.index].name == "mem":
+                yield part
+
+
+def holds_of(
+    demand: Demand, terms: Sequence[Allocation], alternative: int, pools: Sequence[Pool]
+) -> list[Hold]:
+    """What the terms of a job use: uses, slots by host, and hosts that it owns (cu[excl])."""
+    if len(terms) > 1:  # none of which has cu[]
+        uses = [term.alternatives[alternative] for term in demand.terms]
+        return [(*part, []) for part in held_by_terms(zip(uses, terms, strict=True), pools)]
+    term, allocation = demand.terms[0], terms[0]
+    whole: list[int] = []
+    if term.unit is not None and term.unit.excl:
+        used = {int(term.unit.unit_of[host]) for host in allocation}
+        whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
+    return [(term.alternatives[alternative], allocation, whole)]
+
+
+def _settled(reservation: Reservation, elapsed: int) -> bool:
+    """Whether a reservation never changes again."""
+    last = reservation.phases[-1]
+    return elapsed >= (last.start if last.end is None else last.end)
+
+
+# --- Running jobs that stay entered from one plan to the next, and are changed one by one ---------
+#
+# Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
+# the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
+# :class:`..entering.Entering` takes; the others (amounts that change over time, several terms,
+# whole units, suspended jobs) are entered anew for every plan, as from nothing.
+
+
+class KeptRunning:
+    """The running jobs of an instance, by their place in it, and what they hold.
+
+    instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
+    that are kept; growing: of those of them that are resizable.
+    """
+
+    def __init__(self, instance: Instance, *, margin: int = 0) -> None:
+        self.requests = Requests(instance, margin=margin)
+        table = self.requests.resolver.table
+        self.free_now = FreeNow(table)
+        self.profile = RunningProfile(table, instance.now)
+        for index, away in self.free_now.away.items():
+            self.profile.hold_reported(index, away)
+        self.states: list[JobState] = []
+        self.plain: set[int] = set()
+        self.growing: set[int] = set()
+        self.started(instance, instance.running)
+
+    def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
+        """These jobs run too: they are the last of the instance."""
+        self.requests.instance = self.requests.resolver.instance = instance
+        # A world of nothing that runs, which knows what a job is expected to do.
+        world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
+        jobs = list(more)
+        first = len(self.states)
+        for running in jobs:
+            state = JobState(running.job, len(self.states))
+            self.states.append(state)
+            world.begun(state, running)
+        ends, expected = ends_of_running(self.requests, jobs, world.now)
+        # One that ends when its limit does not say so is expected anew as time goes by.
+        steady = [not item.suspended and item.job.run_time is None for item in jobs]
+        plain = Entering(self.requests.resolver, world.index).enter(
+            Running(
+                jobs,
+                np.arange(first, len(self.states)),
+                expected,
+                (ends > world.now) & np.array(steady, dtype=bool),
+            ),
+            self.free_now,
+            self.profile,
+            np.zeros(len(instance.cluster.hosts), dtype=np.int64),
+            other=lambda _: None,
+        )
+        for number in plain.tolist():
+            self.states[number].status = RUNNING
+            self.plain.add(number)
+            if self.states[number].job.resizable:
+                self.growing.add(number)
+
+    def ended(self, number: int) -> None:
+        """A job is gone; the last one of the instance takes its place."""
+        if number in self.plain:
+            self.profile.give_back(number, self.free_now)
+            self.plain.discard(number)
+            self.growing.discard(number)
+        last = self.states.pop()
+        if last.number == number:
+            return
+        if last.number in self.plain:
+            self.plain.discard(last.number)
+            self.plain.add(number)
+            self.profile.renumber(last.number, number)
+        if last.number in self.growing:
+            self.growing.discard(last.number)
+            self.growing.add(number)
+        last.number = number
+        self.states[number] = last
+
+    # --- a plan ---------------------------------------------------------------------------------
+
+    def enter(self, world: World) -> None:
+        """All running jobs, for a world that only looks at those kept."""
+        world.free_now = self.free_now.copy()
+        world.running_profile = self.profile.twin(world.now)
+        self.profile.last_begins(world.last_accepted)
+        running = world.instance.running
+        world.running = RunningStates(range(len(running)), world.states.keep)
+        world.states.entered(self.plain, lambda state: self.states[state.number])
+        for number in sorted({*range(len(running))} - self.plain):
+            world.add_running(world.states.keep(number), running[number])
+        for number in sorted(self.growing):
+            world.growing[number] = world.states.keep(number)
+        world.changed = True
