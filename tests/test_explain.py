@@ -534,7 +534,7 @@ def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPat
 def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) -> None:
     """None of them alone frees the place; who is in the way all along is named."""
 
-    class Known(explain.Reservations):
+    class Known(explain.BlockingReservations):
         def _overlapping(self, time: int) -> list[str]:
             return list(overlapping[time])
 

@@ -343,7 +343,7 @@ def find_obstacles(
         if stop():
             raise OutOfTime
         findings.append(_finding(view, demand, time, time in looked_at))
-    who = Reservations(view, demand)
+    who = BlockingReservations(view, demand)
     rows = [
         (part, names)
         for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
@@ -404,7 +404,7 @@ def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hind
 
 
 @dataclass(slots=True)
-class Reservations:
+class BlockingReservations:
     """Whose reservations are in the way."""
 
     view: PlanView

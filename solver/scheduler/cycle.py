@@ -209,7 +209,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
     for victim in chosen:
         world.preempt(victim, state.job.id, world.now)
         cycle.record.preempted.append(victim.job.id)
-    cycle.drop_future()
+    cycle.planned.drop()
     names = " ".join(victim.job.id for victim in chosen)
     cycle.start(state, start, offer=offer, why=f"preempts {names}")
     cycle.forget(state)
@@ -290,7 +290,7 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     for host, slots in more.items():
         allocation[host] = allocation.get(host, 0) + slots
     cycle.world.resize(state, allocation)
-    cycle.drop_future()
+    cycle.planned.drop()
     if state.job.id not in cycle.record.resized:
         cycle.record.resized.append(state.job.id)
 
@@ -353,7 +353,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
             if start is not None:
                 state.borrowed = _borrowed(cycle, start)
                 if fills(cycle, state):
-                    cycle.filling.add(state.number)
+                    cycle.turns.filling.add(state.number)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
                 tried.free = _free(cycle)
@@ -446,7 +446,7 @@ def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start 
 def _borrowed(cycle: CycleState, start: Start) -> dict[int, int]:
     """Slots of a start that pending jobs hold, by host."""
     free = cycle.world.free_now.host(SLOTS)
-    held = cycle.held.hosts.get(SLOTS)
+    held = cycle.holdings.held.hosts.get(SLOTS)
     if held is None:
         return {}
     found: dict[int, int] = {}
@@ -516,7 +516,7 @@ class Cycle:
             if not newcomers:
                 self._close()
                 return state.record
-            if not state.nothing_left:
+            if not state.turns.nothing_left:
                 self._take_turns()
             self._note_newcomers()
         else:
@@ -530,7 +530,7 @@ class Cycle:
         for job, offer in self._in_waiting_order():
             if self.budget.late():
                 break
-            state.looked_at.add(job.number)
+            state.turns.looked_at.add(job.number)
             found = self.decide(job, offer)
             if isinstance(found, Start):
                 continue  # who let it go has started in this cycle: it has its turn in the next
@@ -601,8 +601,8 @@ class Cycle:
             elif not self._consider(job, offer):
                 order.skipped(offer.job)
                 if self._nothing_left():
-                    state.nothing_left = True
-                    state.curtailed |= self.method.looks_ahead and self.budget.stopped()
+                    state.turns.nothing_left = True
+                    state.turns.curtailed |= self.method.looks_ahead and self.budget.stopped()
                     break
             elif offer.job.id == self.wanted:
                 self.answered = True
@@ -611,14 +611,14 @@ class Cycle:
     def _nothing_left(self) -> bool:
         """Whether the rest of the queue can neither start nor reserve: no slot is free."""
         state = self.state
-        if not state.recount:
+        if not state.turns.recount:
             return False
         if self.method.looks_ahead and not self.budget.stopped():
             # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
             again = bool(state.instance.partitions) and bool(state.reservations)
             if again or state.may_reserve_more():
                 return False
-        state.recount = False
+        state.turns.recount = False
         view = state.beside(None)
         if (view.free(SLOTS, view.now) > 0).any() or self._holders:
             return False
@@ -636,7 +636,7 @@ class Cycle:
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
-        waiting, seen = world.pending, state.looked_at
+        waiting, seen = world.pending, state.turns.looked_at
         shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.new_arrivals
@@ -665,12 +665,12 @@ class Cycle:
         """Start one job, or else reserve for it; whether it started."""
         state = self.state
         if offer.withheld:
-            state.withheld[job.number] = offer.withheld
+            state.turns.withheld[job.number] = offer.withheld
         if self.settings.planning and self._waits_for_the_clock(job, offer):
             # It does not count for the others before its time has come.
             self._later.append((job, offer))
             return False
-        state.looked_at.add(job.number)
+        state.turns.looked_at.add(job.number)
         found = self.decide(job, offer)
         if isinstance(found, Start):
             held = state.holds(job)
@@ -698,11 +698,11 @@ class Cycle:
         # Only partitions bring a job up again in a cycle, which may hold slots by then.
         holds = bool(state.instance.partitions) and state.holds(job)
         key = (shape.number, offer.hosts, offer.max_slots, state.span(job), holds)
-        if key not in state.failed:
+        if key not in state.turns.failed:
             start = state.try_start(shape, state.beside_others(closed, job), offer.max_slots)
             if start is not None:
                 return start
-            state.failed.add(key)
+            state.turns.failed.add(key)
         if not job.reason:
             state.note(job, state.why(job, shape, closed))
         if not may_hold or not may_reserve(state, job):
@@ -747,11 +747,11 @@ class Cycle:
         self.state.close()
         record, signature = self.state.record, self.state.signature()
         done = record.started or record.preempted or record.resumed or record.resized
-        self.world.changed = bool(done or self.state.moving or signature != self._last)
+        self.world.changed = bool(done or self.state.turns.moving or signature != self._last)
         self._last = signature
         self.too_late = [] if self.settings.planning else too_late(self.state)
         self._quiescent = self._events_alone and not (
-            done or self.state.moving or self.state.shifted
+            done or self.state.turns.moving or self.state.turns.shifted
         )
 
     @property

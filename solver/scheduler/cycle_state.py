@@ -6,33 +6,32 @@ in this cycle is here.
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...model.configuration import Queue
+from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.demand import Demand
 from ..availability.free_now import HeldBack, Residual
-from ..availability.profile import FOREVER, Crowded, Profile, most_set_aside
-from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray
+from ..availability.profile import FOREVER, most_set_aside
+from ..availability.resources import SLOTS, Allocation, BoolArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
 from ..pending_reasons import BEGIN_TIME, Moment, shortage
-from ..placement.earliest import Start, can_start, hold_start, start_at
-from ..placement.holding import whole_place
+from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import place_most
 from ..precedence import NOT_YET, After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
 from .events import Settings
-from .guard import Guard
-from .held import BackfilledSlots, Held
+from .guard import PlannedFuture
+from .held import BackfilledSlots, Held, Reservations, sum_held
 from .job_state import JobState, Shape, without_hosts
 from .world import World
 
@@ -109,92 +108,112 @@ class CycleRecord:
 # --- cycle state ----------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class Turns:
+    """How far a cycle got, and what it found on the way.
+
+    previous_places: places of the cycle before at the same instant, by number, for when the budget
+    ends. repetition: of that cycle. filling: jobs, by number, that started on slots lent until the
+    very second of their end. looked_at: jobs that had their turn; nothing_left: the others need
+    none, for no slot is free. curtailed: whether the budget kept jobs from having a place in the
+    future looked for; shortened: those of them that have none now. placeless: jobs without a place
+    in the future. withheld: why jobs, by number, were offered but not to be started. failed: starts
+    that were tried in vain. nothing_to_hold: kinds of jobs for which a greedy reservation finds
+    nothing any more, while more and more is held. before_last_start: how many reservations were
+    made before the last start. recount: whether the free slots have to be counted again before the
+    rest of the queue is given up. moving: whether the next cycle would give other reservations
+    although nothing happens. shifted: whether it may, because hosts held now differ from those held
+    before.
+    """
+
+    previous_places: dict[int, Start] = field(default_factory=dict)
+    repetition: Repetition = field(default_factory=Repetition)
+    filling: set[int] = field(default_factory=set)
+    looked_at: set[int] = field(default_factory=set)
+    nothing_left: bool = False
+    curtailed: bool = False
+    shortened: set[int] = field(default_factory=set)
+    placeless: set[int] = field(default_factory=set)
+    withheld: dict[int, str] = field(default_factory=dict)
+    failed: set[tuple[object, ...]] = field(default_factory=set)
+    nothing_to_hold: set[tuple[int, int | None]] = field(default_factory=set)
+    before_last_start: int = 0
+    recount: bool = True
+    moving: bool = False
+    shifted: bool = False
+
+
 class CycleState:
     """Reservations, views and reasons of the cycle at the world's time.
 
-    timed: jobs that hold something, whose time to do so may run out. moving: whether the next cycle
-    would give other reservations although nothing happens. shifted: whether it may, because hosts
-    held now differ from those held before. recount: whether the free slots have to be counted again
-    before the rest of the queue is given up. withheld: why jobs, by number, were offered but not to
-    be started. placeless: jobs without a place in the future. looked_at: jobs that had their turn;
-    nothing_left: the others need none, for no slot is free. previous_places: places of the cycle
-    before at the same instant, by number, for when the budget ends. curtailed: whether the budget
-    kept jobs from having a place in the future looked for; shortened: those of them that have none
-    now. nothing_to_hold: kinds of jobs for which a greedy reservation finds nothing any more, while
-    more and more is held. filling: jobs, by number, that started on slots lent until the very
-    second of their end. repetition: of the cycle before at the same instant.
+    turns: how far the cycle got. holdings: what pending jobs hold in it. planned: the future with
+    their places. timed: jobs that hold something, whose time to do so may run out. short: what is
+    missing until a start, of equal jobs: by their kind and that start.
     """
 
     def __init__(
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
     ) -> None:
         self.world = world
-        self.budget = budget
-        self.looked_at: set[int] = set()
-        self.nothing_left = self.curtailed = False
-        self.previous_places: dict[int, Start] = {}
-        self.repetition = Repetition()
-        self._before_last_start = 0
-        self.shortened: set[int] = set()
         self.eligibility = eligibility
         self.settings = settings
-        self.instance = world.instance
-        self.queues = {queue.name: queue for queue in world.instance.queues}
+        self.budget = budget
         self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
-        modules = self.instance.params.modules
-        self.reserve_plugin = modules is None or "schmod_reserve" in modules
-        self.parallel_plugin = modules is None or "schmod_parallel" in modules
-        self.held, self.reserved = HeldBack(), HeldBack()
-        self.reservations: list[Held] = []
-        self._holding: dict[int, Held] = {}
-        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
-        self._estimates: list[int] = []
+        self.turns = Turns()
+        self.holdings = Reservations()
+        self.planned = PlannedFuture(world, eligibility, self.holdings)
         self.record = CycleRecord(self.instance.now)
-        self.failed: set[tuple[object, ...]] = set()
-        self.nothing_to_hold: set[tuple[int, int | None]] = set()
-        self.withheld: dict[int, str] = {}
-        self.placeless: set[int] = set()
-        self.filling: set[int] = set()
-        self.recount = True
-        self.moving = self.shifted = False
         self.timed: dict[int, JobState] = {}
+        self.short: dict[tuple[Hashable, int], str] = {}
+        self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
         self._why: dict[tuple[int, int | None], str] = {}
-        #: What is missing until a start, of equal jobs: by their kind and that start.
-        self.short: dict[tuple[Hashable, int], str] = {}
-        self._future: Profile | None = None
-        self._guard: Guard | None = None
-        self._always_free: FloatArray | None = None
-        self.backfilled_slots = BackfilledSlots()
         self._slots_held: dict[str, Allocation] = {}
+
+    @property
+    def instance(self) -> Instance:
+        """The instance whose time goes by."""
+        return self.world.instance
+
+    @cached_property
+    def queues(self) -> Mapping[str, Queue]:
+        """The queues by name."""
+        return {queue.name: queue for queue in self.instance.queues}
+
+    @cached_property
+    def reserve_plugin(self) -> bool:
+        """Whether the module that reserves is loaded (lsb.modules)."""
+        return self._loads("schmod_reserve")
+
+    @cached_property
+    def parallel_plugin(self) -> bool:
+        """Whether the module for parallel jobs is loaded (lsb.modules)."""
+        return self._loads("schmod_parallel")
+
+    def _loads(self, module: str) -> bool:
+        modules = self.instance.params.modules
+        return modules is None or module in modules
+
+    @property
+    def reservations(self) -> list[Held]:
+        """What pending jobs hold, in the order in which they got it; not to be changed."""
+        return self.holdings.items
 
     def begin(self) -> None:
         """A new cycle: all reservations are dropped (GRD-06)."""
-        world = self.world
+        world, last = self.world, self.turns
         again = self.record.time == world.now and self.settings.planning
-        self.previous_places = (
-            {held.state.number: held.start for held in self.reservations if held.start is not None}
-            if again
-            else {}
-        )
-        self.repetition = Repetition(self.reservations if again else (), self._before_last_start)
-        self.looked_at.clear()
-        self.shortened.clear()
-        self.nothing_left = self.curtailed = False
+        before = self.reservations if again else []
+        places = {held.state.number: held.start for held in before if held.start is not None}
+        repetition = Repetition(before, last.before_last_start)
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self.held, self.reserved = HeldBack(), HeldBack()
-        self._reserve_anew([])
-        self._before_last_start = 0
-        self.failed.clear()
-        self.withheld.clear()
-        self.placeless.clear()
+        self.holdings.clear()
+        self.turns = Turns(places, repetition, last.filling)
         self._why.clear()
         self.short.clear()
-        self.recount = True
-        self.drop_future()
-        self.moving = self.shifted = False
+        self.planned.drop()
         self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
 
     def go_on(self) -> None:
@@ -211,8 +230,8 @@ class CycleState:
         world.requests.begin_cycle(self.eligibility.values)
         self._why.clear()
         self.short.clear()
-        self.drop_future()
-        self.shifted = False
+        self.planned.drop()
+        self.turns.shifted = False
 
     # --- may it start ---------------------------------------------------------------------------
 
@@ -269,7 +288,7 @@ class CycleState:
             return None
         start = state.start
         if start is None:
-            held = self._holding.get(state.number)
+            held = self.holdings.of(state)
             if held is None:
                 return None
             start = held.estimate if held.start is None else held.start.time
@@ -308,7 +327,7 @@ class CycleState:
         state: whose run must end before an advance reservation of the slots begins; None for a run
         of a second, which only those that are active now keep from starting.
         """
-        view = Residual(self.world.free_now, self.world.now, self.held)
+        view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
             duration = state.duration if state is not None else 1
@@ -329,9 +348,9 @@ class CycleState:
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""
         view = self.beside(closed, state)
-        view.held = self.reserved
+        view.held = self.holdings.reserved
         if self.holds(state):
-            view.held = self._sum_held(self.others(state), reserved=True)
+            view.held = sum_held(self.others(state), self.beside(None), reserved=True)
         return view
 
     def beside_backfillable(
@@ -350,7 +369,7 @@ class CycleState:
             placed |= item.needed_only
             item.enter(held, view, totals_only=backfilled, limits_only=item.needed_only)
         if placed:
-            held.add_hosts(SLOTS, self.needed_before(until, state), view.hosts)
+            held.add_hosts(SLOTS, self.planned.needed_before(until, state), view.hosts)
         view.held = held
         return view
 
@@ -391,11 +410,12 @@ class CycleState:
         if not isinstance(self.world.order, FirstCome):
             turn = offer.why if offer is not None else ""
             self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
-        self.recount, self.repetition.holds = True, False
-        self._before_last_start = len(self.reservations)
-        if self._future is not None:
+        turns = self.turns
+        turns.recount, turns.repetition.holds = True, False
+        turns.before_last_start = len(self.reservations)
+        if self.planned.made:
             demand = replace(self.shape(state).demand, duration=state.duration)
-            self._plan(demand, start)
+            self.planned.add(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------
 
@@ -406,31 +426,26 @@ class CycleState:
 
     def holds(self, state: JobState) -> bool:
         """Whether a job has a reservation in this cycle."""
-        return state.number in self._holding
+        return self.holdings.of(state) is not None
 
     def others(self, state: JobState) -> list[Held]:
         """The reservations of other jobs; not to be changed."""
-        if not self.holds(state):
-            return self.reservations
-        return [held for held in self.reservations if held.state is not state]
+        return self.holdings.others(state)
 
     def keep(self, held: Held) -> None:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
-        if self._holding.get(held.state.number) is held:
+        before = self.holdings.of(held.state)
+        if before is held:
             return
-        if self.holds(held.state):
+        if before is not None:
             self.give_up(held.state)
         self.backfilled_slots.settle(held)
-        held.enter(self.held, self.beside(None))
-        held.enter(self.reserved, self.beside(None), reserved=True)
-        self.repetition.kept(len(self.reservations), held)
-        self.reservations.append(held)
-        self._know(held)
-        self.recount = True
+        self.turns.repetition.kept(len(self.reservations), held)
+        self.holdings.add(held, self.beside(None))
+        self.turns.recount = True
         if held.start is not None and held.demand is not None:
-            self._plan(held.demand, held.start)
-        if self._guard is not None:
-            self._guard.keep(held)
+            self.planned.add(held.demand, held.start)
+        self.planned.keep(held)
         state, reserved = held.state, held.reserved
         self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
         if state.held_since is None and reserved:
@@ -441,7 +456,7 @@ class CycleState:
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
         """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
         if hosts != state.held:
-            self.shifted |= by_hosts or self.backfilled_slots.any
+            self.turns.shifted |= by_hosts or self.backfilled_slots.any
             state.held = hosts
 
     def give_up(self, state: JobState) -> None:
@@ -455,145 +470,28 @@ class CycleState:
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
-        placed = self.holds(state) and self._holding[state.number].start is not None
+        own = self.holdings.of(state)
         self._reserve_anew(self.others(state))
-        self._guard = None
-        if placed:
-            self.drop_future()
+        self.planned.drop_guard()
+        if own is not None and own.start is not None:
+            self.planned.drop()
 
     def _reserve_anew(self, reservations: list[Held]) -> None:
         """These are the reservations of the cycle."""
-        self.reservations = list(reservations)
-        self.repetition.holds = self.repetition.holds and not reservations
-        self._before_last_start = FOREVER
-        self._holding, self._freeing, self._estimates = {}, {}, []
-        self.nothing_to_hold.clear()
-        for held in self.reservations:
-            self._know(held)
+        self.holdings.replace(reservations)
+        turns = self.turns
+        turns.repetition.holds = turns.repetition.holds and not reservations
+        turns.before_last_start = FOREVER
+        turns.nothing_to_hold.clear()
 
-    def _know(self, held: Held) -> None:
-        """Find a reservation by its job, and by when its place frees anything."""
-        number = len(self._holding)
-        self._holding[held.state.number] = held
-        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
-        if held.start is None or held.demand is None:
-            return
-        begin, finish = held.start.time, held.start.finish(held.demand)
-        times = {finish} if finish is not None else set()
-        for term in held.demand.terms:
-            alternative = term.alternatives[held.start.alternative]
-            for use in (*alternative.host_uses, *alternative.pool_uses):
-                times.update(begin + drop for drop in use.reservation.drops())
-        for place in ((time, host) for time in times for host in held.start.allocation):
-            self._freeing.setdefault(place, {})[number] = held
-
-    def reservation_of(self, state: JobState) -> Held | None:
-        """What a job has reserved so far in this cycle."""
-        return self._holding.get(state.number)
-
-    def reserved_between(self, state: JobState, first: int, before: int) -> bool:
-        """Whether another job's reservation ends in [first, before): when that job may start."""
-        low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
-        own = self._holding.get(state.number)
-        if own is None:
-            return low < high
-        until = FOREVER if own.estimate is None else own.estimate
-        return high - low > (first <= until < before)
-
-    def _sum_held(self, reservations: list[Held], *, reserved: bool = False) -> HeldBack:
-        total, beside = HeldBack(), self.beside(None)
-        for held in reservations:
-            held.enter(total, beside, reserved=reserved)
-        return total
+    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+        return sum_held(reservations, self.beside(None))
 
     def hold_only(self, reservations: list[Held]) -> None:
         """These are all that is held: those of this cycle, or of one that was like it."""
         self._reserve_anew(reservations)
-        self.held = self._sum_held(self.reservations)
-        self.reserved = self._sum_held(self.reservations, reserved=True)
-        self.drop_future()
-
-    # --- the future -----------------------------------------------------------------------------
-
-    def future(self, without: JobState | None = None) -> Profile:
-        """Running jobs and the future allocations made so far in this cycle."""
-        if without is not None and self.holds(without):
-            return self._planned(self.others(without))
-        if self._future is None:
-            self._future = self._planned(self.reservations)
-        return self._future
-
-    def always_free(self, without: JobState) -> FloatArray:
-        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
-        if self.holds(without):
-            return _always_free(self.future(without))
-        if self._always_free is None:
-            self._always_free = _always_free(self.future())
-        return self._always_free
-
-    def needed_before(self, until: int, own: JobState) -> dict[int, float]:
-        """Slots free now that places of others need before `until`, by host."""
-        if self._guard is None:
-            self._guard = Guard(self.future(), self.reservations, self.world.now)
-        future, now = self._guard.firm, self.world.now
-        free, held = self.world.free_now.host(SLOTS), self._holding.get(own.number)
-        if held is None or not held.needed_only or held.start is None or held.start.time >= until:
-            least = future.least_free(SLOTS, future.checkpoints(now, until - now))
-        else:
-            # Its own place, which lasts beyond `until`, is no other's.
-            assert held.demand is not None
-            begin = held.start.time
-            least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
-            for host, count in whole_place(held.demand, held.start, future).items():
-                least[host] += count
-            if begin > now:
-                before = future.least_free(SLOTS, future.checkpoints(now, begin - now))
-                least = np.minimum(least, before)
-        needed = np.maximum(free - least, 0.0)
-        return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
-
-    def _plan(self, demand: Demand, start: Start) -> None:
-        """A place is planned."""
-        if self._future is not None:
-            hold_start(self._future, demand, start)
-            if self._always_free is not None:
-                window = self._future.checkpoints(start.time, demand.duration)
-                left = self._future.least_free(SLOTS, window)
-                self._always_free = np.minimum(self._always_free, left)
-        if self._guard is not None:
-            self._guard.planned(demand, start)
-
-    def _planned(self, reservations: list[Held]) -> Profile:
-        profile = self.world.running_profile.copy()
-        profile.crowded, profile.accepted = Crowded(), self.eligibility.acceptances()
-        for held in reservations:
-            if held.start is not None and held.demand is not None:
-                hold_start(profile, held.demand, held.start)
-        return profile
-
-    def freeing(
-        self, state: JobState, time: int, hosts: Collection[int]
-    ) -> Iterator[tuple[str, Demand, Start]]:
-        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
-        found: dict[int, Held] = {}
-        for host in hosts:
-            found |= self._freeing.get((time, host), {})
-        for _, held in sorted(found.items()):
-            if held.state is not state and held.start is not None and held.demand is not None:
-                yield held.state.job.id, held.demand, held.start
-
-    def guard(self, state: JobState) -> Guard:
-        """What other jobs' reservations keep from a job, beside what runs and is planned."""
-        now = self.world.now
-        if self.holds(state):
-            return Guard(self.future(state), self.others(state), now)
-        if self._guard is None:
-            self._guard = Guard(self.future(), self.reservations, now)
-        return self._guard
-
-    def drop_future(self) -> None:
-        """Something else than a start has changed what runs or is planned."""
-        self._future = self._guard = self._always_free = None
+        self.holdings.sum_up(self.beside(None))
+        self.planned.drop()
 
     # --- reasons --------------------------------------------------------------------------------
 
@@ -629,7 +527,7 @@ class CycleState:
         world = self.world
         left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
         # Where nothing is gone of all that is held, nothing is gone of any reservation.
-        reserved = self.reserved.hosts
+        reserved = self.holdings.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
             for held in self.reservations:
                 held.count_backfilled(left)
@@ -699,7 +597,3 @@ class CycleState:
         }
         self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
         self.record.started = list(state["started"])
-
-
-def _always_free(future: Profile) -> FloatArray:
-    return future.least_free(SLOTS, future.checkpoints(future.now, None))

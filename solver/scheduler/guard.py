@@ -18,14 +18,16 @@ import numpy as np
 
 from ..availability.demand import Demand
 from ..availability.free_now import Guarded
-from ..availability.profile import FOREVER, SLACK, BackfillProfile, Profile
+from ..availability.profile import FOREVER, SLACK, BackfillProfile, Crowded, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, earliest_start, hold_start
 from ..placement.holding import HeldRows, counts_slots, whole_place
+from ..rules.eligibility import Eligibility
 from .held import (
     Held,
     HoldingBack,
+    Reservations,
     edges_of,
     forget_place,
     hold_back,
@@ -33,6 +35,8 @@ from .held import (
     takes_only_slots,
     times_on,
 )
+from .job_state import JobState
+from .world import World
 
 # --- What steady reservations really hold of pools, reckoned for all of them at once --------------
 #
@@ -493,3 +497,109 @@ def _witness(
     free = plain.least_free(index, _instants(plain, now, until))[candidates] + SLACK
     best = int(free.argmax())
     return int(candidates[best]) if free[best] >= least else None
+
+
+# --- the future of a cycle ------------------------------------------------------------------------
+
+
+class PlannedFuture:
+    """What runs and is planned in a cycle, as profiles that are made when somebody asks.
+
+    From then on they are kept up to date; what no addition can bring up to date drops them. With
+    :meth:`drop` after every change the answers are the same.
+    """
+
+    def __init__(self, world: World, eligibility: Eligibility, reservations: Reservations) -> None:
+        self._world, self._eligibility = world, eligibility
+        self._reservations = reservations
+        self._profile: Profile | None = None
+        self._guard: Guard | None = None
+        self._always_free: FloatArray | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether anybody has asked since the last drop."""
+        return self._profile is not None
+
+    def drop(self) -> None:
+        """Something else than a start has changed what runs or is planned."""
+        self._profile = self._guard = self._always_free = None
+
+    def drop_guard(self) -> None:
+        """A reservation has gone that had no place."""
+        self._guard = None
+
+    def add(self, demand: Demand, start: Start) -> None:
+        """A place is planned."""
+        if self._profile is not None:
+            hold_start(self._profile, demand, start)
+            if self._always_free is not None:
+                window = self._profile.checkpoints(start.time, demand.duration)
+                left = self._profile.least_free(SLOTS, window)
+                self._always_free = np.minimum(self._always_free, left)
+        if self._guard is not None:
+            self._guard.planned(demand, start)
+
+    def keep(self, held: Held) -> None:
+        """A reservation is made; its place was added."""
+        if self._guard is not None:
+            self._guard.keep(held)
+
+    def profile(self, without: JobState | None = None) -> Profile:
+        """Running jobs and the future allocations made so far in this cycle."""
+        if without is not None and self._reservations.of(without) is not None:
+            return self._planned(self._reservations.others(without))
+        if self._profile is None:
+            self._profile = self._planned(self._reservations.items)
+        return self._profile
+
+    def _planned(self, reservations: Iterable[Held]) -> Profile:
+        profile = self._world.running_profile.copy()
+        profile.crowded, profile.accepted = Crowded(), self._eligibility.acceptances()
+        for held in reservations:
+            if held.start is not None and held.demand is not None:
+                hold_start(profile, held.demand, held.start)
+        return profile
+
+    def always_free(self, without: JobState) -> FloatArray:
+        """Slots of each host that are free from now on at all times, beside others' places, [H]."""
+        if self._reservations.of(without) is not None:
+            return _always_free(self.profile(without))
+        if self._always_free is None:
+            self._always_free = _always_free(self.profile())
+        return self._always_free
+
+    def _shared_guard(self) -> Guard:
+        if self._guard is None:
+            self._guard = Guard(self.profile(), self._reservations.items, self._world.now)
+        return self._guard
+
+    def guard(self, state: JobState) -> Guard:
+        """What other jobs' reservations keep from a job, beside what runs and is planned."""
+        if self._reservations.of(state) is not None:
+            others = self._reservations.others(state)
+            return Guard(self.profile(state), others, self._world.now)
+        return self._shared_guard()
+
+    def needed_before(self, until: int, own: JobState) -> dict[int, float]:
+        """Slots free now that places of others need before `until`, by host."""
+        future, now = self._shared_guard().firm, self._world.now
+        free, held = self._world.free_now.host(SLOTS), self._reservations.of(own)
+        if held is None or not held.needed_only or held.start is None or held.start.time >= until:
+            least = future.least_free(SLOTS, future.checkpoints(now, until - now))
+        else:
+            # Its own place, which lasts beyond `until`, is no other's.
+            assert held.demand is not None
+            begin = held.start.time
+            least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
+            for host, count in whole_place(held.demand, held.start, future).items():
+                least[host] += count
+            if begin > now:
+                before = future.least_free(SLOTS, future.checkpoints(now, begin - now))
+                least = np.minimum(least, before)
+        needed = np.maximum(free - least, 0.0)
+        return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
+
+
+def _always_free(future: Profile) -> FloatArray:
+    return future.least_free(SLOTS, future.checkpoints(future.now, None))

@@ -7,7 +7,7 @@ reservation is won again and again, never owned.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -252,6 +252,101 @@ def _short(
         if beside.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
             return True
     return False
+
+
+# --- what all of them hold ------------------------------------------------------------------------
+
+
+def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> HeldBack:
+    """What reservations hold together; reserved: what counts as reserved, kept or not."""
+    total = HeldBack()
+    for held in reservations:
+        held.enter(total, beside, reserved=reserved)
+    return total
+
+
+class Reservations:
+    """What pending jobs hold in a cycle: in order, by job, by estimate and by what places free.
+
+    items: in the order in which they were made. held: slots and memory kept from other jobs now.
+    reserved: what counts as reserved, kept or not.
+    """
+
+    __slots__ = ("_estimates", "_freeing", "_of", "held", "items", "reserved")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is held."""
+        self.held, self.reserved = HeldBack(), HeldBack()
+        self.replace([])
+
+    def replace(self, reservations: Sequence[Held]) -> None:
+        """These are the reservations; what they hold is summed up by :meth:`sum_up`."""
+        self.items = list(reservations)
+        self._of: dict[int, Held] = {}
+        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
+        self._estimates: list[int] = []
+        for held in self.items:
+            self._index(held)
+
+    def sum_up(self, beside: Residual) -> None:
+        """Count anew what they hold, beside what is free now."""
+        self.held = sum_held(self.items, beside)
+        self.reserved = sum_held(self.items, beside, reserved=True)
+
+    def add(self, held: Held, beside: Residual) -> None:
+        """One more, of a job that had none."""
+        held.enter(self.held, beside)
+        held.enter(self.reserved, beside, reserved=True)
+        self.items.append(held)
+        self._index(held)
+
+    def _index(self, held: Held) -> None:
+        number = len(self._of)
+        self._of[held.state.number] = held
+        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
+        if held.start is None or held.demand is None:
+            return
+        begin, finish = held.start.time, held.start.finish(held.demand)
+        times = {finish} if finish is not None else set()
+        for term in held.demand.terms:
+            alternative = term.alternatives[held.start.alternative]
+            for use in (*alternative.host_uses, *alternative.pool_uses):
+                times.update(begin + drop for drop in use.reservation.drops())
+        for place in ((time, host) for time in times for host in held.start.allocation):
+            self._freeing.setdefault(place, {})[number] = held
+
+    def of(self, state: JobState) -> Held | None:
+        """The reservation of a job."""
+        return self._of.get(state.number)
+
+    def others(self, state: JobState) -> list[Held]:
+        """Those of other jobs; not to be changed."""
+        if state.number not in self._of:
+            return self.items
+        return [held for held in self.items if held.state is not state]
+
+    def ends_between(self, state: JobState, first: int, before: int) -> bool:
+        """Whether another job's reservation ends in [first, before): when that job may start."""
+        low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
+        own = self._of.get(state.number)
+        if own is None:
+            return low < high
+        until = FOREVER if own.estimate is None else own.estimate
+        return high - low > (first <= until < before)
+
+    def freeing(
+        self, state: JobState, time: int, hosts: Collection[int]
+    ) -> Iterator[tuple[str, Demand, Start]]:
+        """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
+        found: dict[int, Held] = {}
+        for host in hosts:
+            found |= self._freeing.get((time, host), {})
+        for _, held in sorted(found.items()):
+            if held.state is not state and held.start is not None and held.demand is not None:
+                yield held.state.job.id, held.demand, held.start
 
 
 # --- what backfill has borrowed -------------------------------------------------------------------

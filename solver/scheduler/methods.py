@@ -98,7 +98,7 @@ def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | Non
     why = "the plan has no place for it"
     if now_planned:
         # As long as this lasts, what was planned behind the job moves with every cycle.
-        cycle.moving = True
+        cycle.turns.moving = True
         why = "its planned place is held for a job before it"
     held = future_allocation(cycle, item.state, item.closed)
     if held is None:

@@ -163,13 +163,15 @@ class NextCycle:
         self.cut = (
             self.budget.stopped()
             and not self.cycle.answered
-            and bool(self._unseen or state.curtailed or state.record.started or self.budget.late())
+            and bool(
+                self._unseen or state.turns.curtailed or state.record.started or self.budget.late()
+            )
         )
         self._fits_left_out = False
         looks_ahead = METHODS[method].looks_ahead
-        self._shortened = set(state.shortened)
+        self._shortened = set(state.turns.shortened)
         if self.cut and looks_ahead:
-            self._shortened |= set(self.world.pending) - state.looked_at - self._unseen
+            self._shortened |= set(self.world.pending) - state.turns.looked_at - self._unseen
             if state.record.started:
                 self._place_again()
 
@@ -194,9 +196,9 @@ class NextCycle:
     def _not_looked_at(self) -> set[int]:
         """Jobs that the budget kept from having their turn."""
         state = self.cycle.state
-        if state.nothing_left or not self.budget.late():
+        if state.turns.nothing_left or not self.budget.late():
             return set()
-        return set(self.world.pending) - state.looked_at
+        return set(self.world.pending) - state.turns.looked_at
 
     def cut_short(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
@@ -256,7 +258,7 @@ class NextCycle:
     def unforeseen(self) -> list[str]:
         """What may move the places of this cycle in the cycles after it, as a list of names."""
         found: list[str] = []
-        if self.cycle.state.placeless:
+        if self.cycle.state.turns.placeless:
             found.append("that jobs without a place in the future hold what comes free")
         several = len(self.instance.pending) > 1
         if several and any(self._runs_out(held) for held in self.cycle.reservations):
@@ -325,10 +327,10 @@ class NextCycle:
             return None
         cycle = self.cycle.state
         if others:
-            cycle.failed.clear()
+            cycle.turns.failed.clear()
             cycle.hold_only(first.reservations)
             found = self._turn_of(job)
-            cycle.failed.clear()
+            cycle.turns.failed.clear()
             cycle.hold_only(others[-1].reservations)
             if found is not None:
                 return found
@@ -346,7 +348,9 @@ class NextCycle:
             return None
         closed = self._closed(job)
         demand = self.world.requests.reserving(shape, job, self.world.now)
-        found = earliest_start(cycle.future(), without_hosts(demand, closed), finishes_only=True)
+        found = earliest_start(
+            cycle.planned.profile(), without_hosts(demand, closed), finishes_only=True
+        )
         return None if found is None else found.time
 
     def _turn_of(self, job: Job) -> PlannedJob | None:
@@ -398,7 +402,7 @@ class NextCycle:
                 shape = self.cycle.state.shape(state)
                 demand = replace(shape.demand, job=state.job, duration=state.duration)
             # What starts beside all that is held would do so with any limit.
-            hangs = state.start is None or state.number in self.cycle.state.filling
+            hangs = state.start is None or state.number in self.cycle.state.turns.filling
             promise = None if state.start is not None else self._promise(job)
             return Standing.of(job, demand, start, promise=promise, hangs=hangs)
         if held is None or held.estimate is None or not held.reserved:
@@ -447,11 +451,11 @@ class NextCycle:
             return not_looked_at(job, Greedy.name)
         if why := self._stuck.get(job.id):
             return Unplaced(job.id, why)
-        withheld = cycle.withheld.get(state.number, "")
+        withheld = cycle.turns.withheld.get(state.number, "")
         if withheld and self._refused(job):
             return Unplaced(job.id, withheld)
         never = state.shape is not None and bool(state.shape.never)
-        placeless = state.number in cycle.placeless
+        placeless = state.number in cycle.turns.placeless
         never = never or (held is None and self._in_no_partition(job))
         closed = self._closed_now(job) if placeless and not never else ""
         no_estimate = placeless and (held is None or held.estimate is None)
@@ -504,7 +508,7 @@ class NextCycle:
             return False
         if state.job.id in stuck or (state.shape is not None and state.shape.never):
             return True
-        return state.number in self.cycle.state.placeless and not self._closed_now(state.job)
+        return state.number in self.cycle.state.turns.placeless and not self._closed_now(state.job)
 
     def _refused(self, job: Job) -> bool:
         """Whether the policies never let the job start: it has no share."""

@@ -71,7 +71,7 @@ def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> D
 
 def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> Held | None:
     """A reservation made earlier in this cycle, for another partition, that is as early."""
-    held = cycle.reservation_of(state)
+    held = cycle.holdings.of(state)
     if held is not None and (time is None or (held.estimate or time + 1) <= time):
         return held
     return None
@@ -135,13 +135,13 @@ class Greedy:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
         kind = (cycle.shape(state).number, cycle.span(state))
         backfilled = cycle.backfilled_slots.any and bool(state.held)
-        if not backfilled and kind in cycle.nothing_to_hold:
+        if not backfilled and kind in cycle.turns.nothing_to_hold:
             return None
         held = self._reserve(cycle, state, closed, backfilled)
         if held is None:
             # Less and less is free while jobs have their turns; partitions leave each its own.
             if not backfilled and not cycle.instance.partitions:
-                cycle.nothing_to_hold.add(kind)
+                cycle.turns.nothing_to_hold.add(kind)
             return None
         return earlier_of_its_own(cycle, state, held.estimate) or held
 
@@ -389,16 +389,16 @@ class TimeBased:
         """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
         fallback = ""
         if cycle.budget.stopped():
-            cycle.curtailed = True
+            cycle.turns.curtailed = True
             held = previous_place(cycle, state, closed)
             if held is not None:
                 return held
-            cycle.shortened.add(state.number)
+            cycle.turns.shortened.add(state.number)
         elif cycle.may_reserve_more(state):
             held = future_allocation(cycle, state, closed)
             if held is not None:
                 return held
-            cycle.placeless.add(state.number)
+            cycle.turns.placeless.add(state.number)
             fallback = "no place for it in the future was found"
         held = Greedy().reserve(cycle, state, closed)
         if held is not None and held.method == Greedy.name:
@@ -412,7 +412,7 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
     demand = open_part(cycle, state, closed)
     if not all(term.candidates.size for term in demand.terms):
         return None
-    start = cycle.repetition.found_before(len(cycle.reservations), state)
+    start = cycle.turns.repetition.found_before(len(cycle.reservations), state)
     if start is None:
         not_before = _equal_right_before(cycle, state, demand)
         start = earliest_beside(cycle, state, demand, not_before=not_before, hint=state.expected)
@@ -420,7 +420,9 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         if (there := place_to_backfill(cycle, state, closed)) is not None:
             return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
         # It does not start for what no plan sees ahead: look again when something ends.
-        ends = cycle.future(state).candidate_times(demand.earliest, finishes_only=True)[1:2]
+        ends = cycle.planned.profile(state).candidate_times(demand.earliest, finishes_only=True)[
+            1:2
+        ]
         start = earliest_beside(cycle, state, demand, not_before=ends[0]) if ends else None
     if start is None:
         return None
@@ -461,11 +463,11 @@ def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | No
 
 def previous_place(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
     """The place that the cycle before this one gave, if it is still free: a search costs more."""
-    start = cycle.previous_places.get(state.number)
+    start = cycle.turns.previous_places.get(state.number)
     if start is None or start.time <= cycle.world.now:
         return None
     demand = open_part(cycle, state, closed)
-    if not still_free(cycle.future(state), demand, start):
+    if not still_free(cycle.planned.profile(state), demand, start):
         return None
     return hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
 
@@ -487,7 +489,9 @@ def hold_now(
         cycle.beside(closed, state),
         cycle.world.now,
         unreserved=cycle.unreserved(closed, state),
-        spare=spare_slots(cycle.future(state), demand, start, cycle.always_free(state)),
+        spare=spare_slots(
+            cycle.planned.profile(state), demand, start, cycle.planned.always_free(state)
+        ),
         method=method,
         memory=cycle.queues[state.job.queue].holds_memory,
     )
@@ -507,23 +511,25 @@ def earliest_beside(
     than it ends (TBR-18); any other job may use nothing that is held.
     """
     start = earliest_start(
-        cycle.future(state), demand, finishes_only=True, not_before=not_before, hint=hint
+        cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
     limit = state.limit if cycle.queues[state.job.queue].backfill else None
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
-        if not cycle.reserved_between(state, max(start.time + 1, heeded), until):
+        if not cycle.holdings.ends_between(state, max(start.time + 1, heeded), until):
             return start
         heeded = until
-        start = cycle.guard(state).earliest(demand, since=start.time, until=until, hint=hint)
+        start = cycle.planned.guard(state).earliest(
+            demand, since=start.time, until=until, hint=hint
+        )
     return None
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
     """What the start waits for, with the jobs that end then."""
     others = cycle.others(state)
-    profile = cycle.future(state)
+    profile = cycle.planned.profile(state)
     key = demand.kind, start.time
     short = cycle.short.get(key)
     if not short and others and start.time > demand.earliest:
@@ -531,10 +537,12 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
         end = FOREVER if demand.duration is None else last + max(1, demand.duration)
-        profile = cycle.guard(state).beside(demand, since=last, before=end)
+        profile = cycle.planned.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
-    for job, asked, place in cycle.freeing(state, start.time, hosts_concerned(demand, start)):
+    for job, asked, place in cycle.holdings.freeing(
+        state, start.time, hosts_concerned(demand, start)
+    ):
         demands.append(asked)
         planned.append(
             PlannedJob(

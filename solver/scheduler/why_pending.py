@@ -114,7 +114,7 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[PendingRe
         least, _, most = queue.slots
         if job.job.most_slots < least or (most is not None and job.job.slots > most):
             yield PendingReason(Pending.QUEUE_PROCLIMIT)
-    if job.number not in state.withheld:
+    if job.number not in state.turns.withheld:
         return
     order = state.world.order
     assert isinstance(order, DispatchOrder)

@@ -117,9 +117,9 @@ def test_a_cycle_without_a_free_slot_looks_at_no_pending_job() -> None:
     session.begin()
     looked: list[int] = []
     session.advance()
-    looked.append(len(session.cycle.state.looked_at))
+    looked.append(len(session.cycle.state.turns.looked_at))
     for _ in range(3):
         session.advance()
-        looked.append(len(session.cycle.state.looked_at))
+        looked.append(len(session.cycle.state.turns.looked_at))
     assert looked == [5, 0, 0, 0]  # four start, and one finds nothing
     assert all(record.reason for record in session.result().jobs if record.status == "pending")

@@ -67,7 +67,7 @@ def test_trying_each_one_gives_the_same(
     begin = CycleState.begin
 
     def forgetting(cycle: CycleState) -> None:
-        cycle.nothing_to_hold = Forgetful()
+        cycle.turns.nothing_to_hold = Forgetful()
         begin(cycle)
 
     monkeypatch.setattr(CycleState, "begin", forgetting)

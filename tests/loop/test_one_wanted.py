@@ -60,4 +60,4 @@ def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
     world = replace(instance, pending=(*instance.pending, front))
     cycle = NextCycle(world, "time-based", wanted="asked")
     assert cycle.cycle.answered
-    assert len(cycle.cycle.state.looked_at) < len(world.pending) / 2
+    assert len(cycle.cycle.state.turns.looked_at) < len(world.pending) / 2

@@ -27,7 +27,7 @@ from slotwise.solver.availability.running_profile import RunningProfile
 from slotwise.solver.availability.usage import Block, Ending, Usage
 from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.scheduler import cycle_state, guard, held
+from slotwise.solver.scheduler import guard, held
 from slotwise.solver.scheduler.job_state import Requests
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
@@ -157,7 +157,7 @@ def guards_of(
 
     plans = []
     for kind in (Seen, LiteralGuard):
-        monkeypatch.setattr(cycle_state, "Guard", kind)
+        monkeypatch.setattr(guard, "Guard", kind)
         plans.append([of_plan(item) for item in plan_next_cycle(instance, "time-based")])
     return plans, made
 
