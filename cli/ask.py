@@ -66,7 +66,7 @@ def asked_for(
             raise InputError(
                 f"unknown option '{word}'{hint}; quote a line with a command's options"
             )
-    if not words or words == ["bsub"]:  # without a command bsub reads the job from there
+    if not words or words in (["bsub"], ["-"]):  # without a command bsub reads the job from there
         return AskedLine(_from_standard_input(stdin), name="standard input")
     line = words[0] if len(words) == 1 else _joined(words, after_file=after_file)
     if len(words) == 1 and not line.startswith("-") and _is_file(line):
@@ -85,7 +85,9 @@ def _joined(words: list[str], *, after_file: bool) -> str:
 
 def _is_file(name: str) -> bool:
     try:
-        return "\n" not in name and Path(name).is_file()
+        # A pipe too: `ask SITE <(sed s/a/b/ job.lsf)`.
+        path = Path(name)
+        return "\n" not in name and path.exists() and not path.is_dir()
     except (OSError, ValueError):
         return False
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import slotwise as sw
+from slotwise.cli.main import app
 from slotwise.model.formats import dump, loads
 from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.advice.suggestions import Trials
 from slotwise.solver.advice.what_if import Asker
+from typer.testing import CliRunner
 
 HOUR = 3600
 LINE = "bsub -n 8 -W 2:00 -R 'span[ptile=4]' ./a.out"
@@ -393,3 +399,23 @@ def test_a_time_of_day_without_a_date_is_not_considered() -> None:
     )
     assert (answer.line.outlook.start, answer.line.outlook.proved) == (0, False)
     assert [item.what[:23] for item in answer.omissions] == ["the earliest start (-b)"]
+
+
+@pytest.mark.behaviour("SUB-01", "SUB-06")
+def test_a_script_may_come_through_a_pipe(tmp_path: Path) -> None:
+    """`-`, and a name that is a pipe, are read; neither is taken for a command of one slot."""
+    script = "#!/bin/sh\n#BSUB -n 2\n#BSUB -W 5\nrun\n"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ask = ["ask", "--example", "headline", "--format", "json"]
+    dash = CliRunner().invoke(app, [*ask, "-"], input=script)
+    writer = threading.Thread(target=pipe.write_text, args=(script,))
+    writer.start()
+    piped = CliRunner().invoke(app, [*ask, str(pipe)])
+    writer.join()
+    plain = CliRunner().invoke(app, [*ask, "bsub -n 2 -W 5"])
+    for found in (dash, piped):
+        assert found.exit_code == 0, found.output
+        line, right = (json.loads(item.stdout)["line"] for item in (found, plain))
+        assert (line["start"], line["allocation"]) == (right["start"], right["allocation"])
+        assert sum(line["allocation"].values()) == 2
