@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from slotwise.cli.backtest import past_of_pool, past_over_hosts
+from slotwise.cli.backtest import PastOfPool, past_over_hosts
 from slotwise.model.workload import Ints
 from slotwise.solver.forecast.arrivals import Coming, ComingJobs, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
@@ -44,7 +44,7 @@ MODELS = {
 def main() -> None:
     """Measure and print the tables."""
     options = _options()
-    pool = partial(past_of_pool, options.log, "easy", options.procs, False, never)
+    pool = partial(PastOfPool(options.log, "easy", options.procs, False, None).run, never)
     if options.cluster is None:
         past, _ = pool()
         _table(past, sampled_rows(past, options.jobs, options.seed), options)

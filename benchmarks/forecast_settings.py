@@ -17,7 +17,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
-from slotwise.cli.backtest import past_of_pool
+from slotwise.cli.backtest import PastOfPool
 from slotwise.solver.forecast.arrivals import PastBlocks
 from slotwise.solver.forecast.backtest import LEVELS, PastLog, pinball, sampled_rows
 from slotwise.solver.forecast.forecast import forecast_world
@@ -28,7 +28,7 @@ from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 def main() -> None:
     """Measure and print the table."""
     options = _options()
-    past, *_ = past_of_pool(options.log, "easy", options.procs, False, lambda: False)
+    past, *_ = PastOfPool(options.log, "easy", options.procs, False, None).run(lambda: False)
     samples = [sampled_rows(past, options.jobs, seed) for seed in range(1, options.seeds + 1)]
     rows = np.unique(np.concatenate(samples))
     waits = (past.start - past.log.submit)[rows]

@@ -12,19 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from slotwise.solver.availability.demand import GroupCap, Room, TermDemand, UnitDemand
+from slotwise.solver.availability.demand import GroupCap, TermCapacity, TermDemand, UnitDemand
 from slotwise.solver.placement import fits, place
 
 HOSTS, PER_UNIT, SLOTS, SEED, ROUNDS = 5_000, 16, 32, 7, 15
 
 
-def scenarios() -> dict[str, tuple[TermDemand, Room]]:
+def scenarios() -> dict[str, tuple[TermDemand, TermCapacity]]:
     """Terms by name, each with the room of a busy cluster (about a third of the slots free)."""
     draw = np.random.default_rng(SEED)
     free = np.where(draw.random(HOSTS) < 0.4, SLOTS, draw.integers(0, SLOTS // 2, HOSTS))
     unit_of = np.arange(HOSTS, dtype=np.int64) // PER_UNIT
     names = tuple(f"cu{c}" for c in range(int(unit_of[-1]) + 1))
-    room = Room(free, idle=free == SLOTS, free_now=free)
+    room = TermCapacity(free, idle=free == SLOTS, free_now=free)
     kinds = draw.integers(0, 4, HOSTS)
     uneven = draw.choice(np.array([16, 32]), HOSTS)
     part = GroupCap(np.arange(HOSTS) < HOSTS // 2, slots=14_000)
@@ -40,8 +40,8 @@ def scenarios() -> dict[str, tuple[TermDemand, Room]]:
         )
 
     few = GroupCap(np.arange(HOSTS) % 7 < 3, slots=500)
-    tight = Room(free, (few,), room.idle, room.free_now)
-    capped = Room(free, (part,), room.idle, room.free_now)
+    tight = TermCapacity(free, (few,), room.idle, room.free_now)
+    capped = TermCapacity(free, (part,), room.idle, room.free_now)
     return {
         "no span": (term(4_000), room),
         "ptile": (term(4_010, 16), room),

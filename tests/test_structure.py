@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -239,3 +241,17 @@ def test_files_and_functions_are_short() -> None:
         assert found.lines <= LONGEST_FILE, (module, found.lines)
         for name, lines in found.functions.items():
             assert lines <= LONGEST_FUNCTION, (module, name, lines)
+
+
+def test_benchmarks_and_examples_import_what_there_is() -> None:
+    """They run seldom: each name that they import of the package has to be there."""
+    for path in (*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "examples").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
+                "slotwise"
+            ):
+                continue
+            module = import_module(node.module or "")
+            for alias in node.names:
+                there = hasattr(module, alias.name) or find_spec(f"{node.module}.{alias.name}")
+                assert there, (path.name, node.module, alias.name)
