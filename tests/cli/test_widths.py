@@ -129,9 +129,15 @@ def given_words(inputs: dict[str, str]) -> Callable[[str], str]:
     return lambda word: known.get(word, word)
 
 
-@pytest.mark.parametrize(
-    "words", [run for runs in LISTINGS.values() for run in runs], ids=lambda run: " ".join(run[:4])
-)
+#: Of each command the first run by default.
+RUNS = [
+    pytest.param(run, id=" ".join(run[:4]), marks=[pytest.mark.slow] if number else [])
+    for runs in LISTINGS.values()
+    for number, run in enumerate(runs)
+]
+
+
+@pytest.mark.parametrize("words", RUNS)
 def test_no_width_loses_a_word(
     words: list[str],
     shown: tuple[Shown, set[str]],

@@ -207,7 +207,10 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "records" else name for name in BOMBS],
+)
 def test_a_log_does_not_unpack_to_many_times_its_size(name: str, tmp_path: Path) -> None:
     """29 KB may be 1 GB; short lines count for 64 bytes, since each costs time."""
     unit, read = BOMBS[name]

@@ -112,6 +112,7 @@ def test_groups_within_groups_without_end(tmp_path: Path) -> None:
     _answer(write(tmp_path, {"lsb.hosts": hosts, "lsb.queues": queue(HOSTS="g0 others")}))
 
 
+@pytest.mark.slow
 def test_a_file_is_not_included_again_and_again(tmp_path: Path) -> None:
     """Half a megabyte would stand for 250 MB of lines."""
     root = write(tmp_path, {"lsb.queues": "#INCLUDE big\n" * 499 + queue()})

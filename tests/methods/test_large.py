@@ -174,7 +174,7 @@ def test_what_stays_free_is_what_each_leaves_of_what_those_before_it_leave(
 
 
 @pytest.mark.behaviour("MEM-08")
-@pytest.mark.parametrize(("draw", "seeds"), [(licensed, 8), (contested, 20), (tight, 4)])
+@pytest.mark.parametrize(("draw", "seeds"), [(licensed, 8), (contested, 8), (tight, 1)])
 def test_places_that_limits_and_licences_cut_are_nearly_always_held_as_reckoned_literally(
     draw: Callable[[int], Instance], seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

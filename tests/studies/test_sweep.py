@@ -373,6 +373,7 @@ def test_ctrl_c_on_dask_and_going_on_without_it(
     assert again.stdout == slow_table
 
 
+@pytest.mark.slow  # ten seconds of waiting for it
 def test_a_scheduler_that_is_not_there(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     done = sweep(study_file(tmp_path), "--scheduler", "tcp://127.0.0.1:1")
