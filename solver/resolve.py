@@ -726,6 +726,9 @@ class Entering:
         asked = self.resolver.requirement(running.job)
         if isinstance(asked, Compound) or (asked.cu is not None and asked.cu.excl):
             return _BY_ITSELF
+        loads = self.resolver.load_reservations(running.job, running.alternative)
+        if any(load.drops() for load in loads):
+            return _BY_ITSELF
         terms = self.resolver.running_uses(running, allocation)
         if len(terms) != 1 or terms[0][1] is not allocation:
             return _BY_ITSELF

@@ -58,6 +58,8 @@ _PLAIN = (
 def save(session: Session) -> str:
     """The checkpoint of a session between two cycles, as text."""
     world, cycle = session.world, session.cycle
+    for number in world.running:  # those entered all at once get their state here
+        world.states.keep(number)
     record = {
         "instance": digest(session.source, session.changes),
         "settings": dataclasses.asdict(session.settings),

@@ -289,15 +289,12 @@ class Session:
                 self.world.events.push(max(change.time, self.instance.now), kind, number)
 
     def _enter_jobs(self) -> None:
-        world, running = self.world, self.instance.running
         if self.kept is not None:
-            self.kept.enter(world)
-        elif self.settings.planning:
-            world.add_all_running()
-        else:
-            for number, item in enumerate(running):
-                self.budget.check_search()
-                world.add_running(world.states.keep(number), item)
+            self.kept.enter(self.world)
+            return
+        if not self.settings.planning:
+            self.budget.check_search()
+        self.world.add_all_running(with_events=not self.settings.planning)
 
     def _announce_jobs(self) -> None:
         """Look at every job once; those that do not run come at their times, for a plan at once."""

@@ -236,11 +236,11 @@ class World:
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
-    def add_all_running(self) -> None:
-        """All jobs that run already, for a plan: what they give back one by one is not kept.
+    def add_all_running(self, *, with_events: bool) -> None:
+        """Enter all jobs that run already.
 
-        Those of the plain kind have no object and no event until somebody asks: for a plan no time
-        goes by.
+        Those of the plain kind get their state object when it is first asked for.
+        with_events: False for a plan, in which no time passes and no job ends.
         """
         running = self.instance.running
         self.running = RunningStates(range(len(running)), self.states.keep)
@@ -261,13 +261,34 @@ class World:
         for number in plain.tolist():
             if running[number].job.resizable:
                 self.growing[number] = self.states.keep(number)
+        if with_events:
+            self._expect_ends(plain, ends[plain], expected[plain])
         self.changed = True
 
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
+        for alternative, allocation, whole in self.holds(state):
+            for part in parts_of(self.table, alternative, allocation, whole):
+                part.amount = part.reservation.at(0)
+                state.parts.append(part)
         return state
+
+    def _expect_ends(self, numbers: IntArray, ends: IntArray, expected: IntArray) -> None:
+        """As :meth:`expect_end` for running jobs of the plain kind, all at once."""
+        soonest = self.now + 1
+        after = np.where(expected == soonest, self.now + max(1, self.cycle), expected)
+        rows = zip(
+            numbers.tolist(), np.maximum(ends, soonest).tolist(), after.tolist(), strict=True
+        )
+        overdue = (expected < ends).tolist()
+        for (number, end, again), late in zip(rows, overdue, strict=True):
+            if end < FOREVER:
+                self.events.push(end, Event.END, number)
+            if late:
+                self.events.push(again, Event.OVERDUE, number)
+        self.events.order_by_job()
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
