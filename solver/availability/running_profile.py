@@ -36,6 +36,7 @@ class RunningUsage(Usage):
         "_count",
         "_entered",
         "_falling",
+        "_gone",
         "_odd",
         "_off",
         "_ordered",
@@ -52,6 +53,8 @@ class RunningUsage(Usage):
         self._rows_of: dict[int, list[int]] = {}
         #: Owners, ascending, and where the rows of each begin, of those not yet in `_rows_of`.
         self._entered: tuple[IntArray, IntArray] | None = None
+        #: Those of these owners that are in `_rows_of` after all, or whose rows are off.
+        self._gone: set[int] = set()
         self._falling: dict[int, float] = {}
         #: Owners of which some row ends before they do.
         self._odd: set[int] = set()
@@ -77,7 +80,7 @@ class RunningUsage(Usage):
         for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
             column[first:after] = values
         self._count = after
-        self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+        self._listed(self.owner).extend(range(first, after))
         self._ascending = None
 
     def enter(
@@ -113,19 +116,29 @@ class RunningUsage(Usage):
             names, edges = (column.tolist() for column in self._entered)
             self._entered = None
             for owner, low, high in zip(names, edges, edges[1:], strict=False):
-                self._rows_of.setdefault(owner, []).extend(range(low, high))
+                if owner not in self._gone:
+                    self._rows_of.setdefault(owner, []).extend(range(low, high))
+            self._gone = set()
         return self._rows_of
 
     def _of(self, owner: int) -> Sequence[int]:
         """The rows of one owner."""
         found = self._rows_of.get(owner)
-        if found is not None or self._entered is None:
+        if found is not None or self._entered is None or owner in self._gone:
             return found or ()
         names, edges = self._entered
         at = int(np.searchsorted(names, owner))
         if at == len(names) or names[at] != owner:
             return ()
         return range(int(edges[at]), int(edges[at + 1]))
+
+    def _listed(self, owner: int) -> list[int]:
+        """The rows of one owner, to add others."""
+        if owner not in self._rows_of:
+            self._rows_of[owner] = list(self._of(owner))
+            if self._entered is not None:
+                self._gone.add(owner)
+        return self._rows_of[owner]
 
     def _by_owner(self) -> None:
         """Bring the rows into the order of their owners, each with its rows as they were."""
@@ -155,7 +168,7 @@ class RunningUsage(Usage):
         ):
             column[at] = value
         self._count += 1
-        self._rows_of.setdefault(self.owner, []).append(at)
+        self._listed(self.owner).append(at)
         if row.decay:
             self._falling[at] = row.amount - row.floor
 
@@ -165,9 +178,11 @@ class RunningUsage(Usage):
 
     def remove(self, owner: int) -> None:
         """Switch the rows of one job off."""
-        if not self._of(owner):
+        rows = list(self._of(owner))
+        if not rows:
             return
-        rows = self._known_rows().pop(owner)
+        if self._rows_of.pop(owner, None) is None:
+            self._gone.add(owner)
         self._odd.discard(owner)
         self._columns[2][rows] = OFF
         self._ascending = None
@@ -186,8 +201,11 @@ class RunningUsage(Usage):
         if not self._columns[0].size:
             self._columns = _columns(_FIRST)
         self._rows_of = {
-            owner: [int(place[row]) for row in rows] for owner, rows in self._known_rows().items()
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
         }
+        if self._entered is not None:
+            owners, edges = self._entered
+            self._entered = owners, np.append(0, place + 1)[edges]
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
 

@@ -126,7 +126,10 @@ def _session(
     """A loop in which no job comes and all run to their limits."""
     at_limits = replace(
         instance,
-        running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
+        running=tuple(
+            run if run.job.run_time is None else replace(run, job=_at_its_limit(run.job))
+            for run in instance.running
+        ),
         pending=tuple(_at_its_limit(job) for job in instance.pending),
         future=(),
     )
