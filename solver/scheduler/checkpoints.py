@@ -58,8 +58,7 @@ _PLAIN = (
 def save(session: Session) -> str:
     """The checkpoint of a session between two cycles, as text."""
     world, cycle = session.world, session.cycle
-    for number in world.running:  # those entered all at once get their state here
-        world.states.keep(number)
+    world.make_states()
     record = {
         "instance": digest(session.source, session.changes),
         "settings": dataclasses.asdict(session.settings),
@@ -238,6 +237,7 @@ class Entered:
 
     def __init__(self, session: Session) -> None:
         """What becomes of `session` afterwards makes no difference."""
+        session.world.make_states()  # once, not in every copy
         text = io.BytesIO()
         writer = _Writer(text)
         with no_collection():

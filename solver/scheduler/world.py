@@ -265,6 +265,11 @@ class World:
             self._expect_ends(plain, ends[plain], expected[plain])
         self.changed = True
 
+    def make_states(self) -> None:
+        """Make the state objects of running jobs that nobody has asked for yet."""
+        for number in self.running:
+            self.states.keep(number)
+
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
