@@ -20,7 +20,7 @@ import numpy as np
 from slotwise.cli.backtest import PastOfPool
 from slotwise.solver.forecast.arrivals import PastBlocks
 from slotwise.solver.forecast.backtest import LEVELS, PastLog, pinball, sampled_rows
-from slotwise.solver.forecast.forecast import forecast_world
+from slotwise.solver.forecast.forecast import Drawn, forecast_world
 from slotwise.solver.forecast.jobs import Floats
 from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
@@ -57,7 +57,7 @@ def _asked(past: PastLog, rows: np.ndarray, settings: RatioSettings, samples: in
     found = []
     for row in rows.tolist():
         world = past.world(row)
-        drawn = forecast_world(world, ("",), model, arrivals, samples=samples, known=world.now - 1)
+        drawn = forecast_world(world, ("",), model, arrivals, Drawn(samples), known=world.now - 1)
         found.append([float(drawn.quantile(level)[0]) - world.now for level in LEVELS])
     return np.array(found)
 
