@@ -171,8 +171,8 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
     sources.tell(
-        f"{path}: {passing} of {len(names)} hosts come and go, {len(lives.controls)} times one was "
-        f"closed or opened; {unnamed} hosts are not in it"
+        f"{path}: {passing} of {len(names)} hosts fail and return, {len(lives.controls)} times one "
+        f"was closed or opened; {unnamed} hosts are not in it"
     )
     return iter(found)
 

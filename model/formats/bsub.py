@@ -57,8 +57,8 @@ class BsubLine:
 
     fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
     (:class:`~slotwise.model.job.ArraySpec`). problems: what is wrong, with the line of a
-    script. quiet: the options that have no say in a start, as given. notes: what stands there and
-    does not count, with the reason. queues: those of -q, the first that takes the job counts.
+    script. quiet: the options that do not affect the start, as given. notes: what does not count,
+    with the reason. queues: those of -q, the first that takes the job counts.
     given: the values of options as written. lines: the line of the script that gave an option, 0
     where none did; line: the one that is read now. dateless: a time of day is left out where the
     clock has no origin.
@@ -129,7 +129,7 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
-    that have no say in a start (-o, -e and the like) are read over; those that may have one and
+    that do not affect the start (-o, -e and the like) are ignored; those that may affect it and
     that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
     is wrong.
     """
@@ -262,7 +262,7 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
     for at, line in enumerate(lines, start=1):
         if _NEARLY.fullmatch(line) and not _DIRECTIVE.match(line):
             text = visible(line.strip()[:_SHOWN])
-            found.notes.append(f"{text} (line {at}: an option stands behind #BSUB)")
+            found.notes.append(f"{text} (line {at}: an option follows #BSUB)")
     try:
         check_length("".join(options for _, options in directives))
         if not directives and alone:
@@ -345,7 +345,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
 def _no_option(word: str) -> str:
     if word[0] in _DASHES:
         return f"begins with a long dash: write -{word[1:]}"
-    return "is no option: a value of several words stands in quotes, a comment behind #"
+    return "is no option: put a value of several words in quotes, and # before a comment"
 
 
 def _uncommented(text: str) -> str:

@@ -349,7 +349,7 @@ class Guarded(Profile):
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: for ever)."""
+        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
         for part in self._each():
             part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
         self._starts, self._ends, self._finishes = self._parts[0].times()

@@ -413,7 +413,7 @@ def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> I
 
 
 def _without_endless(starts: Ints, now: int) -> Ints:
-    """NEVER for a job that waits for one that runs for ever."""
+    """NEVER for a job that waits for one that runs indefinitely."""
     return np.where(starts - now >= ENDLESS // 2, NEVER, starts)
 
 

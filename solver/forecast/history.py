@@ -100,7 +100,9 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     source = str(path)
     ended, epoch, remarks = _read(Path(path), keep_going)
     if not ended:
-        raise InputError([Problem("no job of this log has ended: it tells nothing", source)])
+        raise InputError(
+            [Problem("no job of this log has ended: nothing can be learned from it", source)]
+        )
     same_clock = instance.origin is not None and epoch is not None
     shift = _offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):

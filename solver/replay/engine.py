@@ -197,7 +197,7 @@ class Engine(ABC):
 
 
 class ProcessorProfile:
-    """`free[i]` processors are free over [times[i], times[i+1]), the last value for ever.
+    """`free[i]` processors are free over [times[i], times[i+1]), the last value indefinitely.
 
     Neighbouring steps differ, so the lists are as short as they can be.
     """
@@ -286,7 +286,7 @@ class ProcessorProfile:
                 return start
 
 
-# --- The waiting jobs of a pool by size, so that those that cannot fit are not looked at ----------
+# --- The waiting jobs of a pool by size, so that those that cannot fit are not examined ----------
 
 
 class WaitingBySize:

@@ -58,7 +58,6 @@ _PLAIN = (
 def save(session: Session) -> str:
     """The checkpoint of a session between two cycles, as text."""
     world, cycle = session.world, session.cycle
-    world.make_states()
     record = {
         "instance": digest(session.source, session.changes),
         "settings": dataclasses.asdict(session.settings),
@@ -237,7 +236,6 @@ class Entered:
 
     def __init__(self, session: Session) -> None:
         """What becomes of `session` afterwards makes no difference."""
-        session.world.make_states()  # once, not in every copy
         text = io.BytesIO()
         writer = _Writer(text)
         with no_collection():

@@ -312,8 +312,8 @@ class JobState:
     borrowed: slots by host that are held for others, where it backfilled.
     placed: since when it holds its slots where it holds them now; stretches: before that, from when
     to when it held which.
-    work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
-    of its present stretch of running. limit: seconds after which it is killed.
+    work: seconds it really has to run, None without end. ran: seconds it ran before `since`, the
+    start of its present stretch of running. limit: seconds after which it is killed.
     duration: seconds it is expected to run.
     estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
     expected: the last estimate.

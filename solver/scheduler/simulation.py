@@ -271,14 +271,17 @@ class Session:
         self._check_changes()
         self._announce_jobs()
 
-    def begin(self) -> None:
+    def begin(self, *, pending_only: bool = False) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
 
+        pending_only: nobody will ask for the records of the jobs that run already.
         Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
         since there is nothing to be said without what runs; a grace that has begun begins anew.
         """
         with no_collection():
             self._enter_jobs()
+            if not (self.settings.planning or pending_only):
+                self.world.make_states()
         if not self.settings.planning:
             take_over(self.cycle.state, self.instance)
         self.budget.renew_grace()

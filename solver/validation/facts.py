@@ -390,7 +390,7 @@ class TermShare:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A job that runs or is planned, holding its allocation over [start, finish), None: for ever.
+    """A job that runs or is planned, holding its allocation over [start, finish), None: no end.
 
     Of a planned job the margin of its plan is added to the finish: so long nobody may come.
     requirement: None where it is refused or no split over its terms exists; `fault` says why.

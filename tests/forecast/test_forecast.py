@@ -78,7 +78,7 @@ def test_by_limits_is_what_a_plan_says_and_never_where_nothing_ends():
     world = _world((1, 100, 4, 30), (1, 100, 2, -1), (1, -1, 4, -1), (1, 9, 4, -1), procs=4)
     found = forecast_world(world, ("1", "2", "3"), Ratios(PAST), NoArrivals(), Drawn(2))
     assert found.by_limits.tolist() == [NOW + 70, NOW + 170, NEVER]
-    assert (found.samples[2] > NOW).all()  # its limit tells nothing, the past does
+    assert (found.samples[2] > NOW).all()  # its limnothing can be learned from it, the past does
 
 
 def test_stopped_early_the_first_samples_are_the_same():

@@ -359,8 +359,8 @@ def test_forms_of_a_directive(directive: str, fields: int | None) -> None:
 @pytest.mark.parametrize(
     ("directive", "note"),
     [
-        ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option stands behind #BSUB)"),
-        ("#bsub -n 4", "#bsub -n 4 (line 2: an option stands behind #BSUB)"),
+        ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option follows #BSUB)"),
+        ("#bsub -n 4", "#bsub -n 4 (line 2: an option follows #BSUB)"),
         ("#BSUB n 4", "#BSUB n 4 (line 2: no option)"),
     ],
 )
