@@ -29,7 +29,6 @@ from ..model.resreq.evaluate import Local, named, narrowing
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand
-from .availability.free_now import FreeNow
 from .availability.profile import FOREVER, Profile, held_for_life
 from .availability.resources import (
     Allocation,
@@ -41,7 +40,7 @@ from .availability.resources import (
     ResourceTable,
     Use,
 )
-from .availability.running_profile import RunningProfile
+from .availability.running_profile import Occupancy
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
@@ -676,29 +675,27 @@ class _Members:
 class Entering:
     """What enters running jobs into the books of a plan."""
 
-    def __init__(self, resolver: Resolver, index: Mapping[str, int]) -> None:
+    def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
-        self.index = index
+        self._index = resolver.host_index()
         self._uses: list[Alternative] = []
         self._place: dict[int, int] = {}
 
     def enter(
         self,
         running: Running,
-        free_now: FreeNow,
-        profile: RunningProfile,
-        accepted: IntArray,
+        occupancy: Occupancy,
         *,
         other: Callable[[int], None],
     ) -> IntArray:
-        """Write what can be into the present, the profile and the hosts' last starts [H].
+        """Enter what can be entered at once.
 
         other: called, in order, with the place of each job that is not. Numbers of those that are.
         """
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], free_now, profile, accepted)
+            self._write(running, taken, use_of[taken], occupancy)
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
@@ -722,7 +719,7 @@ class Entering:
         return found
 
     def _kind(self, running: RunningJob) -> int:
-        allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
+        allocation = {self._index[name]: slots for name, slots in running.allocation.items()}
         asked = self.resolver.requirement(running.job)
         if isinstance(asked, Compound) or (asked.cu is not None and asked.cu.excl):
             return _BY_ITSELF
@@ -747,13 +744,12 @@ class Entering:
         running: Running,
         taken: IntArray,
         use_of: IntArray,
-        free_now: FreeNow,
-        profile: RunningProfile,
-        accepted: IntArray,
+        occupancy: Occupancy,
     ) -> None:
+        free_now, profile = occupancy.free_now, occupancy.profile
         order = np.argsort(use_of, kind="stable")
         members = self._members(running, taken[order])
-        np.maximum.at(accepted, members.hosts, members.starts[members.job])
+        np.maximum.at(occupancy.last_accepted, members.hosts, members.starts[members.job])
         first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
@@ -782,7 +778,7 @@ class Entering:
             np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
             running.finishes[at],
             np.repeat(np.arange(len(jobs)), counts),
-            np.fromiter(map(self.index.__getitem__, names), np.int64, rows),
+            np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
             np.fromiter(slots, float, rows),
         )
 
@@ -828,10 +824,8 @@ def _part(members: _Members, low: int, high: int) -> _Members:
 def profile_of_running(resolver: Resolver) -> Profile:
     """The profile of the running jobs of an instance; one that is overdue ends now."""
     instance, table = resolver.instance, resolver.table
-    index = instance.cluster.host_index()
-    found = RunningProfile(table, instance.now)
-    for resource, away in table.reported_away().items():
-        found.hold_reported(resource, away)
+    index = resolver.host_index()
+    found = Occupancy(table, instance.now)
     jobs = instance.running
     ends = (expected_finish(instance, running) for running in jobs)
     finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
@@ -845,9 +839,8 @@ def profile_of_running(resolver: Resolver) -> Profile:
         others.extend((use, part, item.start, int(finishes[at]), blocked) for use, part in uses)
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
-    accepted = np.zeros(len(index), dtype=np.int64)
-    Entering(resolver, index).enter(running, FreeNow(table), found, accepted, other=by_itself)
-    profile = found.copy()
+    Entering(resolver).enter(running, found, other=by_itself)
+    profile = found.profile.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish
         profile.hold(use, part, start, known, whole_hosts=blocked)

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .free_now import FreeNow
+from .calendar import NEVER
+from .free_now import FreeNow, HeldPart
 from .profile import FOREVER, Profile
 from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
 from .usage import Block, Row, Usage
@@ -437,6 +438,57 @@ class RunningProfile(Profile):
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
+
+
+class Occupancy:
+    """What running jobs hold of the hosts: now, over time, and since when.
+
+    free_now: what is left at this instant, exact to the second. profile: until when each job holds
+    how much, as expected. last_accepted: when each host took its last job, [H]. The first two
+    change together: a job that starts, ends, resizes or is suspended does so here.
+    """
+
+    def __init__(self, table: ResourceTable, now: int) -> None:
+        self.free_now = FreeNow(table)
+        self.profile = RunningProfile(table, now)
+        self.last_accepted: IntArray = np.full(
+            len(table.instance.cluster.hosts), NEVER, dtype=np.int64
+        )
+        self.enter_reported()
+
+    def enter_reported(self) -> None:
+        """Bring the profile up to date with what hosts report of their amounts."""
+        for index, away in self.free_now.away.items():
+            self.profile.hold_reported(index, away)
+
+    def copy(self, now: int) -> Occupancy:
+        """An independent copy at another instant; of a host's last job only the start is kept."""
+        twin = object.__new__(Occupancy)
+        twin.free_now = self.free_now.copy()
+        twin.profile = self.profile.twin(now)
+        twin.last_accepted = np.full_like(self.last_accepted, NEVER)
+        self.profile.last_begins(twin.last_accepted)
+        return twin
+
+    def take(self, holds: Iterable[Hold], elapsed: int) -> list[HeldPart]:
+        """Take from the present what a job holds `elapsed` seconds after its start.
+
+        What is returned gives it back.
+        """
+        parts: list[HeldPart] = []
+        for alternative, allocation, whole in holds:
+            parts += self.free_now.take(alternative, allocation, elapsed=elapsed, whole_hosts=whole)
+        return parts
+
+    def release(self, job: int, parts: Iterable[HeldPart]) -> None:
+        """A job holds nothing any more."""
+        self.free_now.give(parts)
+        self.profile.ended(job)
+
+    def expect(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+        """A job that holds its part already is expected to end at another time, None: unknown."""
+        self.profile.ended(job)
+        self.profile.started(job, holds, start, finish)
 
 
 def _running(usage: Usage) -> RunningUsage:

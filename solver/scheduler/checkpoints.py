@@ -73,8 +73,8 @@ def save(session: Session) -> str:
         "ended": world.states.to_state(),
         "pending": list(world.pending),
         "running": list(world.running),
-        "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
-        "fresh": [state.number for state in world.new_arrivals],
+        "finish": [[number, finish] for number, finish in world.occupancy.profile.finish.items()],
+        "fresh": [state.number for state in world.arrivals.new],
         "changed": world.changed,
         "present": world.free_now.state(),
         "accepted": world.last_accepted.tolist(),
@@ -202,7 +202,7 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         world.put_back(state, finish.get(state.number), amounts[state.number])
     for number in saved["pending"]:
         world.wait_again(world.states.keep(number))
-    world.new_arrivals = [world.states.keep(number) for number in saved["fresh"]]
+    world.arrivals.new = [world.states.keep(number) for number in saved["fresh"]]
 
 
 def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:
@@ -217,8 +217,8 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     world.free_now.load(saved["present"])
-    world.enter_reported()
-    world.last_accepted = np.array(saved["accepted"], dtype=np.int64)
+    world.occupancy.enter_reported()
+    world.occupancy.last_accepted = np.array(saved["accepted"], dtype=np.int64)
 
 
 # --- A session entered once and copied as often as wanted, so that each copy can go its own way ---

@@ -214,7 +214,7 @@ class CycleState:
         self._why.clear()
         self.short.clear()
         self.planned.drop()
-        self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
+        self.backfilled_slots = BackfilledSlots.of(world.subsets.borrowing.values(), world.now)
 
     def go_on(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.

@@ -359,7 +359,7 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.complete = True
             return False
-        self._only_submissions = not self.world.something_falls
+        self._only_submissions = not self.world.subsets.falling
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
@@ -422,7 +422,7 @@ class Session:
                     world.end(running, at)
                     self._only_submissions = False
                     any_event = True
-            elif world.running_profile.finish.get(number, FOREVER) <= at:
+            elif world.occupancy.profile.finish.get(number, FOREVER) <= at:
                 world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True
@@ -446,7 +446,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
-            world.enter_reported()
+            world.occupancy.enter_reported()
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
@@ -475,7 +475,7 @@ class Session:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
         if not self.cycles:
             found.append(self.instance.now)
-        elif world.pending or world.suspended:
+        elif world.pending or world.subsets.suspended:
             found += [self.grid(time) for time in self._wake_times()]
             found += self._reordered(min(found, default=None))
         time = min(found, default=None)
@@ -512,14 +512,14 @@ class Session:
             return []
         if before is None:
             before = self.last_progress + self._patience + 1
-        if self.world.growing or self.cycle.record.booked:
+        if self.world.subsets.growing or self.cycle.record.booked:
             return [now + step]
         time = next_reordering(order, now, step, before)
         return [] if time is None else [time]
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.something_falls:
+        if self.world.subsets.falling:
             return False
         return time - self.last_progress > self._patience
 
