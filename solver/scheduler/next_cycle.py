@@ -153,7 +153,7 @@ class NextCycle:
         if likely:
             _expect(session, likely)
         session.settle()
-        self._settled = session.settled
+        self._settled = session.so_far.settled
         self.world = session.world
         self.cycle = session.cycle
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
