@@ -472,9 +472,6 @@ class Cycle:
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
     ) -> None:
         self.state = CycleState(world, eligibility, settings, budget)
-        self.budget = budget
-        self.world = world
-        self.settings = settings
         self.method = METHODS[settings.reservation]
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
@@ -494,6 +491,16 @@ class Cycle:
         self.too_late: list[int] = []
         #: How many newcomers the last cycle looked at if it was left out, None if it was run.
         self._passed: int | None = None
+
+    @property
+    def world(self) -> World:
+        """The cluster and its jobs."""
+        return self.state.world
+
+    @property
+    def settings(self) -> Settings:
+        """How cycles are run."""
+        return self.state.settings
 
     @property
     def passed(self) -> bool:
@@ -533,7 +540,7 @@ class Cycle:
         if self.backfills and state.reservations:
             backfill(state, newcomers if stands else ())
         for job, offer in self._in_waiting_order():
-            if self.budget.late():
+            if self.state.budget.late():
                 break
             state.turns.looked_at.add(job.number)
             found = self.decide(job, offer)
@@ -602,7 +609,7 @@ class Cycle:
         """Every job from the one at hand on has its turn, as long as a turn may change anything."""
         order, state = self.world.order, self.state
         state_of = self.world.states.of
-        while (offer := order.next()) is not None and not self.budget.late():
+        while (offer := order.next()) is not None and not self.state.budget.late():
             job = state_of(offer.job.id)
             self._holders.discard(job.number)
             if job.status == RUNNING:
@@ -612,7 +619,7 @@ class Cycle:
                 order.skipped(offer.job)
                 if self._nothing_left():
                     state.turns.nothing_left = True
-                    state.turns.curtailed |= self.method.looks_ahead and self.budget.stopped()
+                    state.turns.curtailed |= self.method.looks_ahead and self.state.budget.stopped()
                     break
             elif offer.job.id == self.wanted:
                 self.answered = True
@@ -623,7 +630,7 @@ class Cycle:
         state = self.state
         if not state.turns.recount:
             return False
-        if self.method.looks_ahead and not self.budget.stopped():
+        if self.method.looks_ahead and not self.state.budget.stopped():
             # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
             again = bool(state.instance.partitions) and bool(state.reservations)
             if again or state.may_reserve_more():
@@ -660,7 +667,7 @@ class Cycle:
     def _note_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
         for job in self.world.arrivals.new:
-            if self.budget.late():
+            if self.state.budget.late():
                 break
             if job.start is None and not job.reason:
                 shape = self.state.shape(job)
