@@ -424,12 +424,11 @@ def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
 class KernelSettings:
     """Of :class:`KernelRatios`: which jobs are looked at, and how fast their weights fall.
 
-    of_all: jobs that ended last. of_user: of each user the last, which count for that user alone
-    where they ended before those. A job of the same user weighs exp(-limit * l - size * s) /
-    (1 + h) ** age: l and s are the doublings between the limits and the sizes of the two, h the
-    hours between their submissions. One of another user weighs exp(-other - other_limit * l) /
-    (1 + h) ** other_age. together: the chance that a job of a sample shares the fate of the others
-    of its user.
+    of_all: jobs that ended last. of_user: the last of the job's own user, which count even if they
+    ended before those. A job of the same user weighs exp(-limit * l - size * s) / (1 + h) ** age: l
+    and s are the doublings between the limits and the sizes of the two, h the hours between their
+    submissions. One of another user weighs exp(-other - other_limit * l) / (1 + h) ** other_age.
+    together: the chance that a job of a sample shares the fate of the others of its user.
     """
 
     of_all: int = 1_500
@@ -447,13 +446,12 @@ class KernelSettings:
 class _Evidence(Columns):
     """Jobs that say how long others run, by what is known of them; arrays of shape (n,).
 
-    number: ratio or seconds, of one that still runs (not `ended`) what it has used. old: counts for
-    its own user alone. row: of the job that runs, -1 of one that ended. limit, slots: doublings.
+    number: ratio or seconds, of one that still runs (not `ended`) what it has used. row: of the job
+    that runs, -1 of one that ended. limit, slots: their binary logarithms.
     """
 
     number: Floats
     ended: BoolArray
-    old: BoolArray
     row: Ints
     user: Ints
     limit: Floats
@@ -493,19 +491,21 @@ class KernelRatios:
         any_limit = bool((self.past.limit[:count] != NO_LIMIT).any())
         has_limit = (jobs.limit != NO_LIMIT) & any_limit
         for of_limit in (True, False):
-            rows = np.flatnonzero(has_limit == of_limit)
-            for row, weighed in self._weighed(jobs, rows, count, of_limit):
-                longer = weighed.times(float(jobs.limit[row]) if of_limit else 1.0)
-                longer = longer.beyond(float(jobs.elapsed[row]))
-                if longer.weights.any():
-                    found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
+            of_these = has_limit == of_limit
+            for user in np.unique(jobs.user[of_these]).tolist():
+                rows = np.flatnonzero(of_these & (jobs.user == user))
+                evidence = self._evidence(jobs, user, count, of_limit)
+                for row, weighed in self._weighed(jobs, rows, evidence, of_limit):
+                    longer = weighed.times(float(jobs.limit[row]) if of_limit else 1.0)
+                    longer = longer.beyond(float(jobs.elapsed[row]))
+                    if longer.weights.any():
+                        found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
         return within(found, jobs)
 
     def _weighed(
-        self, jobs: AskedJobs, rows: Ints, count: int, of_limit: bool
+        self, jobs: AskedJobs, rows: Ints, evidence: _Evidence, of_limit: bool
     ) -> Iterator[tuple[int, Weighed]]:
         """Each of these rows of the jobs, and what is foreseen of it; none without evidence."""
-        evidence = self._evidence(jobs, count, of_limit)
         numbers = evidence.number[evidence.ended]
         if not len(numbers):
             return
@@ -517,15 +517,13 @@ class KernelRatios:
             for row, mass in zip(some.tolist(), masses, strict=True):
                 yield row, Weighed(numbers, mass)
 
-    def _evidence(self, jobs: AskedJobs, count: int, of_limit: bool) -> _Evidence:
-        """The first `count` jobs of the past, those of late, and the jobs that run."""
+    def _evidence(self, jobs: AskedJobs, user: int, count: int, of_limit: bool) -> _Evidence:
+        """For a user: those of late and its own of the first `count` of the past, and who runs."""
         past, late = self.past, max(0, count - self.settings.of_all)
-        rows = [np.arange(late, count)]
-        for user in np.unique(jobs.user).tolist():
-            own = self._of_user.get(user, _NONE)
-            own = own[: np.searchsorted(own, count)][-self.settings.of_user :]
-            rows.append(own[own < late])
-        ended, run = np.concatenate(rows), np.flatnonzero(jobs.elapsed >= 0)
+        own = self._of_user.get(user, _NONE)
+        own = own[: np.searchsorted(own, count)][-self.settings.of_user :]
+        ended = np.concatenate((own[own < late], np.arange(late, count)))
+        run = np.flatnonzero(jobs.elapsed >= 0)
         if of_limit:
             ended, run = ended[past.limit[ended] != NO_LIMIT], run[jobs.limit[run] != NO_LIMIT]
         both = (past.pick(ended), jobs.pick(run))
@@ -535,7 +533,6 @@ class KernelRatios:
         found = _Evidence(
             number=number,
             ended=np.repeat([True, False], [len(ended), len(run)]),
-            old=np.concatenate((ended < late, np.zeros(len(run), dtype=np.bool_))),
             row=np.concatenate((np.full(len(ended), -1), run)),
             user=np.concatenate([some.user for some in both]),
             limit=_doublings(limit),
@@ -553,7 +550,7 @@ class KernelRatios:
         age = np.log1p(np.abs(jobs.submit[:, None] - evidence.submit) / HOUR)
         near = by.limit * limit + by.size * size + by.age * age
         far = by.other + by.other_limit * limit + by.other_age * age
-        distance = np.where(same, near, np.where(evidence.old, np.inf, far))
+        distance = np.where(same, near, far)
         distance[rows[:, None] == evidence.row] = np.inf  # its own run so far
         nearest = distance.min(axis=1, keepdims=True, initial=_FARTHEST)
         return np.asarray(np.exp(nearest - distance))
