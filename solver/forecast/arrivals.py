@@ -1,4 +1,4 @@
-"""Which jobs will come: models of the time ahead, one small class each (docs/dev/forecast.md)."""
+"""Which jobs will be submitted: one small class a model (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 

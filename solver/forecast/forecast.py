@@ -1,4 +1,4 @@
-"""Forecasts: samples of when each job starts, and what they come to."""
+"""Forecasts: samples of when each job starts, and their quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs that have ended, as a log tells them: SWF, lsb.acct or lsb.events, in columns."""
+"""Ended jobs of a log (SWF, lsb.acct or lsb.events) in columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scheduling cycle, phase by phase (LOP-01); docs/loop.md tells it in order.
+"""One dispatch cycle, phase by phase (LOP-01); docs/loop.md describes the order.
 
 1. Suspended jobs go on where they may.
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.

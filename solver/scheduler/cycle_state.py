@@ -1,4 +1,4 @@
-"""The state of one scheduling cycle that its phases and the reservation methods share.
+"""The state of one dispatch cycle that its phases and the reservation methods share.
 
 What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
 in this cycle is here.

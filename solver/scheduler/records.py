@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: one record a job, and the cycles if asked for."""
+"""The results of a simulation: one record a job, and the cycles if asked for."""
 
 from __future__ import annotations
 

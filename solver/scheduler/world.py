@@ -1,4 +1,4 @@
-"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+"""The cluster and its jobs over time: what runs where, what is free, and the events to come.
 
 Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
 present, the profile of running jobs, the order's accounts and the events to come.
