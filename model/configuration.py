@@ -1,4 +1,4 @@
-"""Queues, users, limits and cluster parameters: lsb.queues, lsb.users, lsb.resources, lsb.params."""
+"""Queues, users, limits and parameters: lsb.queues, lsb.users, lsb.resources, lsb.params."""
 
 from __future__ import annotations
 

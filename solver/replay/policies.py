@@ -1,4 +1,4 @@
-"""The replay policies: first come, first served, EASY, and two kinds of conservative backfilling."""
+"""The replay policies: first come, first served, EASY, and conservative backfilling."""
 
 from __future__ import annotations
 
