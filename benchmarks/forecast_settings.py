@@ -28,7 +28,7 @@ from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 def main() -> None:
     """Measure and print the table."""
     options = _options()
-    past, *_ = PastOfPool(options.log, "easy", options.procs, False, None).run(lambda: False)
+    past, *_ = PastOfPool(options.log, "easy", options.procs, True, None).run(lambda: False)
     samples = [sampled_rows(past, options.jobs, seed) for seed in range(1, options.seeds + 1)]
     rows = np.unique(np.concatenate(samples))
     waits = (past.start - past.log.submit)[rows]
