@@ -17,8 +17,8 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.demand import TermDemand
-from ..availability.free_now import HeldBack, Residual
-from ..availability.resources import SLOTS, BoolArray, IntArray
+from ..availability.free_now import Residual
+from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
@@ -40,7 +40,7 @@ from .world import World
 def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     """Whether one of some pending jobs fits now beside nothing but what runs."""
     world = cycle.world
-    beside = Residual(world.free_now, world.now, HeldBack())
+    beside = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(beside.free(SLOTS, world.now), 0)
     most = int(free.sum())
     shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
