@@ -40,7 +40,7 @@ from .availability.resources import (
     ResourceTable,
     Use,
 )
-from .availability.running_profile import Occupancy
+from .availability.running_profile import RunningProfile
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
@@ -691,7 +691,7 @@ class Entering:
     def enter(
         self,
         running: Running,
-        occupancy: Occupancy,
+        profile: RunningProfile,
         *,
         other: Callable[[int], None],
     ) -> IntArray:
@@ -702,7 +702,7 @@ class Entering:
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], occupancy)
+            self._write(running, taken, use_of[taken], profile)
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
@@ -751,12 +751,11 @@ class Entering:
         running: Running,
         taken: IntArray,
         use_of: IntArray,
-        occupancy: Occupancy,
+        profile: RunningProfile,
     ) -> None:
-        free_now, profile = occupancy.free_now, occupancy.profile
         order = np.argsort(use_of, kind="stable")
         members = self._members(running, taken[order])
-        np.maximum.at(occupancy.last_accepted, members.hosts, members.starts[members.job])
+        np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
         first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
@@ -766,10 +765,8 @@ class Entering:
         finishes = running.finishes[taken].tolist()
         profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
         for index, found in _by_owner(of_hosts).items():
-            np.subtract.at(free_now.host(index), found[1], found[4])
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():
-            free_now.take_from_pool(index, float(found[4].sum()))
             profile.enter_rows(index, *found, pool=True)
 
     def _members(self, running: Running, at: IntArray) -> _Members:
@@ -832,7 +829,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
     """The profile of the running jobs of an instance; one that is overdue ends now."""
     instance, table = resolver.instance, resolver.table
     index = resolver.host_index()
-    found = Occupancy(table, instance.now)
+    found = RunningProfile(table, instance.now)
     jobs = instance.running
     ends = (expected_finish(instance, running) for running in jobs)
     finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
@@ -847,7 +844,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
     Entering(resolver).enter(running, found, other=by_itself)
-    profile = found.profile.copy()
+    profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish
         profile.hold(use, part, start, known, whole_hosts=blocked)

@@ -94,7 +94,7 @@ def stands(cycle: CycleState) -> bool:
     world = cycle.world
     now = world.now
     if (
-        world.subsets.falling
+        world.running_profile.falls.amounts
         or world.subsets.suspended
         or world.subsets.growing
         or world.requests.any_dynamic

@@ -554,7 +554,7 @@ class PlannedFuture:
         return self._profile
 
     def _planned(self, reservations: Iterable[Held]) -> Profile:
-        profile = self._world.occupancy.profile.copy()
+        profile = self._world.running_profile.copy()
         profile.crowded, profile.accepted = Crowded(), self._eligibility.acceptances()
         for held in reservations:
             if held.start is not None and held.demand is not None:

@@ -147,7 +147,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
 
 def _running(cycle: CycleState) -> Profile:
     """What runs, and what is set aside by advance reservations."""
-    profile = cycle.world.occupancy.profile.copy()
+    profile = cycle.world.running_profile.copy()
     profile.accepted = cycle.eligibility.acceptances()
     close_reserved_slots(cycle.instance, profile)
     return profile

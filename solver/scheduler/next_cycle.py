@@ -181,7 +181,7 @@ class NextCycle:
         The next cycle would find them anew, and the budget left none. Each stays at its time where
         the job still fits then, and is gone where it does not, or the budget is over.
         """
-        profile = self.world.occupancy.profile.copy()
+        profile = self.world.running_profile.copy()
         for held in self.cycle.reservations:
             if held.start is None or held.demand is None:
                 continue
@@ -428,7 +428,7 @@ class NextCycle:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
-        profile = self.world.occupancy.profile.copy(begun)
+        profile = self.world.running_profile.copy(begun)
         profile.accepted = accepted_of(self.instance)
         return profile
 

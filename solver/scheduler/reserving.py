@@ -161,7 +161,7 @@ class Greedy:
             state,
             demand,
             beside,
-            cycle.world.occupancy.profile,
+            cycle.world.running_profile,
             now,
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,

@@ -376,7 +376,7 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.so_far.complete = True
             return False
-        self._only_submissions = not self.world.subsets.falling
+        self._only_submissions = not self.world.running_profile.falls.any
         if self._happen(time):
             self.so_far.last_progress = time
         self.world.advance(time)
@@ -439,7 +439,7 @@ class Session:
                     world.end(running, at)
                     self._only_submissions = False
                     any_event = True
-            elif world.occupancy.profile.finish.get(number, FOREVER) <= at:
+            elif world.running_profile.finish.get(number, FOREVER) <= at:
                 world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True
@@ -463,7 +463,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
-            world.occupancy.enter_reported()
+            world.running_profile.enter_reported()
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
@@ -508,7 +508,7 @@ class Session:
             found.append(now + step)
         elif not step and self.cycle.record.started:
             found.append(now)
-        fall = world.next_fall()
+        fall = world.running_profile.falls.next_after(world.now)
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
@@ -536,7 +536,7 @@ class Session:
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.subsets.falling:
+        if self.world.running_profile.falls.any:
             return False
         return time - self.so_far.last_progress > self._patience
 

@@ -126,7 +126,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
         term = replace(demand.terms[0], candidates=demand.terms[0].candidates[left])
         demand = replace(demand, terms=(term,))
         found = reserve_greedily(
-            state, demand, beside, session.world.occupancy.profile, 0, memory=False
+            state, demand, beside, session.world.running_profile, 0, memory=False
         )
         if item["reserved_on"]:
             assert found is not None
