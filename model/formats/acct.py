@@ -47,15 +47,13 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """jobs: in file order. passed_over: other types, how many.
-
-    problems: the first malformed records (--max-errors), and one that counts the others.
-    repaired: records whose times were a little out of order, as clocks of two hosts have it.
-    """
+    """jobs: in file order. passed_over: other types, how many."""
 
     jobs: Sequence[FinishedJob]
+    #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
     passed_over: dict[str, int] = field(default_factory=dict)
+    #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0
 
     @property

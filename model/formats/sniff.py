@@ -18,14 +18,12 @@ HEAD = 8192
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """name: of the kind. text: what people call it. use: the command that takes it, "" for none.
-
-    instead: what to give where none takes it.
-    """
+    """name: of the kind. text: what people call it. use: the command that takes it, "" for none."""
 
     name: str
     text: str
     use: str
+    #: What to give where none takes it.
     instead: str = ""
 
 

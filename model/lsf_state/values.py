@@ -134,11 +134,9 @@ def allocation(text: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTimes:
-    """Turns printed times into seconds since 1970.
+    """Turns printed times into seconds since 1970."""
 
-    reference: about when they were printed; the year of a time without one is taken from it.
-    """
-
+    #: About when they were printed; the year of a time without one is taken from it.
     reference: datetime
 
     @property

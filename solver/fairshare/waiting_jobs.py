@@ -69,14 +69,12 @@ class Lines:
 
 
 class WaitingJobs:
-    """Jobs by rank; priority: of the queues. gone: ranks that have left since the last cycle began.
-
-    slots: for each queue how many its jobs could take at most.
-    """
+    """Jobs by rank; priority: of the queues. gone: ranks that have left in this cycle."""
 
     def __init__(self, priority: Mapping[str, int]) -> None:
         self.jobs: dict[Rank, Job] = {}
         self.gone: set[Rank] = set()
+        #: For each queue how many its jobs could take at most.
         self.slots = dict.fromkeys(priority, 0)
         self._priority = priority
         self._ranks: dict[str, list[Rank]] = {name: [] for name in priority}
@@ -205,13 +203,11 @@ def _take_out(ranks: list[Rank], gone: Sequence[Rank]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """One level of a share tree: which account was chosen there, and which would have been next.
-
-    rival: "" where no other account at the level has a job left. Priorities are dynamic ones.
-    """
+    """One level of a share tree: which account was chosen there, and which would have been next."""
 
     account: str
     priority: float
+    #: "" where no other account at the level has a job left. Priorities are dynamic ones.
     rival: str = ""
     rival_priority: float = 0.0
 

@@ -134,14 +134,12 @@ StartCosts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """A plan of a program. total: its cost in units. low: no plan is below, None if unknown.
-
-    ended: the search was not stopped by a limit.
-    """
+    """A plan of a program. total: its cost in units. low: no plan is below, None if unknown."""
 
     starts: dict[str, Start]
     total: int
     low: int | None = None
+    #: The search was not stopped by a limit.
     ended: bool = False
 
 

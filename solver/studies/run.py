@@ -160,29 +160,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """The jobs that count, a column each; block: in which they were submitted, from 0.
-
-    wait: seconds, NaN for a job that did not start. queued: whether it had an estimate and started.
-    met: whether it started no later than that.
-    """
+    """The jobs that count, a column each; block: in which they were submitted, from 0."""
 
     user: tuple[str, ...]
     queue: tuple[str, ...]
     slots: Ints
     block: Ints
+    #: Seconds, NaN for a job that did not start.
     wait: Floats
     backfilled: Floats
+    #: Whether it had an estimate and started.
     queued: Floats
+    #: Whether it started no later than that.
     met: Floats
     pending: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run. used, there: slot-seconds in use and in all in each block of time.
-
-    waits: beside what was recorded, for all jobs and by queue, where anything was.
-    """
+    """What came of a run. used, there: slot-seconds in use and in all in each block of time."""
 
     metrics: LoopMetrics
     jobs: JobColumns
@@ -190,6 +186,7 @@ class RunOutcome:
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()
+    #: Beside what was recorded, for all jobs and by queue, where anything was.
     waits: tuple[WaitComparison, ...] = ()
 
 

@@ -103,11 +103,9 @@ _MOST_NAMES = 8
 
 @dataclass(slots=True)
 class Notes:
-    """Collected while the files are read; :meth:`lines` says it in as few lines as possible.
+    """Collected while the files are read; :meth:`lines` says it in as few lines as possible."""
 
-    root: files in it are named from there.
-    """
-
+    #: Files in it are named from there.
     root: str = ""
     decisions: list[Decision] = field(default_factory=list)
     _left_out: Counter[tuple[str, str]] = field(default_factory=Counter)

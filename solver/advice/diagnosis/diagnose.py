@@ -76,18 +76,19 @@ class Wanted:
 
 @dataclass(slots=True)
 class Simulations:
-    """Starts by change, each change run once.
-
-    today: starts as configured; placed: where, too. cut: whether a limit kept a run from its end.
-    changes: those that were run, by key. before: called before each run.
-    """
+    """Starts by change, each change run once."""
 
     instance: Instance
     budget: Budget
+    #: Starts as configured.
     today: Starts = field(default_factory=dict)
+    #: Where, too.
     placed: Mapping[str, PlannedJob] = field(default_factory=dict)
+    #: Whether a limit kept a run from its end.
     cut: bool = False
+    #: Those that were run, by key.
     changes: dict[str, SettingChange] = field(default_factory=dict)
+    #: Called before each run.
     before: Callable[[], None] = lambda: None
     _known: dict[str, Starts] = field(default_factory=dict)
     _given_up: dict[tuple[str, str], int] = field(default_factory=dict)
