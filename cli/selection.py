@@ -57,20 +57,23 @@ FEW_NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A job that may be shown. start: seconds, None for unknown or never. gain: seconds saved."""
+    """A job that may be shown."""
 
     job: str
     row: ListingRow
     slots: int
+    #: Seconds, None for unknown or never.
     start: int | None = None
+    #: Seconds saved.
     gain: int = 0
     allocation: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the options say; names: of the jobs, () for all."""
+    """What the options say."""
 
+    #: Of the jobs, () for all.
     names: tuple[str, ...] = ()
     top: int | None = None
     sort: Order = "priority"
@@ -174,10 +177,13 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """names: to show, () for all. long: everything about each. recursive: every share level."""
+    """What a view shows."""
 
+    #: To show, () for all.
     names: tuple[str, ...] = ()
+    #: Everything about each.
     long: bool = False
+    #: Every share level.
     recursive: bool = False
     #: Jobs of these states alone; none of them: unfinished jobs.
     pending: bool = False

@@ -87,13 +87,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What is simulated. recorded: real starts of a log's jobs by id. of_lsf: whether these show
-    how often the scheduler ran.
-    """
+    """What is simulated."""
 
     instance: Instance
     changes: tuple[Change, ...] = ()
+    #: Real starts of a log's jobs by id.
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: Whether these show how often the scheduler ran.
     of_lsf: bool = False
 
 

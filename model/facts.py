@@ -32,11 +32,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class KnownField:
-    """A field with its fact. key: its name in files. defaults: its own and of those beside it."""
+    """A field with its fact."""
 
     name: str
+    #: Its name in files.
     key: str
     fact: Fact
+    #: Its own and of those beside it.
     defaults: tuple[Any, ...]
 
     @property

@@ -184,8 +184,9 @@ MOST_ELEMENTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """The elements of an array. ranges: of their indices, ascending and apart."""
+    """The elements of an array."""
 
+    #: Of their indices, ascending and apart.
     ranges: tuple[range, ...]
     #: At most so many run at once (``%4``), None for no limit.
     limit: int | None = None

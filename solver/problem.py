@@ -55,11 +55,13 @@ class Falls:
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
-    """demands: pending jobs in priority order. base: the profile of running jobs; copy it."""
+    """The planning problem of one moment."""
 
     instance: Instance
     resolver: Resolver
+    #: Pending jobs in priority order.
     demands: tuple[Demand, ...]
+    #: The profile of running jobs; copy it.
     base: Profile
     #: Rules that the demands do not heed.
     left_out: tuple[LeftOut, ...] = ()

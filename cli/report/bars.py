@@ -167,9 +167,10 @@ SMALLEST_BLOCK = 16
 
 @dataclass(slots=True)
 class RowGroup:
-    """A row that folds. type: of the compute unit, "hosts" for a run of hosts without one."""
+    """A row that folds."""
 
     name: str
+    #: Of the compute unit, "hosts" for a run of hosts without one.
     type: str
     #: Index of the group around it, None for none.
     parent: int | None

@@ -357,11 +357,13 @@ def report_of_simulation(
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A view made ready to be drawn. bars: of hosts; loads: of every group, then of all."""
+    """A view made ready to be drawn."""
 
     groups: tuple[RowGroup, ...]
     opened: frozenset[int]
+    #: Of hosts.
     bars: tuple[Bar, ...]
+    #: Of every group, then of all.
     loads: tuple[Load, ...]
     #: Seconds between which the planned part of the picture lies.
     begin: int

@@ -243,10 +243,12 @@ class Seen:
 
 @dataclass(slots=True)
 class Assembled:
-    """notes: what was left out or differs. seen: what was seen, hosts as the instance has them."""
+    """An instance of what the commands printed, and the notes on it."""
 
     instance: Instance
+    #: What was left out or differs.
     notes: Remarks
+    #: What was seen, hosts as the instance has them.
     seen: Seen
 
 

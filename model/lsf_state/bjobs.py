@@ -92,9 +92,11 @@ _MOST_CUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """indent: blanks before the rest of a wrapped line. width: columns at which lines break."""
+    """How `bjobs -l` has broken its lines."""
 
+    #: Blanks before the rest of a wrapped line.
     indent: int
+    #: Columns at which lines break.
     width: int
 
     @classmethod

@@ -19,7 +19,7 @@ _SIZES = ("mem", "swp", "tmp")
 
 @dataclass(slots=True)
 class SeenHost:
-    """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB."""
+    """One host."""
 
     name: str
     status: str = "ok"
@@ -35,6 +35,7 @@ class SeenHost:
     gpus: int | None = None
     #: Those of them that started jobs have.
     gpus_used: int | None = None
+    #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
     #: Thresholds.
@@ -199,9 +200,11 @@ def _own(word: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PrintedAccount:
-    """One line of a table. path: of the level, ``Partition1/group2``; account: below it."""
+    """One line of a table."""
 
+    #: Of the level, ``Partition1/group2``.
     path: str
+    #: Below it.
     account: str
     shares: int
     #: As printed, with its digits.
@@ -219,9 +222,10 @@ class PrintedAccount:
 
 @dataclass(slots=True)
 class SeenPartition:
-    """One host partition. hosts: as printed."""
+    """One host partition."""
 
     name: str
+    #: As printed.
     hosts: tuple[str, ...] = ()
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)

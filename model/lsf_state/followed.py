@@ -29,14 +29,16 @@ _MOST_ENDED = 1000
 
 @dataclass(slots=True)
 class Logged:
-    """One unfinished job. suspended: since when it stands still, or None; idle: seconds it has
-    stood still before. live: a copy made at the moment that is cut out, whose end is awaited."""
+    """One unfinished job."""
 
     job: SeenJob
     name: str = ""
     depends: str = ""
+    #: Since when it stands still, or None.
     suspended: int | None = None
+    #: Seconds it has stood still before.
     idle: int = 0
+    #: A copy made at the moment that is cut out, whose end is awaited.
     live: SeenJob | None = None
 
 

@@ -273,9 +273,10 @@ _ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a command has printed. source: file name or command line, for messages."""
+    """What a command has printed."""
 
     content: str
+    #: File name or command line, for messages.
     source: str
 
     @property

@@ -110,8 +110,9 @@ _KEEPS = "what keeps the cycles from it: "
 
 @dataclass(frozen=True, slots=True)
 class Cautions:
-    """marks: by method and job what stands behind its estimate, ``[1]`` or ``[1][2]``."""
+    """Sentences about estimates, with marks in the table."""
 
+    #: By method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
     marks: Mapping[tuple[str, str], str]
     #: A sentence each, the first ones with these numbers.
     lines: tuple[str, ...]

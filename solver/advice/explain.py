@@ -306,9 +306,10 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """The reason at one instant; planned: only planned jobs are in the way then."""
+    """The reason at one instant."""
 
     time: int
+    #: Only planned jobs are in the way then.
     planned: bool
     reason: Reason
 

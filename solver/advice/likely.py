@@ -32,11 +32,12 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """P50, P90 and P10 of a job's start (seconds), None for no start; cut: fewer samples."""
+    """P50, P90 and P10 of a job's start (seconds), None for no start."""
 
     likely: int | None
     nine_in_ten_by: int | None
     one_in_ten_by: int | None
+    #: Fewer samples.
     cut: bool = False
 
     def record(self) -> dict[str, int | None]:

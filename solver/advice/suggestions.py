@@ -236,11 +236,12 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A change with what it gives; useful: whether it leaves enough of what was asked."""
+    """A change with what it gives."""
 
     kind: str
     change: str
     outlook: Outlook
+    #: Whether it leaves enough of what was asked.
     useful: bool = True
 
 

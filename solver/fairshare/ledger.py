@@ -21,11 +21,12 @@ Under = Mapping[str, Account]
 
 @dataclass(slots=True)
 class Charge:
-    """What one job has on one account. part: of its slots, those that the policy counts."""
+    """What one job has on one account."""
 
     tree: ShareTree
     account: Account
     slots: int = 0
+    #: Of its slots, those that the policy counts.
     part: float = 0.0
     #: The job's own part of the account's meters.
     run: Meter = field(default_factory=Meter)

@@ -41,8 +41,9 @@ class ShareRow:
 
 @dataclass(frozen=True, slots=True)
 class ShareLevel:
-    """Accounts that are compared with each other. path: ``Partition1/group2/``."""
+    """Accounts that are compared with each other."""
 
+    #: ``Partition1/group2/``.
     path: str
     rows: tuple[ShareRow, ...]
 

@@ -267,9 +267,10 @@ class PoolUse:
 
 @dataclass(frozen=True, slots=True)
 class StagePlan:
-    """One place in the order of queues. policy: of user fairshare, "" for none."""
+    """One place in the order of queues."""
 
     queues: tuple[str, ...]
+    #: Of user fairshare, "" for none.
     policy: str = ""
     #: The slot pool of the one queue served here, "" for none.
     pool: str = ""

@@ -69,10 +69,11 @@ class Lines:
 
 
 class WaitingJobs:
-    """Jobs by rank; priority: of the queues. gone: ranks that have left in this cycle."""
+    """Jobs by rank; priority: of the queues."""
 
     def __init__(self, priority: Mapping[str, int]) -> None:
         self.jobs: dict[Rank, Job] = {}
+        #: Ranks that have left in this cycle.
         self.gone: set[Rank] = set()
         #: For each queue how many its jobs could take at most.
         self.slots = dict.fromkeys(priority, 0)
@@ -254,7 +255,7 @@ class QueueTraversal:
 
 
 class _Place:
-    """An account in one walk. best: the rank it would offer next. entry: its valid heap entry."""
+    """An account in one walk."""
 
     __slots__ = ("account", "at", "best", "entry", "heap", "key", "parent", "places", "ranks")
 
@@ -265,8 +266,10 @@ class _Place:
         self.heap: list[tuple[float, Rank, int]] = []
         self.ranks: Sequence[Rank] = ()
         self.at = 0
+        #: The rank it would offer next.
         self.best: Rank | None = None
         self.key = 0.0
+        #: Its valid heap entry.
         self.entry: tuple[float, Rank, int] | None = None
 
     def second(self) -> _Place | None:

@@ -307,11 +307,13 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class GroupAccuracy:
-    """All estimators over one group of jobs. by: "all", "size" or "queue". mean_wait: seconds."""
+    """All estimators over one group of jobs."""
 
+    #: "all", "size" or "queue".
     by: str
     group: str
     jobs: int
+    #: Seconds.
     mean_wait: float
     estimators: tuple[Accuracy, ...]
 

@@ -281,11 +281,12 @@ def _usage(tree: ShareTree, account: Account, now: int) -> ShareUsage:
 
 @dataclass(frozen=True, slots=True)
 class _Booking:
-    """Something that happens to a job at a time (seconds). where: slots by host from then on."""
+    """Something that happens to a job at a time (seconds)."""
 
     time: int
     what: str
     job: Job
+    #: Slots by host from then on.
     where: Mapping[str, int] = field(default_factory=dict)
 
     def book(self, order: DispatchOrder) -> None:

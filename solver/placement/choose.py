@@ -236,9 +236,11 @@ def filled(most: IntArray, amount: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The keywords of cu[] that bind the choice. most: maxcus. least: usablecuslots, 0: none."""
+    """The keywords of cu[] that bind the choice."""
 
+    #: Maxcus.
     most: int | None = None
+    #: Usablecuslots, 0: none.
     least: int = 0
     balance: bool = False
     fewest: bool = False

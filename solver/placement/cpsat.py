@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BindingGroup:
-    """A group cap over the rows of a supply. slots, hosts: None where that part cannot bind."""
+    """A group cap over the rows of a supply."""
 
     rows: BoolArray
+    #: None where that part cannot bind.
     slots: int | None
+    #: None where that part cannot bind.
     hosts: int | None
 
 

@@ -138,33 +138,37 @@ class Stop(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How the loop runs; see :func:`slotwise.simulate`. until: the last second, None for none."""
+    """How the loop runs; see :func:`slotwise.simulate`."""
 
     reservation: str = "configured"
     top: int | None = None
     cycle: int | None = None
     effort: float = EFFORT
+    #: The last second, None for none.
     until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulation to be made. block: seconds of a block of jobs. recorded: real starts by job."""
+    """A simulation to be made."""
 
     instance: Instance
     options: RunOptions
     changes: Sequence[Change] = ()
+    #: Seconds of a block of jobs.
     block: int = WEEK
+    #: Real starts by job.
     recorded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """The jobs that count, a column each; block: in which they were submitted, from 0."""
+    """The jobs that count, a column each."""
 
     user: tuple[str, ...]
     queue: tuple[str, ...]
     slots: Ints
+    #: In which they were submitted, from 0.
     block: Ints
     #: Seconds, NaN for a job that did not start.
     wait: Floats
@@ -178,11 +182,13 @@ class JobColumns:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run. used, there: slot-seconds in use and in all in each block of time."""
+    """What came of a run."""
 
     metrics: LoopMetrics
     jobs: JobColumns
+    #: Slot-seconds in use and in all in each block of time.
     used: tuple[float, ...]
+    #: Slot-seconds in use and in all in each block of time.
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()

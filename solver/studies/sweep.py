@@ -102,12 +102,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One simulation of a sweep. parameters: key and value as they stand in the table."""
+    """One simulation of a sweep."""
 
     number: int
     case: Case
     policy: str
     settings: tuple[Setting, ...]
+    #: Key and value as they stand in the table.
     parameters: tuple[tuple[str, str], ...]
     seed: int | None
     until: int | str | None

@@ -189,12 +189,13 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """How the mean wait of a group of jobs changes: seconds; jobs: that started today."""
+    """How the mean wait of a group of jobs changes: seconds."""
 
     #: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
     #: groups of its kind, so that of many users none is named by chance.
     kind: str
     name: str
+    #: That started today.
     jobs: int
     today: float
     then: float
@@ -203,13 +204,15 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVariant:
-    """One variant. differences: to today by measure, none of today's own. groups: whose wait."""
+    """One variant."""
 
     name: str
     #: Key and value as they were given.
     settings: tuple[tuple[str, str], ...]
     metrics: LoopMetrics
+    #: To today by measure, none of today's own.
     differences: Mapping[str, Difference]
+    #: Whose wait.
     groups: tuple[GroupChange, ...]
     cycle: int
     notes: tuple[str, ...] = ()

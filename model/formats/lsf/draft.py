@@ -19,9 +19,10 @@ _DECIMAL = re.compile(r"[+-]?(?:\d{1,15}\.\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a part of the document comes from; label: section and key as the file has them."""
+    """Where a part of the document comes from."""
 
     place: Place
+    #: Section and key as the file has them.
     label: str
 
 

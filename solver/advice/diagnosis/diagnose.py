@@ -447,13 +447,15 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
 
 @dataclass(slots=True)
 class _Diagnosing:
-    """One diagnosis. ideal: every job where its slots are first free. order: the line, by job."""
+    """One diagnosis."""
 
     instance: Instance
     runs: Simulations
     most: int
     on_progress: OnProgress | None
+    #: Every job where its slots are first free.
     ideal: Plan | None = None
+    #: The line, by job.
     order: Mapping[str, int] = field(default_factory=dict)
     found: list[WaitingJob] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -57,9 +57,11 @@ RANK = {kind: place for place, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One value of one setting. where: file and section; setting: what to write."""
+    """One value of one setting."""
 
+    #: File and section.
     where: str
+    #: What to write.
     setting: str
     #: The instance with it.
     apply: Callable[[Instance], Instance]
@@ -200,9 +202,10 @@ LONG_WAIT = 10080
 
 @dataclass(frozen=True, slots=True)
 class JobInLine:
-    """What a probe has to know of the job. rank: its place in line, 1 the first."""
+    """What a probe has to know of the job."""
 
     job: Job
+    #: Its place in line, 1 the first.
     rank: int
     #: Seconds until it starts as configured, None for never.
     wait: int | None

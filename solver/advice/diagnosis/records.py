@@ -20,14 +20,16 @@ HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class WaitChange:
-    """A pending job under a remedy. today, then: its start (seconds), None for never.
+    """A pending job under a remedy.
 
     change: seconds that it waits longer, below 0 sooner; None where one of the two is never.
     """
 
     job: str
     slots: int
+    #: Its start (seconds), None for never.
     today: int | None
+    #: Its start (seconds), None for never.
     then: int | None
 
     @property
@@ -273,20 +275,23 @@ MOST_HOSTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """A remedy in words: what to write, what it gives, what it costs; whatif: to try it."""
+    """A remedy in words: what to write, what it gives, what it costs."""
 
     write: str
     gives: str
     costs: str
+    #: To try it.
     whatif: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One job, or several alike, in words. sentences: what happens; cause: why, as configured."""
+    """One job, or several alike, in words."""
 
     title: str
+    #: What happens.
     sentences: tuple[str, ...]
+    #: Why, as configured.
     cause: str
     #: What helps.
     remedies: tuple[Advised, ...] = ()
