@@ -29,7 +29,6 @@ from ..model.resreq.evaluate import Local, named, narrowing
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand
-from .availability.free_now import FreeNow
 from .availability.profile import FOREVER, Profile, held_for_life
 from .availability.resources import (
     Allocation,
@@ -685,20 +684,18 @@ class Entering:
     def enter(
         self,
         running: Running,
-        free_now: FreeNow,
         profile: RunningProfile,
-        accepted: IntArray,
         *,
         other: Callable[[int], None],
     ) -> IntArray:
-        """Write what can be into the present, the profile and the hosts' last starts [H].
+        """Write what can be into the profile.
 
         other: called, in order, with the place of each job that is not. Numbers of those that are.
         """
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], free_now, profile, accepted)
+            self._write(running, taken, use_of[taken], profile)
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
@@ -744,13 +741,11 @@ class Entering:
         running: Running,
         taken: IntArray,
         use_of: IntArray,
-        free_now: FreeNow,
         profile: RunningProfile,
-        accepted: IntArray,
     ) -> None:
         order = np.argsort(use_of, kind="stable")
         members = self._members(running, taken[order])
-        np.maximum.at(accepted, members.hosts, members.starts[members.job])
+        np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
         first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
@@ -760,10 +755,8 @@ class Entering:
         finishes = running.finishes[taken].tolist()
         profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
         for index, found in _by_owner(of_hosts).items():
-            np.subtract.at(free_now.host(index), found[1], found[4])
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():
-            free_now.take_from_pool(index, float(found[4].sum()))
             profile.enter_rows(index, *found, pool=True)
 
     def _members(self, running: Running, at: IntArray) -> _Members:
@@ -827,8 +820,6 @@ def profile_of_running(resolver: Resolver) -> Profile:
     instance, table = resolver.instance, resolver.table
     index = instance.cluster.host_index()
     found = RunningProfile(table, instance.now)
-    for resource, away in table.reported_away().items():
-        found.hold_reported(resource, away)
     jobs = instance.running
     ends = (expected_finish(instance, running) for running in jobs)
     finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
@@ -842,8 +833,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
         others.extend((use, part, item.start, int(finishes[at]), blocked) for use, part in uses)
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
-    accepted = np.zeros(len(index), dtype=np.int64)
-    Entering(resolver, index).enter(running, FreeNow(table), found, accepted, other=by_itself)
+    Entering(resolver, index).enter(running, found, other=by_itself)
     profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish

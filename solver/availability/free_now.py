@@ -155,6 +155,84 @@ class FreeNow:
         self._pools = [float(amount) for amount in state["pools"]]
 
 
+class FallingParts:
+    """What running jobs hold that falls while they run, by job: amounts, and loads they reserve."""
+
+    __slots__ = ("_loads", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[int, list[HeldPart]]] = {}
+        self._loads: dict[int, tuple[int, list[Reservation]]] = {}
+
+    def watch(
+        self,
+        job: int,
+        start: int,
+        now: int,
+        parts: Iterable[HeldPart],
+        loads: Iterable[Reservation],
+    ) -> None:
+        """A job runs from `start` with these parts and loads; those that never fall are no matter.
+
+        Times in seconds.
+        """
+        elapsed = now - start
+        falling = [part for part in parts if part.falls]
+        if not all(_settled(part.reservation, elapsed) for part in falling):
+            self._parts[job] = start, falling
+        dropping = [load for load in loads if load.drops()]
+        if not all(_settled(load, elapsed) for load in dropping):
+            self._loads[job] = start, dropping
+
+    def forget(self, job: int) -> None:
+        """A job holds nothing any more."""
+        self._parts.pop(job, None)
+        self._loads.pop(job, None)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything falls before its job ends."""
+        return bool(self._parts or self._loads)
+
+    @property
+    def amounts(self) -> bool:
+        """Whether an amount does, not only a load."""
+        return bool(self._parts)
+
+    def bring_to(self, now: int, free_now: FreeNow) -> None:
+        """Bring what falls to its amount at `now` (RSV-02)."""
+        for job, (start, parts) in list(self._parts.items()):
+            for part in parts:
+                free_now.change(part, part.reservation.at(now - start))
+            if all(_settled(part.reservation, now - start) for part in parts):
+                del self._parts[job]
+        for job, (start, loads) in list(self._loads.items()):
+            if all(_settled(load, now - start) for load in loads):
+                del self._loads[job]
+
+    def next_after(self, now: int) -> int | None:
+        """When the next of it falls; now where something falls all the time."""
+        falling = [
+            *((start, part.reservation) for start, parts in self._parts.values() for part in parts),
+            *((start, load) for start, loads in self._loads.values() for load in loads),
+        ]
+        return min(
+            (
+                now if phase.decay and now - start >= phase.start else start + phase.end
+                for start, reservation in falling
+                for phase in reservation.phases
+                if phase.end is not None and now - start < phase.end
+            ),
+            default=None,
+        )
+
+
+def _settled(reservation: Reservation, elapsed: int) -> bool:
+    """Whether a reservation never changes again."""
+    last = reservation.phases[-1]
+    return elapsed >= (last.start if last.end is None else last.end)
+
+
 def parts_of(
     table: ResourceTable,
     alternative: Alternative,

@@ -69,7 +69,7 @@ def save(session: Session) -> str:
         "events": [*world.events.state(), world.events.gone],
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
         "modified": [_described(job, session) for job in world.states.modified.values()],
-        "states": [_state(state) for _, state in sorted(world.states.here.items())],
+        "states": [_state(state, world) for _, state in sorted(world.states.here.items())],
         "ended": world.states.to_state(),
         "pending": list(world.pending),
         "running": list(world.running),
@@ -107,14 +107,14 @@ def _job(described: Sequence[Any], session: Session) -> Job:
     return Job(**{**plain, "res_req": texts, "hosts": hosts, "queued_as": queue_position})
 
 
-def _state(state: JobState) -> dict[str, Any]:
+def _state(state: JobState, world: World) -> dict[str, Any]:
     plain = {name: getattr(state, name) for name in _PLAIN}
     return {
         "number": state.number,
         **plain,
         "terms": [list(term.items()) for term in state.terms],
         "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
-        "amounts": [part.amount for part in state.parts],
+        "amounts": [part.amount for part in world.running_profile.parts.get(state.number, ())],
         "held": list(state.held),
         "shaped": state.shape is not None,
         "borrowed": list(state.borrowed.items()),
@@ -217,8 +217,8 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     world.free_now.load(saved["present"])
-    world.enter_reported()
-    world.last_accepted = np.array(saved["accepted"], dtype=np.int64)
+    world.running_profile.enter_reported()
+    world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
 
 
 # --- A session entered once and copied as often as wanted, so that each copy can go its own way ---

@@ -93,7 +93,12 @@ def stands(cycle: CycleState) -> bool:
     """
     world = cycle.world
     now = world.now
-    if world.falling or world.suspended or world.growing or world.requests.any_dynamic:
+    if (
+        world.running_profile.falls.amounts
+        or world.suspended
+        or world.growing
+        or world.requests.any_dynamic
+    ):
         return False
     if not all(_not_yet_submitted(held, cycle.record.time, now) for held in cycle.reservations):
         return False

@@ -28,7 +28,6 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import HeldPart
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
 from ..fairshare.queue_order import UNLIMITED, JobKind
@@ -307,8 +306,7 @@ class JobState:
     """A job; times in seconds, None for "not yet" or "unknown".
 
     number: its place in the input, which also breaks ties. shape: None until it is submitted.
-    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
-    holds.
+    end: when it really ended. terms: one allocation a term of its requirement.
     borrowed: slots by host that are held for others, where it backfilled.
     placed: since when it holds its slots where it holds them now; stretches: before that, from when
     to when it held which.
@@ -336,7 +334,6 @@ class JobState:
     stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
-    parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
     borrowed: Allocation = field(default_factory=dict)
     estimate: int | None = None

@@ -359,7 +359,7 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.complete = True
             return False
-        self._only_submissions = not self.world.something_falls
+        self._only_submissions = not self.world.running_profile.falls.any
         if self._happen(time):
             self.last_progress = time
         self.world.advance(time)
@@ -446,7 +446,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
-            world.enter_reported()
+            world.running_profile.enter_reported()
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
@@ -491,7 +491,7 @@ class Session:
             found.append(now + step)
         elif not step and self.cycle.record.started:
             found.append(now)
-        fall = world.next_fall()
+        fall = world.running_profile.falls.next_after(world.now)
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
@@ -519,7 +519,7 @@ class Session:
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.something_falls:
+        if self.world.running_profile.falls.any:
             return False
         return time - self.last_progress > self._patience
 

@@ -15,11 +15,10 @@ from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
-from ..availability.calendar import NEVER
 from ..availability.demand import Demand
-from ..availability.free_now import FreeNow, HeldPart, parts_of
+from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
-from ..availability.resources import SLOTS, Allocation, FloatArray, IntArray, Pool
+from ..availability.resources import Allocation, FloatArray, IntArray, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
@@ -91,7 +90,7 @@ class World:
     """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
 
     suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
-    held for others. falling: amounts that fall over time. falling_loads: loads that do.
+    held for others.
     """
 
     def __init__(
@@ -108,7 +107,6 @@ class World:
         self.cycle = cycle
         self.now = instance.now
         self.table = requests.resolver.table
-        self.free_now = FreeNow(self.table)
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
@@ -117,21 +115,22 @@ class World:
         self.suspended: dict[int, JobState] = {}
         self.growing: dict[int, JobState] = {}
         self.borrowing: dict[int, JobState] = {}
-        self.falling: dict[int, list[HeldPart]] = {}
-        self.falling_loads: dict[int, list[Reservation]] = {}
-        self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
         self.names = [host.name for host in instance.cluster.hosts]
         self.index = instance.cluster.host_index()
         self.new_arrivals: list[JobState] = []
         self.changed = True
         self.dependents: Dependents | None = None
         self._arrivals = 0
-        self.enter_reported()
 
-    def enter_reported(self) -> None:
-        """Bring the profile up to date with what hosts report of their amounts."""
-        for index, away in self.free_now.away.items():
-            self.running_profile.hold_reported(index, away)
+    @property
+    def free_now(self) -> FreeNow:
+        """What is free at the moment."""
+        return self.running_profile.free_now
+
+    @property
+    def last_accepted(self) -> IntArray:
+        """When each host took its last job, [H]."""
+        return self.running_profile.last_accepted
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
@@ -252,9 +251,7 @@ class World:
 
         plain = Entering(self.requests.resolver, self.index).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
-            self.free_now,
             self.running_profile,
-            self.last_accepted,
             other=by_itself,
         )
         self.states.entered(set(plain.tolist()), self._runs_on)
@@ -320,7 +317,7 @@ class World:
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
         hosts = list(state.allocation)
         self.last_accepted[hosts] = now
-        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
+        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
         state.held, state.held_since, state.rest_until = (), None, None
         if state.borrowed:
@@ -331,16 +328,11 @@ class World:
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
         state.status = RUNNING
         assert state.start is not None
-        elapsed = self.now - state.start
-        for alternative, allocation, whole in holds:
-            state.parts += self.free_now.take(
-                alternative, allocation, elapsed=elapsed, whole_hosts=whole
-            )
-        self._watch_falls(state)
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
-        self.running_profile.started(state.number, holds, state.start, state.expected_end(self.now))
+        expected = state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
         self.expect_end(state)
         self.changed = True
 
@@ -399,10 +391,6 @@ class World:
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
-        self.free_now.give(state.parts)
-        state.parts = []
-        self.falling.pop(state.number, None)
-        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         self.running.pop(state.number)
         self.suspended.pop(state.number, None)
@@ -415,12 +403,9 @@ class World:
     def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
         """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
-        holds = self.holds(state)
-        for alternative, allocation, whole in holds:
-            state.parts += parts_of(self.table, alternative, allocation, whole)
-        for part, amount in zip(state.parts, amounts, strict=True):
-            part.amount = amount
-        self._watch_falls(state)
+        self.running_profile.put_back(
+            state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
+        )
         self.running[state.number] = state
         if state.job.resizable:
             self.growing[state.number] = state
@@ -428,9 +413,6 @@ class World:
             self.borrowing[state.number] = state
         if state.status != RUNNING:
             self.suspended[state.number] = state
-        if finish is not None:
-            known = None if finish >= FOREVER else finish
-            self.running_profile.started(state.number, holds, state.start, known)
 
     def enter_limits_of_running(self) -> None:
         """Let the limits that cover what ran at first join the table, as when these jobs came."""
@@ -454,8 +436,7 @@ class World:
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
         self.suspended[state.number] = state
-        self.running_profile.ended(state.number)
-        self._relive(state, known=False)
+        self._move_end(state, None)
         self.order.suspended(state.job.id, now)
         self.changed = True
 
@@ -465,45 +446,36 @@ class World:
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
         state.moves(now)
-        for part in self._slot_parts(state):
-            self.free_now.change(part, 0.0)
-        self.running_profile.ended(state.number)
+        self.running_profile.preempted(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
             state.placed = now
-            for part in self._slot_parts(state):
-                self.free_now.change(part, 1.0)
-        self.running_profile.ended(state.number)
+            self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.suspended[state.number]
-        self._relive(state)
+        self._move_end(state, state.expected_end(self.now))
         self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
-    def _relive(self, state: JobState, *, known: bool = True) -> None:
-        """Enter a job into the profile anew: its finish has moved, or is not known any more."""
+    def _move_end(self, state: JobState, finish: int | None) -> None:
+        """The end of a job is expected at another instant, or is not known any more (None)."""
         assert state.start is not None
-        finish = state.expected_end(self.now) if known else None
-        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
         """A running job has another run limit."""
         self.set_durations(state)
         if state.status == RUNNING:
-            self.running_profile.ended(state.number)
-            self._relive(state)
+            self._move_end(state, state.expected_end(self.now))
             self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState, time: int) -> None:
         """A job runs longer than expected: at `time` it will be expected in the next second."""
-        assert state.start is not None
-        self.running_profile.ended(state.number)
-        finish = state.expected_end(time)
-        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        self._move_end(state, state.expected_end(time))
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
@@ -512,19 +484,11 @@ class World:
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
         state.moves(self.now)
-        self.free_now.give(state.parts)
-        state.parts = []
-        self.falling.pop(state.number, None)
-        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
-        for alternative, slots, whole in self.holds(state):
-            state.parts += self.free_now.take(
-                alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
-            )
-        self._watch_falls(state)
-        self._relive(state)
+        holds, expected = self.holds(state), state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
 
@@ -536,53 +500,8 @@ class World:
 
     def advance(self, now: int) -> None:
         """Bring what falls over time to its amount at `now` (RSV-02)."""
-        self.now = self.running_profile.now = now
-        for number, parts in list(self.falling.items()):
-            start = self.running[number].start
-            assert start is not None
-            for part in parts:
-                self.free_now.change(part, part.reservation.at(now - start))
-            if all(_settled(part.reservation, now - start) for part in parts):
-                del self.falling[number]
-        for number, loads in list(self.falling_loads.items()):
-            start = self.running[number].start
-            assert start is not None
-            if all(_settled(load, now - start) for load in loads):
-                del self.falling_loads[number]
-
-    def _watch_falls(self, state: JobState) -> None:
-        """Note what of a running job's reservations falls over time."""
-        assert state.start is not None
-        elapsed = self.now - state.start
-        parts = [part for part in state.parts if part.falls]
-        if not all(_settled(part.reservation, elapsed) for part in parts):
-            self.falling[state.number] = parts
-        loads = self.requests.resolver.load_reservations(state.job, state.alternative)
-        falling = [load for load in loads if load.drops()]
-        if not all(_settled(load, elapsed) for load in falling):
-            self.falling_loads[state.number] = falling
-
-    @property
-    def something_falls(self) -> bool:
-        """Whether a reservation of some running job falls before the job ends."""
-        return bool(self.falling or self.falling_loads)
-
-    def next_fall(self) -> int | None:
-        """When the next reservation of a running job falls; now where one falls all the time."""
-        found: list[int] = []
-        falling = [
-            *((n, part.reservation) for n, parts in self.falling.items() for part in parts),
-            *((n, load) for n, loads in self.falling_loads.items() for load in loads),
-        ]
-        for number, reservation in falling:
-            start = self.running[number].start
-            assert start is not None
-            elapsed = self.now - start
-            for phase in reservation.phases:
-                if phase.end is not None and elapsed < phase.end:
-                    begun = phase.decay and elapsed >= phase.start
-                    found.append(self.now if begun else start + phase.end)
-        return min(found, default=None)
+        self.now = now
+        self.running_profile.advance(now)
 
     def holds(self, state: JobState) -> list[Hold]:
         """What a running job uses, and where."""
@@ -606,12 +525,12 @@ class World:
         """An allocation by host names."""
         return {self.names[host]: slots for host, slots in allocation.items()}
 
-    @staticmethod
-    def _slot_parts(state: JobState) -> Iterable[HeldPart]:
-        return [part for part in state.parts if not part.pool and part.index == SLOTS]
+    def _loads(self, state: JobState) -> Iterable[Reservation]:
+        """What a running job reserves of load indices."""
+        return self.requests.resolver.load_reservations(state.job, state.alternative)
 
-    def _memory(self, state: JobState) -> Iterable[HeldPart]:
-        for part in state.parts:
+    def _memory(self, job: int) -> Iterable[HeldPart]:
+        for part in self.running_profile.parts[job]:
             if not part.pool and self.table.host_resources[part.index].name == "mem":
                 yield part
 
@@ -629,12 +548,6 @@ def holds_of(
         used = {int(term.unit.unit_of[host]) for host in allocation}
         whole = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
     return [(term.alternatives[alternative], allocation, whole)]
-
-
-def _settled(reservation: Reservation, elapsed: int) -> bool:
-    """Whether a reservation never changes again."""
-    last = reservation.phases[-1]
-    return elapsed >= (last.start if last.end is None else last.end)
 
 
 # --- Running jobs that stay entered from one plan to the next, and are changed one by one ---------
@@ -655,10 +568,7 @@ class KeptRunning:
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
         table = self.requests.resolver.table
-        self.free_now = FreeNow(table)
         self.profile = RunningProfile(table, instance.now)
-        for index, away in self.free_now.away.items():
-            self.profile.hold_reported(index, away)
         self.states: list[JobState] = []
         self.plain: set[int] = set()
         self.growing: set[int] = set()
@@ -685,9 +595,7 @@ class KeptRunning:
                 expected,
                 (ends > world.now) & np.array(steady, dtype=bool),
             ),
-            self.free_now,
             self.profile,
-            np.zeros(len(instance.cluster.hosts), dtype=np.int64),
             other=lambda _: None,
         )
         for number in plain.tolist():
@@ -699,7 +607,7 @@ class KeptRunning:
     def ended(self, number: int) -> None:
         """A job is gone; the last one of the instance takes its place."""
         if number in self.plain:
-            self.profile.give_back(number, self.free_now)
+            self.profile.ended(number)
             self.plain.discard(number)
             self.growing.discard(number)
         last = self.states.pop()
@@ -719,9 +627,7 @@ class KeptRunning:
 
     def enter(self, world: World) -> None:
         """All running jobs, for a world that only looks at those kept."""
-        world.free_now = self.free_now.copy()
         world.running_profile = self.profile.twin(world.now)
-        self.profile.last_begins(world.last_accepted)
         running = world.instance.running
         world.running = RunningStates(range(len(running)), world.states.keep)
         world.states.entered(self.plain, lambda state: self.states[state.number])
