@@ -74,7 +74,7 @@ def save(session: Session) -> str:
         "pending": list(world.pending),
         "running": list(world.running),
         "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
-        "fresh": [state.number for state in world.arrivals.fresh],
+        "fresh": [state.number for state in world.new_arrivals],
         "changed": world.changed,
         "present": world.free_now.state(),
         "accepted": world.last_accepted.tolist(),
@@ -202,13 +202,12 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         world.put_back(state, finish.get(state.number), amounts[state.number])
     for number in saved["pending"]:
         world.wait_again(world.states.keep(number))
-    world.arrivals.fresh = [world.states.keep(number) for number in saved["fresh"]]
+    world.new_arrivals = [world.states.keep(number) for number in saved["fresh"]]
 
 
 def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:
     jobs = tuple(
-        RunningJob(state.job, state.start or 0, world.hosts.named(state.allocation))
-        for state in running
+        RunningJob(state.job, state.start or 0, world.named(state.allocation)) for state in running
     )
     instance = dataclasses.replace(world.instance, running=jobs)
     if isinstance(world.order, FirstCome):

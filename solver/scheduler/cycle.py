@@ -95,14 +95,14 @@ def stands(cycle: CycleState) -> bool:
     now = world.now
     if (
         world.running_profile.falls.amounts
-        or world.watched.suspended
-        or world.watched.growing
+        or world.suspended
+        or world.growing
         or world.requests.any_dynamic
     ):
         return False
     if not all(_not_yet_submitted(held, cycle.record.time, now) for held in cycle.reservations):
         return False
-    backfilled = (state.expected_end(now) for state in world.watched.borrowing.values())
+    backfilled = (state.expected_end(now) for state in world.borrowing.values())
     if any(end is not None and end <= now + 1 for end in backfilled):
         return False
     return not any(runs_out(cycle, state) for state in cycle.timed.values())
@@ -133,7 +133,7 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
-    stopped = [state for state in world.watched.suspended.values() if state.status == PREEMPTED]
+    stopped = [state for state in world.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
         if all(free[host] >= slots for host, slots in state.allocation.items()):
@@ -250,7 +250,7 @@ def wishes_to_grow(cycle: CycleState) -> list[Job]:
     """Of each running job that may grow the slots it still wants, as a range from 1."""
     return [
         replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
-        for state in cycle.world.watched.growing.values()
+        for state in cycle.world.growing.values()
         if state.status == RUNNING and state.slots < state.job.most_slots
     ]
 
@@ -514,7 +514,7 @@ class Cycle:
         """One cycle at the world's time; only_submissions: nothing else happened since the last."""
         state = self.state
         self._passed = None
-        newcomers = {job.number for job in self.world.arrivals.fresh}
+        newcomers = {job.number for job in self.world.new_arrivals}
         stands = only_submissions and self._only_for(newcomers)
         if stands:
             state.go_on()
@@ -567,16 +567,11 @@ class Cycle:
         """
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
-        among = world.pending.values() if known is None else world.arrivals.fresh[known:]
+        among = world.pending.values() if known is None else world.new_arrivals[known:]
         self._passed = None
-        if (
-            self.preempts
-            or world.watched.suspended
-            or world.watched.growing
-            or may_any_start(state, among)
-        ):
+        if self.preempts or world.suspended or world.growing or may_any_start(state, among):
             return False
-        self._passed = len(world.arrivals.fresh)
+        self._passed = len(world.new_arrivals)
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._quiescent = False
         return True
@@ -649,7 +644,7 @@ class Cycle:
         waiting, seen = world.pending, state.turns.looked_at
         shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
         if shared and any(
-            job.number in waiting and job.number not in seen for job in world.arrivals.fresh
+            job.number in waiting and job.number not in seen for job in world.new_arrivals
         ):
             return False
         return not any(
@@ -659,7 +654,7 @@ class Cycle:
 
     def _note_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
-        for job in self.world.arrivals.fresh:
+        for job in self.world.new_arrivals:
             if self.budget.late():
                 break
             if job.start is None and not job.reason:
@@ -669,7 +664,7 @@ class Cycle:
                 if not known and not isinstance(self.world.order, FirstCome):
                     known = self.state.not_yet(job.job, job.duration)
                 self.state.note(job, known or self.state.why(job, shape, closed))
-        self.world.arrivals.fresh.clear()
+        self.world.new_arrivals.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:
         """Start one job, or else reserve for it; whether it started."""

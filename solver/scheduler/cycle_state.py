@@ -214,7 +214,7 @@ class CycleState:
         self._why.clear()
         self.short.clear()
         self.planned.drop()
-        self.backfilled_slots = BackfilledSlots.of(world.watched.borrowing.values(), world.now)
+        self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
 
     def go_on(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.
@@ -554,14 +554,14 @@ class CycleState:
 
     def reserved_so_far(self, job: Job) -> dict[str, int]:
         """What the order has been told that a pending job holds, by host name."""
-        return self.world.hosts.named(self._slots_held.get(job.id, {}))
+        return self.world.named(self._slots_held.get(job.id, {}))
 
     def _notify_order(self, state: JobState, slots: Allocation) -> None:
         """What a pending job holds counts for its account (FSH-04); said where it is news."""
         if slots == self._slots_held.get(state.job.id, {}):
             return
         if not isinstance(self.world.order, FirstCome):
-            self.world.order.reserved(state.job, self.world.hosts.named(slots), self.world.now)
+            self.world.order.reserved(state.job, self.world.named(slots), self.world.now)
             self.record.booked = True
         self._slots_held[state.job.id] = slots
         if not slots:
@@ -583,16 +583,14 @@ class CycleState:
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
         return {
-            "slots_held": {
-                name: self.world.hosts.named(on) for name, on in self._slots_held.items()
-            },
+            "slots_held": {name: self.world.named(on) for name, on in self._slots_held.items()},
             "timed": list(self.timed),
             "started": self.record.started,
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
-        index = self.world.hosts.index
+        index = self.world.index
         self._slots_held = {
             name: {index[host]: slots for host, slots in on.items()}
             for name, on in state["slots_held"].items()

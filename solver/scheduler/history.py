@@ -209,7 +209,7 @@ def _instance_of(session: Session) -> Instance:
     for state in world.running.values():
         item = given.get(state.job.id) if not state.requeues else None
         item = item or RunningJob(state.job, state.start or 0, alternative=state.alternative)
-        allocation = world.hosts.named(state.allocation)
+        allocation = world.named(state.allocation)
         stands_still = state.status != RUNNING
         running.append(replace(item, allocation=allocation, suspended=stands_still))
     open_jobs = [state for state in world.states if state.status in (PENDING, FUTURE)]
@@ -250,11 +250,11 @@ def _waiting(
     if held is None:
         return PendingJob(reason=reason, reasons=reasons)
     return PendingJob(
-        world.hosts.named(held.slots),
+        world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
         state.held_since,
         held.estimate,
-        world.hosts.named(held.allocation),
+        world.named(held.allocation),
         reason,
         reasons,
     )
@@ -419,7 +419,7 @@ class Historian:
             if state.status != PENDING:
                 continue
             item = held.get(state.number)
-            slots = {} if item is None else world.hosts.named(item.slots)
+            slots = {} if item is None else world.named(item.slots)
             memory = {} if item is None else {world.names[h]: n for h, n in item.memory.items()}
             if self._held.get(state.number, ({}, {})) != (slots, memory):
                 self._held[state.number] = (slots, memory)
@@ -466,7 +466,7 @@ class Historian:
             self._enter(state, at, "PEND")
             status = PENDING
         if status == PENDING and state.start is not None:
-            self._where[number] = world.hosts.named(state.allocation)
+            self._where[number] = world.named(state.allocation)
             self._add(state, JobEvent(state.start, "dispatched", self._where[number]))
             self._enter(state, state.start, "RUN")
             self._said.pop(number, None)
@@ -487,7 +487,7 @@ class Historian:
         if status in halted and state.status in (RUNNING, DONE, KILLED):
             self._add(state, JobEvent(state.since, "resumed"))
             self._enter(state, state.since, "RUN")
-        here = world.hosts.named(state.allocation) if state.status == RUNNING else {}
+        here = world.named(state.allocation) if state.status == RUNNING else {}
         if here and self._where.get(number) != here:
             self._where[number] = here
             self._add(state, JobEvent(state.placed, "resized", here))

@@ -461,7 +461,7 @@ class NextCycle:
         no_estimate = placeless and (held is None or held.estimate is None)
         if not withheld and (never or (no_estimate and not closed)):
             return Unplaced(job.id, self._why_never(job))
-        reserved = {} if held is None else self.world.hosts.named(held.slots)
+        reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
         if waits_for == NOT_YET:
             waits_for = f"{NOT_YET}: {job.dependency}"
@@ -545,7 +545,7 @@ class NextCycle:
             job=state.job.id,
             start=start,
             finish=self._finish(state, start),
-            allocation=self.world.hosts.named(place),
+            allocation=self.world.named(place),
             method=self.method,
             alternative=alternative,
             terms=self._by_term(terms),
@@ -558,9 +558,9 @@ class NextCycle:
             job=state.job.id,
             start=time,
             finish=self._finish(state, time),
-            allocation=self.world.hosts.named(held.allocation),
+            allocation=self.world.named(held.allocation),
             method=held.method,
-            reserved=self.world.hosts.named(held.slots),
+            reserved=self.world.named(held.slots),
             waits_for=held.waits_for,
             alternative=held.start.alternative,
             terms=self._by_term(held.start.terms),
@@ -572,4 +572,4 @@ class NextCycle:
 
     def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
         """Host names to slots of each term of a compound requirement, () for others."""
-        return tuple(map(self.world.hosts.named, terms)) if len(terms) > 1 else ()
+        return tuple(map(self.world.named, terms)) if len(terms) > 1 else ()

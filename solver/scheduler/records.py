@@ -149,9 +149,9 @@ def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
             "job": held.state.job.id,
             "method": held.method,
             "estimate": held.estimate,
-            "reserved": world.hosts.named(held.slots),
+            "reserved": world.named(held.slots),
             **({"memory": _named(held.memory, world)} if held.memory else {}),
-            **({"allocation": world.hosts.named(held.allocation)} if held.start else {}),
+            **({"allocation": world.named(held.allocation)} if held.start else {}),
             **({"fallback": held.fallback} if held.fallback else {}),
         }
         for held in record.reservations
@@ -254,8 +254,8 @@ def _remembers(state: JobState) -> bool:
 def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
     """Of the running jobs that have borrowed."""
     return tuple(
-        BorrowedSlots(state.job.id, world.hosts.named(state.borrowed))
-        for state in world.watched.borrowing.values()
+        BorrowedSlots(state.job.id, world.named(state.borrowed))
+        for state in world.borrowing.values()
     )
 
 
@@ -279,4 +279,4 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
 
 def _borrow(world: World, state: JobState, slots: dict[int, int]) -> None:
     state.borrowed = slots
-    world.watched.borrowing[state.number] = state
+    world.borrowing[state.number] = state

@@ -549,7 +549,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
                 job,
                 place.time,
                 None if asked.runs is None else place.time + asked.runs,
-                cycle.world.hosts.named(place.allocation),
+                cycle.world.named(place.allocation),
                 alternative=place.alternative,
             )
         )

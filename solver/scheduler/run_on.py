@@ -142,10 +142,10 @@ def _placed(world: World, state: JobState, method: str) -> PlannedJob:
         job=state.job.id,
         start=start,
         finish=None if start is None or duration is None else start + duration,
-        allocation=world.hosts.named(state.allocation),
+        allocation=world.named(state.allocation),
         method=method,
         alternative=state.alternative,
-        terms=tuple(map(world.hosts.named, state.terms)) if len(state.terms) > 1 else (),
+        terms=tuple(map(world.named, state.terms)) if len(state.terms) > 1 else (),
     )
 
 

@@ -89,9 +89,9 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
         return "it does not run then"
     own = state.allocation
     if isinstance(change, Resize):
-        wanted = {world.hosts.index[name]: n for name, n in change.allocation.items() if n > 0}
+        wanted = {world.index[name]: n for name, n in change.allocation.items() if n > 0}
     else:
-        given = {world.hosts.index[name]: n for name, n in change.slots.items()}
+        given = {world.index[name]: n for name, n in change.slots.items()}
         if any(n > own.get(host, 0) for host, n in given.items()):
             return "it has not so many slots there"
         wanted = {host: n - given.get(host, 0) for host, n in own.items() if n > given.get(host, 0)}
@@ -438,7 +438,7 @@ class Session:
         world = self.world
         world.changed = True
         if isinstance(change, HostStatus):
-            host = world.hosts.index[change.host]
+            host = world.index[change.host]
             status = status_after(self.eligibility.status[host], change.status)
             self.eligibility.set_status(host, status)
             if change.status == DOWN:
@@ -475,7 +475,7 @@ class Session:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
         if not self.cycles:
             found.append(self.instance.now)
-        elif world.pending or world.watched.suspended:
+        elif world.pending or world.suspended:
             found += [self.grid(time) for time in self._wake_times()]
             found += self._reordered(min(found, default=None))
         time = min(found, default=None)
@@ -512,7 +512,7 @@ class Session:
             return []
         if before is None:
             before = self.last_progress + self._patience + 1
-        if self.world.watched.growing or self.cycle.record.booked:
+        if self.world.growing or self.cycle.record.booked:
             return [now + step]
         time = next_reordering(order, now, step, before)
         return [] if time is None else [time]

@@ -7,11 +7,10 @@ present, the profile of running jobs, the order's accounts and the events to com
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...model.cluster import Cluster
 from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
@@ -19,7 +18,7 @@ from ...model.reservation import Reservation
 from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
-from ..availability.resources import Allocation, FloatArray, IntArray, Pool, ResourceTable
+from ..availability.resources import Allocation, FloatArray, IntArray, Pool
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
@@ -84,76 +83,14 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
     return ends
 
 
-# --- what a world keeps together ------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class WatchedJobs:
-    """Running jobs that may change while they run, by number.
-
-    growing: resizable ones. borrowing: those that backfilled on slots held for others.
-    """
-
-    suspended: dict[int, JobState] = field(default_factory=dict)
-    growing: dict[int, JobState] = field(default_factory=dict)
-    borrowing: dict[int, JobState] = field(default_factory=dict)
-
-    def runs(self, state: JobState) -> None:
-        """A job runs from now on."""
-        if state.job.resizable:
-            self.growing[state.number] = state
-        if state.borrowed:
-            self.borrowing[state.number] = state
-
-    def gone(self, number: int) -> None:
-        """A job runs no more."""
-        self.suspended.pop(number, None)
-        self.growing.pop(number, None)
-        self.borrowing.pop(number, None)
-
-
-@dataclass(slots=True)
-class NewArrivals:
-    """Jobs that began to wait: how many ever did, and those that had no cycle yet."""
-
-    count: int = 0
-    fresh: list[JobState] = field(default_factory=list)
-
-    def count_in(self, state: JobState) -> None:
-        """A job begins to wait, behind all others."""
-        state.arrival = self.count
-        self.count += 1
-
-    def withdraw(self, state: JobState) -> None:
-        """A job is not new any more."""
-        self.fresh = [other for other in self.fresh if other is not state]
-
-
-class NamedHosts:
-    """The hosts of a cluster by index and by name."""
-
-    __slots__ = ("index", "names")
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.names = [host.name for host in cluster.hosts]
-        self.index = cluster.host_index()
-
-    def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
-        """An allocation by host names."""
-        return {self.names[host]: slots for host, slots in allocation.items()}
-
-    def by_index(self, allocation: Mapping[str, int]) -> Allocation:
-        """An allocation by host names, by index."""
-        return {self.index[name]: slots for name, slots in allocation.items()}
-
-
 # --- world ----------------------------------------------------------------------------------------
 
 
 class World:
     """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
 
-    changed: whether the next cycle may do something else than the last.
+    suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
+    held for others.
     """
 
     def __init__(
@@ -169,26 +106,21 @@ class World:
         self.order = order
         self.cycle = cycle
         self.now = instance.now
-        self.running_profile = RunningProfile(requests.resolver.table, instance.now)
+        self.table = requests.resolver.table
+        self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: MutableMapping[int, JobState] = {}
-        self.watched = WatchedJobs()
-        self.arrivals = NewArrivals()
-        self.hosts = NamedHosts(instance.cluster)
+        self.suspended: dict[int, JobState] = {}
+        self.growing: dict[int, JobState] = {}
+        self.borrowing: dict[int, JobState] = {}
+        self.names = [host.name for host in instance.cluster.hosts]
+        self.index = instance.cluster.host_index()
+        self.new_arrivals: list[JobState] = []
         self.changed = True
         self.dependents: Dependents | None = None
-
-    @property
-    def table(self) -> ResourceTable:
-        """The resources and limits of the instance."""
-        return self.running_profile.table
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Host names."""
-        return self.hosts.names
+        self._arrivals = 0
 
     @property
     def free_now(self) -> FreeNow:
@@ -300,7 +232,7 @@ class World:
         if running.finish is not None:
             state.duration = running.finish - running.start
         state.start = state.since = state.placed = running.start
-        state.terms = (self.hosts.by_index(running.allocation),)
+        state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
     def add_all_running(self) -> None:
@@ -317,7 +249,7 @@ class World:
         def by_itself(number: int) -> None:
             self.add_running(self.states.keep(number), running[number])
 
-        plain = Entering(self.requests.resolver, self.hosts.index).enter(
+        plain = Entering(self.requests.resolver, self.index).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
             self.running_profile,
             other=by_itself,
@@ -325,7 +257,7 @@ class World:
         self.states.entered(set(plain.tolist()), self._runs_on)
         for number in plain.tolist():
             if running[number].job.resizable:
-                self.watched.growing[number] = self.states.keep(number)
+                self.growing[number] = self.states.keep(number)
         self.changed = True
 
     def _runs_on(self, state: JobState) -> JobState:
@@ -338,7 +270,7 @@ class World:
         """A job joins the pending ones."""
         state.status = PENDING
         self._wait(state)
-        self.arrivals.fresh.append(state)
+        self.new_arrivals.append(state)
         self.enter(state)
 
     def enter(self, state: JobState) -> None:
@@ -351,11 +283,12 @@ class World:
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
         self.order.withdrawn(state.job)
-        self.arrivals.withdraw(state)
+        self.new_arrivals = [other for other in self.new_arrivals if other is not state]
 
     def _wait(self, state: JobState) -> None:
         self.pending[state.number] = state
-        self.arrivals.count_in(state)
+        state.arrival = self._arrivals
+        self._arrivals += 1
 
     def _queue(self, state: JobState) -> None:
         kind = self.requests.kind(state.job, state.limit)
@@ -385,8 +318,10 @@ class World:
         hosts = list(state.allocation)
         self.last_accepted[hosts] = now
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
-        self.order.started(state.job, self.hosts.named(state.allocation), now, memory)
+        self.order.started(state.job, self.named(state.allocation), now, memory)
         state.held, state.held_since, state.rest_until = (), None, None
+        if state.borrowed:
+            self.borrowing[state.number] = state
         # It is in a cycle that jobs start; who is let go by that has a turn in the next.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
@@ -394,7 +329,8 @@ class World:
         state.status = RUNNING
         assert state.start is not None
         self.running[state.number] = state
-        self.watched.runs(state)
+        if state.job.resizable:
+            self.growing[state.number] = state
         expected = state.expected_end(self.now)
         self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
         self.expect_end(state)
@@ -457,7 +393,9 @@ class World:
     def _release(self, state: JobState) -> None:
         self.running_profile.ended(state.number)
         self.running.pop(state.number)
-        self.watched.gone(state.number)
+        self.suspended.pop(state.number, None)
+        self.growing.pop(state.number, None)
+        self.borrowing.pop(state.number, None)
         self.changed = True
 
     # --- going on from a checkpoint -----------------------------------------------------------
@@ -469,14 +407,17 @@ class World:
             state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
         )
         self.running[state.number] = state
-        self.watched.runs(state)
+        if state.job.resizable:
+            self.growing[state.number] = state
+        if state.borrowed:
+            self.borrowing[state.number] = state
         if state.status != RUNNING:
-            self.watched.suspended[state.number] = state
+            self.suspended[state.number] = state
 
     def enter_limits_of_running(self) -> None:
         """Let the limits that cover what ran at first join the table, as when these jobs came."""
         for running in self.instance.running:
-            allocation = self.hosts.by_index(running.allocation)
+            allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
             self.requests.resolver.running_uses(running, allocation)
 
     def wait_again(self, state: JobState) -> None:
@@ -494,7 +435,7 @@ class World:
         state.ran += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
-        self.watched.suspended[state.number] = state
+        self.suspended[state.number] = state
         self._move_end(state, None)
         self.order.suspended(state.job.id, now)
         self.changed = True
@@ -513,7 +454,7 @@ class World:
             state.placed = now
             self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
-        del self.watched.suspended[state.number]
+        del self.suspended[state.number]
         self._move_end(state, state.expected_end(self.now))
         self.expect_end(state)
         self.order.resumed(state.job.id, now)
@@ -548,7 +489,7 @@ class World:
         state.terms = (allocation,)
         holds, expected = self.holds(state), state.expected_end(self.now)
         self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
-        self.order.resized(state.job.id, self.hosts.named(allocation), self.now)
+        self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
 
     # --- time -----------------------------------------------------------------------------------
@@ -579,6 +520,10 @@ class World:
         return state.shape
 
     # --- helpers --------------------------------------------------------------------------------
+
+    def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
+        """An allocation by host names."""
+        return {self.names[host]: slots for host, slots in allocation.items()}
 
     def _loads(self, state: JobState) -> Iterable[Reservation]:
         """What a running job reserves of load indices."""
@@ -643,7 +588,7 @@ class KeptRunning:
         ends, expected = ends_of_running(self.requests, jobs, world.now)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
-        plain = Entering(self.requests.resolver, world.hosts.index).enter(
+        plain = Entering(self.requests.resolver, world.index).enter(
             Running(
                 jobs,
                 np.arange(first, len(self.states)),
@@ -689,5 +634,5 @@ class KeptRunning:
         for number in sorted({*range(len(running))} - self.plain):
             world.add_running(world.states.keep(number), running[number])
         for number in sorted(self.growing):
-            world.watched.growing[number] = world.states.keep(number)
+            world.growing[number] = world.states.keep(number)
         world.changed = True

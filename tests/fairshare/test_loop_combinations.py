@@ -246,8 +246,8 @@ def test_the_books_are_what_runs_whatever_happens(data):
 
     def check(record, world):
         order = world.order
-        running = [(state, world.hosts.named(state.allocation)) for state in world.running.values()]
-        held = [(item.state.job, world.hosts.named(item.reserved)) for item in record.reservations]
+        running = [(state, world.named(state.allocation)) for state in world.running.values()]
+        held = [(item.state.job, world.named(item.reserved)) for item in record.reservations]
         for tree in order.trees.values():
             slots = counted(tree, [(state.job, allocation) for state, allocation in running])
             leaves = [account for account in tree.root.walk() if not account.children]

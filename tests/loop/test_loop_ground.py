@@ -130,7 +130,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
         )
         if item["reserved_on"]:
             assert found is not None
-            assert session.world.hosts.named(found.slots) == item["reserved_on"], item["name"]
+            assert session.world.named(found.slots) == item["reserved_on"], item["name"]
         said = item["predicted_start_rel_s"]
         if said is None:
             assert found is None or found.estimate is None, item["name"]
