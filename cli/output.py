@@ -1,4 +1,4 @@
-"""Instances as output of a command."""
+"""Output files: instances, records and checkpoints, written whole or not at all."""
 
 from __future__ import annotations
 

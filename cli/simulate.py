@@ -171,8 +171,8 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
     sources.tell(
-        f"{path}: {passing} of {len(names)} hosts come and go, {len(lives.controls)} times one was "
-        f"closed or opened; {unnamed} hosts are not in it"
+        f"{path}: {passing} of {len(names)} hosts fail and return, {len(lives.controls)} times one "
+        f"was closed or opened; {unnamed} hosts are not in it"
     )
     return iter(found)
 
@@ -520,7 +520,7 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.scheduler.checkpoints import save
 
-    done = f"stopped at {session.world.now} s with {session.started} jobs started"
+    done = f"stopped at {session.world.now} s with {session.so_far.started} jobs started"
     if checkpoints.path is None:
         tell(f"{done}; nothing was written (no --checkpoint)")
     else:
@@ -532,7 +532,7 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
 def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
-    return progress_bar(title, total, lambda: (session.started, session.world.now))
+    return progress_bar(title, total, lambda: (session.so_far.started, session.world.now))
 
 
 # --- simulate -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Queues (lsb.queues)."""
+"""Queues, users, limits and parameters: lsb.queues, lsb.users, lsb.resources, lsb.params."""
 
 from __future__ import annotations
 

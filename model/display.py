@@ -1,4 +1,4 @@
-"""Times and durations as people read them."""
+"""Text for people: times and durations, visible characters, tables of notebooks."""
 
 from __future__ import annotations
 

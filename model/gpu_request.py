@@ -1,4 +1,4 @@
-"""What a job asks of GPUs: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, as one.
+"""The GPU request of a job: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, merged.
 
 A job needs GPUs where -gpu, its application or its queue says so, or where its rusage names them;
 LSB_GPU_REQ only says what such a job gets where they are silent.

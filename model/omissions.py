@@ -60,8 +60,7 @@ class Omission:
 
 
 def sentences(omissions: Iterable[Omission]) -> tuple[str, ...]:
-    """``not considered: …`` for each that touches a start, ``passed over: …`` for the others."""
+    """``not considered: …`` for each that touches a start, ``ignored: …`` for the others."""
     return tuple(
-        f"{'passed over' if item.jobs == () else 'not considered'}: {item.text()}"
-        for item in omissions
+        f"{'ignored' if item.jobs == () else 'not considered'}: {item.text()}" for item in omissions
     )

@@ -1,4 +1,4 @@
-"""The words in which LSF says why a job is pending: the one table of them.
+"""LSF's pending reasons and their wording, in one table.
 
 Numbers and meaning are those of lsbatch.h (pending reasons 1 to 4800, `lsb_pendreason` in the API
 reference of LSF 7 and 9.1.3); the words are what bjobs prints: of the documents in the samples that

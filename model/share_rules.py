@@ -367,7 +367,7 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
             below = [levels.get(member, 0) for member in group.members]
             levels[group.name] = 1 + max(below, default=0)
             if levels[group.name] == _DEEPEST + 1:
-                message = f"share trees stand in each other more than {_DEEPEST} deep"
+                message = f"share trees are nested more than {_DEEPEST} deep"
                 yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
             yield Problem(f"user group '{group.name}' is defined twice", path=path)

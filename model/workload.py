@@ -98,7 +98,7 @@ class Workload:
 
 
 #: Of jobs whose preceding job is none that they could follow.
-NO_SUCH_JOB = "a preceding job that is not there, or comes later in the log, passed over"
+NO_SUCH_JOB = "a preceding job that does not exist, or is later in the log, ignored"
 
 
 def predecessors(workload: Workload) -> Ints:

@@ -1,7 +1,7 @@
 """How long a method may work: wall clock, deterministic effort, cancellation.
 
 Loops ask :meth:`Budget.stopped`. From then on there is a grace for a lesser answer about what is
-left; when that is over too (:meth:`Budget.late`), what is left is named and not looked at.
+left; when that is over too (:meth:`Budget.late`), what is left is named and not examined.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ MEMORY_SHARE = 0.5
 #: The memory of models (MB) under an effort: nothing then depends on the machine.
 MEMORY_OF_EFFORT = 2000.0
 #: What is said of a job that the limit kept from being looked at.
-NOT_LOOKED_AT = "not looked at: the limit came first"
+NOT_LOOKED_AT = "not examined: the limit was reached first"
 
 
 class Deadline(threading.Event):

@@ -41,7 +41,7 @@ UNKNOWN = "a start condition (-w) on jobs that are not known here"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """It can hold from a second on; None: nobody knows when."""
+    """It can hold from a second on; None: it is not known when."""
 
     time: int | None
     why: str = ""

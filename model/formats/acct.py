@@ -62,7 +62,7 @@ class AcctLog:
     def remarks(self) -> list[str]:
         """What is odd about the log, a line each."""
         lines = [f"warning: {line}" for line in report(self.problems)]
-        lines += [f"passed over {count} {kind} records" for kind, count in self.passed_over.items()]
+        lines += [f"ignored {count} {kind} records" for kind, count in self.passed_over.items()]
         return lines + ([f"{self.repaired} × {SKEWED}"] if self.repaired else [])
 
 
@@ -438,7 +438,7 @@ class Requirements:
     def of(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
         """What is kept of the requirement of a job, and the parts that go, by name.
 
-        slots: of the job. None: nothing of it can be read, so nobody knows what the job asks for.
+        slots: of the job. None: nothing of it can be read, so what the job asks for is unknown.
         """
         if not text:
             return "", ()

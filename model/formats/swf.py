@@ -59,11 +59,11 @@ _QUEUE = re.compile(r"(\d{1,9})\W+([A-Za-z][\w.-]*)")
 #: So many queues of a header are read.
 _MOST_QUEUES = 1000
 ROUNDED = "a fraction of a second rounded up"
-TITLES = "a title row passed over"
-PARTS = "a partial execution (status 2 to 4) passed over: the line of its whole job is read"
+TITLES = "a title row ignored"
+PARTS = "a partial execution (status 2 to 4) ignored: the line of its whole job is read"
 ONLY_PARTS = "a job recorded in partial executions only (status 2 to 4): their run times added up"
 #: Of forecasts, which go by the recorded submissions.
-NOT_HEEDED = "a preceding job (columns 17 and 18) is not heeded: the recorded submission counts"
+NOT_HEEDED = "a preceding job (columns 17 and 18) is ignored: the recorded submission counts"
 
 
 @dataclass(frozen=True, slots=True)

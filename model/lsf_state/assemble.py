@@ -102,7 +102,7 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
     if not any(held.values()):
         return instance
     notes.touch(
-        "nothing says how many GPUs hosts have: taken as those that running jobs hold "
+        "no input says how many GPUs hosts have: taken as those that running jobs hold "
         "(give bhosts -l or bhosts -gpu -l)"
     )
     hosts = tuple(
@@ -133,7 +133,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     of_queues = queues != instance.queues
     if touched or of_queues:
         notes.touch(
-            "GPUs that jobs ask for: nothing says which hosts have some (give bhosts -l or "
+            "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or "
             "bhosts -gpu -l)",
             None if of_queues else touched,
             count=len(touched),
@@ -279,7 +279,9 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
-        raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+        raise InputError(
+            "no input says which hosts there are: give the output of bhosts, or a site"
+        )
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
@@ -550,7 +552,7 @@ class _Jobs:
             self.notes.append(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them, and nothing says which they are (give -o dependency)"
+                "look at them, and no input says which they are (give -o dependency)"
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")

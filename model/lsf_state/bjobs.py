@@ -317,7 +317,7 @@ def _of_json(
     if waiting and lacking:
         columns = ", ".join(names[0] for names in COLUMNS if names in lacking)
         notes.touch(
-            f"has no column {columns}: nobody knows what {waiting} waiting "
+            f"has no column {columns}: it is not known what {waiting} waiting "
             f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)",
             where=text.source,
             count=waiting,
@@ -429,7 +429,7 @@ _STARTED = re.compile(
 )
 #: The head of ``bjobs -A``.
 _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
-#: Why a job is not looked at: another one has not come as far as it waits for (bsub -w).
+#: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")

@@ -3,7 +3,7 @@
 A record is a type and fields parted by blanks; lists are preceded by their length. What is known of
 the fields comes from LSF's manual (lsb.events.5), from real files, and where neither says enough
 (JOB_MODIFY2, JOB_SWITCH, the control records) from the order in which volclava, of LSF's family,
-writes them (lsbatch/lib/lsb.log.c). Fields that nobody needs are not looked at beyond their quotes.
+writes them (lsbatch/lib/lsb.log.c). Fields that nobody needs are not examined beyond their quotes.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Topology:
 
 @lru_cache(maxsize=1024)
 def topology(text: str) -> Topology:
-    """Read ``RMS[nodes=3;ptile=2]``; other external schedulers are read and not heeded.
+    """Read ``RMS[nodes=3;ptile=2]``; other external schedulers are read but not modelled.
 
     Raises InputError with what would be right.
     """
@@ -50,7 +50,7 @@ def topology(text: str) -> Topology:
             unheeded.append(name)
         elif name not in _POLICIES:
             if name in counts:
-                raise _refused(f"RMS[]: {name} stands there a second time")
+                raise _refused(f"RMS[]: {name} is given a second time")
             known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
             raise _refused(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
     return Topology(counts.get("nodes"), counts.get("ptile"), tuple(unheeded))

@@ -109,8 +109,8 @@ class Answer:
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
-        """What was not considered of the line, and its options that have no say in a start."""
-        what = f"{', '.join(self.passed_over)} (no say in a start)"
+        """What was not considered of the line, and its options that do not affect the start."""
+        what = f"{', '.join(self.passed_over)} (does not affect the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
         notes = (Omission(note, jobs=()) for note in self.notes)
         return (*self.line.outlook.omissions, *notes, *quiet)

@@ -590,7 +590,7 @@ def explain(
     placed jointly). time_limit: wall seconds of all plans together; effort, margin: of each, as in
     :func:`slotwise.plan`. configuration: whether changes of the configuration are tried too, as
     :func:`slotwise.diagnose` does, which runs the scheduler once for each. cancel: set it to stop
-    trying changes; before there is a start, the answer says that the job was not looked at.
+    trying changes; before there is a start, the answer says that the job was not examined.
     on_progress: called before each plan. Raises InputError for a job that is not pending,
     UnknownNameError for
     one that is not there.

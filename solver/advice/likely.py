@@ -16,7 +16,7 @@ from ...model.plan import PlannedJob
 from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
 from ..forecast.arrivals import PastBlocks, doubts_of, overload_of
-from ..forecast.forecast import SAMPLES, UNCALIBRATED, Calibration, Forecasts, forecast_world
+from ..forecast.forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
 from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import ForwardWorld, PoolWorld, pool_world, waiting_names
@@ -157,11 +157,8 @@ class Forecaster:
             names,
             Ratios(past),
             PastBlocks(past),
-            samples=drawing.samples,
-            seed=drawing.seed,
+            Drawn(drawing.samples, drawing.seed, workers=drawing.workers, stop=budget.stopped),
             calibration=drawing.calibration,
-            workers=drawing.workers,
-            stop=budget.stopped,
         )
 
 

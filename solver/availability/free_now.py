@@ -155,7 +155,7 @@ class FreeNow:
         self._pools = [float(amount) for amount in state["pools"]]
 
 
-class FallingParts:
+class FallingUse:
     """What running jobs hold that falls while they run, by job: amounts, and loads they reserve."""
 
     __slots__ = ("_loads", "_parts")

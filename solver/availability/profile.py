@@ -1,8 +1,8 @@
 """What is free when: the availability profile, the one source for every method.
 
 Usage of a job never rises after its start, so availability falls only at *starts*. With running
-jobs alone it never falls at all, and what holds at an instant holds for ever after. With planned
-jobs a window must be checked at its first instant and at every later start inside it: the
+jobs alone it never falls at all, and what holds at an instant holds ever after. With planned jobs
+a window must be checked at its first instant and at every later start inside it: the
 *checkpoints*. Times are integer seconds; a job with start s and finish f uses over [s, f).
 """
 
@@ -323,7 +323,7 @@ class Profile:
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: for ever).
+        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely).
 
         whole_hosts: hosts that the job shares with no other, its own too (cu[excl]).
         """
@@ -611,7 +611,7 @@ class BesideHeld(Profile):
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: for ever)."""
+        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
         for part in self._parts():
             part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
         self._starts, self._ends, self._finishes = self._shown.times()

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...model.reservation import Reservation
 from .calendar import NEVER
-from .free_now import FallingParts, FreeNow, HeldPart, parts_of
+from .free_now import FallingUse, FreeNow, HeldPart, parts_of
 from .profile import FOREVER, Profile
 from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
 from .usage import Block, Row, Usage
@@ -36,6 +36,7 @@ class RunningUsage(Usage):
         "_ascending",
         "_columns",
         "_count",
+        "_edges",
         "_entered",
         "_falling",
         "_odd",
@@ -52,8 +53,10 @@ class RunningUsage(Usage):
         self._off = 0
         self._columns = _columns(_FIRST)
         self._rows_of: dict[int, list[int]] = {}
-        #: Owners, ascending, and where the rows of each begin, of those not yet in `_rows_of`.
-        self._entered: tuple[IntArray, IntArray] | None = None
+        #: Owners that are not in `_rows_of`: their rows lie between two neighbours of `_edges`,
+        #: the first of which is here.
+        self._entered: dict[int, int] = {}
+        self._edges: IntArray = np.zeros(1, np.int64)
         self._falling: dict[int, float] = {}
         #: Owners of which some row ends before they do.
         self._odd: set[int] = set()
@@ -79,7 +82,7 @@ class RunningUsage(Usage):
         for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
             column[first:after] = values
         self._count = after
-        self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+        self._listed(self.owner).extend(range(first, after))
         self._ascending = None
 
     def enter(
@@ -101,7 +104,8 @@ class RunningUsage(Usage):
         self._ascending = None
         names, starts = np.unique(owners[held], return_index=True)
         if not first:
-            self._entered = names, np.append(starts, after)
+            self._entered = dict(zip(names.tolist(), range(len(names)), strict=True))
+            self._edges = np.append(starts, after)
             return
         rows_of = self._known_rows()
         edges = [*(starts + first).tolist(), after]
@@ -110,24 +114,26 @@ class RunningUsage(Usage):
         self._by_owner()
 
     def _known_rows(self) -> dict[int, list[int]]:
-        """The rows of each owner; those entered at once are listed when somebody asks."""
-        if self._entered is not None:
-            names, edges = (column.tolist() for column in self._entered)
-            self._entered = None
-            for owner, low, high in zip(names, edges, edges[1:], strict=False):
-                self._rows_of.setdefault(owner, []).extend(range(low, high))
+        """The rows of each owner, also of those that were entered at once."""
+        edges = self._edges.tolist() if self._entered else []
+        for owner, place in self._entered.items():
+            self._rows_of[owner] = [*range(edges[place], edges[place + 1])]
+        self._entered = {}
         return self._rows_of
 
     def _of(self, owner: int) -> Sequence[int]:
         """The rows of one owner."""
-        found = self._rows_of.get(owner)
-        if found is not None or self._entered is None:
-            return found or ()
-        names, edges = self._entered
-        at = int(np.searchsorted(names, owner))
-        if at == len(names) or names[at] != owner:
-            return ()
-        return range(int(edges[at]), int(edges[at + 1]))
+        place = self._entered.get(owner)
+        if place is None:
+            return self._rows_of.get(owner, ())
+        return range(int(self._edges[place]), int(self._edges[place + 1]))
+
+    def _listed(self, owner: int) -> list[int]:
+        """The rows of one owner, to add others."""
+        if owner not in self._rows_of:
+            self._rows_of[owner] = list(self._of(owner))
+            self._entered.pop(owner, None)
+        return self._rows_of[owner]
 
     def _by_owner(self) -> None:
         """Bring the rows into the order of their owners, each with its rows as they were."""
@@ -157,19 +163,21 @@ class RunningUsage(Usage):
         ):
             column[at] = value
         self._count += 1
-        self._rows_of.setdefault(self.owner, []).append(at)
+        self._listed(self.owner).append(at)
         if row.decay:
             self._falling[at] = row.amount - row.floor
 
-    def may_hold_for(self, owner: int) -> bool:
-        """False where a job has no rows here; where they are not listed yet, it may."""
-        return owner in self._rows_of or self._entered is not None
+    def holds_for(self, owner: int) -> bool:
+        """Whether a job has rows here."""
+        return owner in self._rows_of or owner in self._entered
 
     def remove(self, owner: int) -> None:
         """Switch the rows of one job off."""
-        if not self._of(owner):
+        rows = list(self._of(owner))
+        if not rows:
             return
-        rows = self._known_rows().pop(owner)
+        if self._entered.pop(owner, None) is None:
+            del self._rows_of[owner]
         self._odd.discard(owner)
         self._columns[2][rows] = OFF
         self._ascending = None
@@ -188,8 +196,10 @@ class RunningUsage(Usage):
         if not self._columns[0].size:
             self._columns = _columns(_FIRST)
         self._rows_of = {
-            owner: [int(place[row]) for row in rows] for owner, rows in self._known_rows().items()
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
         }
+        if self._entered:
+            self._edges = np.append(0, place + 1)[self._edges]
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
 
@@ -300,7 +310,7 @@ class RunningProfile(Profile):
         super().__init__(table, now)
         self.free_now = FreeNow(table)
         self.parts: dict[int, list[HeldPart]] = {}
-        self.falls = FallingParts()
+        self.falls = FallingUse()
         self.finish: dict[int, int] = {}
         self.last_accepted = np.full(self.hosts, NEVER, dtype=np.int64)
         self._owner = -1
@@ -328,6 +338,13 @@ class RunningProfile(Profile):
         self.parts[job] = parts
         self.falls.watch(job, start, self.now, parts, loads)
         self._enter(job, holds, start, finish)
+
+    def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
+        """List what a job holds whose rows were entered all at once: the same until it ends."""
+        parts = [part for hold in holds for part in parts_of(self.table, *hold)]
+        for part in parts:
+            part.amount = part.reservation.at(0)
+        self.parts[job] = parts
 
     def put_back(
         self,
@@ -422,7 +439,7 @@ class RunningProfile(Profile):
     def _leave(self, job: int) -> None:
         # Of many pools a job is in few: most of them are passed by without a call.
         for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
-            if usage.may_hold_for(job):
+            if usage.holds_for(job):
                 usage.remove(job)
         self.finish.pop(job, None)
 

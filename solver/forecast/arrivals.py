@@ -1,4 +1,4 @@
-"""Which jobs will come: models of the time ahead, one small class each (docs/dev/forecast.md)."""
+"""Which jobs will be submitted: one small class a model (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def overload_of(history: History, instance: Instance) -> tuple[str, ...]:
 
 
 def endless_text(found: Sequence[str]) -> tuple[str, ...]:
-    """Which jobs are taken to run for ever, since nothing says when they end. found: their ids."""
+    """Jobs that are taken to run indefinitely, since their end is unknown. found: their ids."""
     if not found:
         return ()
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
@@ -242,6 +242,6 @@ def endless_text(found: Sequence[str]) -> tuple[str, ...]:
     jobs = f"job {found[0]} has" if one else f"jobs {', '.join(found[:_NAMED])}{more} have"
     return (
         f"{jobs} no run limit, and no ended job like {'it' if one else 'them'} ran as long: "
-        f"taken to run for ever; a job that waits for {'it' if one else 'them'} has never as its "
-        "start and as all three bounds",
+        f"taken to run indefinitely; a job that waits for {'it' if one else 'them'} has never as "
+        "its start and as all three bounds",
     )

@@ -14,7 +14,7 @@ from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
 from ..replay import ReplayResult
 from .arrivals import NOBODY, PastBlocks
-from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, forecast_world
+from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
 from .jobs import NEVER, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
@@ -179,9 +179,8 @@ def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = ne
     world = replayed.world(row)
     known = world.now - 1
     arrivals = PastBlocks(replayed.past)
-    found = forecast_world(
-        world, ("",), replayed.ratios, arrivals, samples=samples, seed=seed, known=known, stop=stop
-    )
+    drawn = Drawn(samples, seed, stop=stop)
+    found = forecast_world(world, ("",), replayed.ratios, arrivals, drawn, known=known)
     if found.cut:
         raise OutOfTime
     last_two = LastTwo(replayed.past).draw(world.jobs, known, 1, seed)[:, 0]

@@ -1,4 +1,4 @@
-"""The jobs that have ended, as a log tells them: SWF, lsb.acct or lsb.events, in columns."""
+"""Ended jobs of a log (SWF, lsb.acct or lsb.events) in columns."""
 
 from __future__ import annotations
 
@@ -100,7 +100,9 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     source = str(path)
     ended, epoch, remarks = _read(Path(path), keep_going)
     if not ended:
-        raise InputError([Problem("no job of this log has ended: it tells nothing", source)])
+        raise InputError(
+            [Problem("no job of this log has ended: nothing can be learned from it", source)]
+        )
     same_clock = instance.origin is not None and epoch is not None
     shift = _offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):

@@ -65,7 +65,7 @@ class PoolWorld:
 
     jobs: those that run (elapsed >= 0) come first, in the order of their starts, then those that
     wait in the order of the queue. asked: rows of waiting jobs. A job without a limit is planned
-    to run for ever.
+    to run indefinitely.
     """
 
     now: int

@@ -1,4 +1,4 @@
-"""How long jobs will run: models that draw it, one small class each (docs/dev/forecast.md)."""
+"""How long jobs will run: one small class a model (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 

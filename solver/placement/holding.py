@@ -35,8 +35,10 @@ from .single import place_most, units_of
 NOTHING: Mapping[int, str] = MappingProxyType({})
 #: Names that are shown.
 MOST_NAMED = 3
-#: Said where the limit came before it was known of all starts.
-NOT_ALL_KNOWN = "the limit came before it was looked at which starts fill their gaps to the second"
+#: Said where the limit was reached before it was known of all starts.
+NOT_ALL_KNOWN = (
+    "the limit was reached before it was looked at which starts fill their gaps to the second"
+)
 #: Enters something into a profile.
 Hold = Callable[[Profile], None]
 

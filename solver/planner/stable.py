@@ -333,8 +333,8 @@ def stable_plan(
 
 
 #: Said of a plan that keeps what jobs were told.
-NO_PLACE = "what other jobs were told leaves it no place"
-KEPT = "starts that were told come first: by the order alone some would move later than tolerated"
+NO_PLACE = "the starts promised to other jobs leave it no place"
+KEPT = "promised starts come first: by the order alone some would move later than tolerated"
 
 
 def _entry(
@@ -344,7 +344,7 @@ def _entry(
     if start.time == item.start:
         return replace(entry, bound=None, proved=False)
     finish = None if demand.runs is None else start.time + demand.runs
-    why = "keeps the start that it was told, or makes way for one"
+    why = "keeps its promised start, or makes way for one"
     return replace(
         entry,
         start=start.time,

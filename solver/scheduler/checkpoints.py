@@ -63,9 +63,9 @@ def save(session: Session) -> str:
         "settings": dataclasses.asdict(session.settings),
         "until": session.until,
         "now": world.now,
-        "cycles": session.cycles,
-        "started": session.started,
-        "last_progress": session.last_progress,
+        "cycles": session.so_far.cycles,
+        "started": session.so_far.started,
+        "last_progress": session.so_far.last_progress,
         "events": [*world.events.state(), world.events.gone],
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
         "modified": [_described(job, session) for job in world.states.modified.values()],
@@ -74,7 +74,7 @@ def save(session: Session) -> str:
         "pending": list(world.pending),
         "running": list(world.running),
         "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
-        "fresh": [state.number for state in world.new_arrivals],
+        "fresh": [state.number for state in world.arrivals.new],
         "changed": world.changed,
         "present": world.free_now.state(),
         "accepted": world.last_accepted.tolist(),
@@ -82,9 +82,9 @@ def save(session: Session) -> str:
         "order": world.order.to_state(),
         "cycle": cycle.to_state(),
         "dependents": None if world.dependents is None else world.dependents.to_state(),
-        "log": session.log,
+        "log": session.so_far.log,
         "keep_log": session.keep_log,
-        "notes": session.notes,
+        "notes": session.so_far.notes,
     }
     return seal_checkpoint("loop", record)
 
@@ -158,9 +158,9 @@ def _session(
     world = session.world
     world.states.load_state(saved["ended"])
     world.advance_clock(saved["now"])
-    session.cycles, session.started = saved["cycles"], saved["started"]
-    session.last_progress = saved["last_progress"]
-    session.log, session.notes = saved["log"], saved["notes"]
+    session.so_far.cycles, session.so_far.started = saved["cycles"], saved["started"]
+    session.so_far.last_progress = saved["last_progress"]
+    session.so_far.log, session.so_far.notes = saved["log"], saved["notes"]
     # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
     world.enter_limits_of_running()
     for described in saved["shapes"]:
@@ -202,7 +202,7 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         world.put_back(state, finish.get(state.number), amounts[state.number])
     for number in saved["pending"]:
         world.wait_again(world.states.keep(number))
-    world.new_arrivals = [world.states.keep(number) for number in saved["fresh"]]
+    world.arrivals.new = [world.states.keep(number) for number in saved["fresh"]]
 
 
 def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:

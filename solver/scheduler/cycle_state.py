@@ -1,4 +1,4 @@
-"""The state of one scheduling cycle that its phases and the reservation methods share.
+"""The state of one dispatch cycle that its phases and the reservation methods share.
 
 What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
 in this cycle is here.
@@ -214,7 +214,7 @@ class CycleState:
         self._why.clear()
         self.short.clear()
         self.planned.drop()
-        self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
+        self.backfilled_slots = BackfilledSlots.of(world.subsets.borrowing.values(), world.now)
 
     def go_on(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.

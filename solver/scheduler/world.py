@@ -1,4 +1,4 @@
-"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+"""The cluster and its jobs over time: what runs where, what is free, and the events to come.
 
 Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
 present, the profile of running jobs, the order's accounts and the events to come.
@@ -18,7 +18,13 @@ from ...model.reservation import Reservation
 from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
-from ..availability.resources import Allocation, FloatArray, IntArray, Pool
+from ..availability.resources import (
+    Allocation,
+    FloatArray,
+    IntArray,
+    Pool,
+    ResourceTable,
+)
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
@@ -86,11 +92,55 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
 # --- world ----------------------------------------------------------------------------------------
 
 
-class World:
-    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
+class RunningSubsets:
+    """Running jobs that need attention of their own, by number.
 
-    suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
-    held for others.
+    suspended: those that hold their slots, or have given them up, and do not run. growing:
+    resizable ones. borrowing: those that backfilled on slots held for others.
+    """
+
+    def __init__(self) -> None:
+        self.suspended: dict[int, JobState] = {}
+        self.growing: dict[int, JobState] = {}
+        self.borrowing: dict[int, JobState] = {}
+
+    def add(self, state: JobState) -> None:
+        """A job runs."""
+        if state.job.resizable:
+            self.growing[state.number] = state
+        if state.borrowed:
+            self.borrowing[state.number] = state
+
+    def discard(self, number: int) -> None:
+        """A job runs no more."""
+        for of in (self.suspended, self.growing, self.borrowing):
+            of.pop(number, None)
+
+
+class ArrivalOrder:
+    """The order in which jobs have become pending. new: those since the last cycle."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.new: list[JobState] = []
+
+    def number(self, state: JobState) -> None:
+        """A job becomes the last one pending."""
+        state.arrival = self.count
+        self.count += 1
+
+    def withdraw(self, state: JobState) -> None:
+        """A job is pending no more, or no longer as it was."""
+        self.new = [other for other in self.new if other is not state]
+
+
+class World:
+    """States of all jobs, by number, what they hold, and the events to come.
+
+    cycle: seconds between two cycles. running_profile: what running jobs hold of the hosts, now and
+    over time. subsets: the
+    running jobs that need attention of their own. arrivals: jobs that have become pending. changed:
+    whether anything has happened since the last cycle.
     """
 
     def __init__(
@@ -106,21 +156,28 @@ class World:
         self.order = order
         self.cycle = cycle
         self.now = instance.now
-        self.table = requests.resolver.table
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: MutableMapping[int, JobState] = {}
-        self.suspended: dict[int, JobState] = {}
-        self.growing: dict[int, JobState] = {}
-        self.borrowing: dict[int, JobState] = {}
+        self.subsets = RunningSubsets()
+        self.arrivals = ArrivalOrder()
         self.names = [host.name for host in instance.cluster.hosts]
-        self.index = instance.cluster.host_index()
-        self.new_arrivals: list[JobState] = []
         self.changed = True
         self.dependents: Dependents | None = None
-        self._arrivals = 0
+
+    # --- what a :class:`..rules.eligibility.Situation` has -------------------------------------
+
+    @property
+    def table(self) -> ResourceTable:
+        """The resources and limits of the instance."""
+        return self.requests.resolver.table
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """Host names to places."""
+        return self.requests.resolver.host_index()
 
     @property
     def free_now(self) -> FreeNow:
@@ -219,7 +276,8 @@ class World:
         self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
-        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
+        accepted = self.last_accepted
+        accepted[hosts] = np.maximum(accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
@@ -235,11 +293,11 @@ class World:
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
-    def add_all_running(self) -> None:
-        """All jobs that run already, for a plan: what they give back one by one is not kept.
+    def add_all_running(self, *, with_events: bool) -> None:
+        """Enter all jobs that run already.
 
-        Those of the plain kind have no object and no event until somebody asks: for a plan no time
-        goes by.
+        Those of the plain kind get their state object when it is first asked for.
+        with_events: False for a plan, in which no time passes and no job ends.
         """
         running = self.instance.running
         self.running = RunningStates(range(len(running)), self.states.keep)
@@ -249,7 +307,7 @@ class World:
         def by_itself(number: int) -> None:
             self.add_running(self.states.keep(number), running[number])
 
-        plain = Entering(self.requests.resolver, self.index).enter(
+        plain = Entering(self.requests.resolver).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
             self.running_profile,
             other=by_itself,
@@ -257,20 +315,43 @@ class World:
         self.states.entered(set(plain.tolist()), self._runs_on)
         for number in plain.tolist():
             if running[number].job.resizable:
-                self.growing[number] = self.states.keep(number)
+                self.subsets.growing[number] = self.states.keep(number)
+        if with_events:
+            self._expect_ends(plain, ends[plain], expected[plain])
         self.changed = True
+
+    def make_states(self) -> None:
+        """Make the state objects of running jobs that nobody has asked for yet."""
+        for number in self.running:
+            self.states.keep(number)
 
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
+        self.running_profile.list_parts(state.number, self.holds(state))
         return state
+
+    def _expect_ends(self, numbers: IntArray, ends: IntArray, expected: IntArray) -> None:
+        """As :meth:`expect_end` for running jobs of the plain kind, all at once."""
+        soonest = self.now + 1
+        after = np.where(expected == soonest, self.now + max(1, self.cycle), expected)
+        rows = zip(
+            numbers.tolist(), np.maximum(ends, soonest).tolist(), after.tolist(), strict=True
+        )
+        overdue = (expected < ends).tolist()
+        for (number, end, again), late in zip(rows, overdue, strict=True):
+            if end < FOREVER:
+                self.events.push(end, Event.END, number)
+            if late:
+                self.events.push(again, Event.OVERDUE, number)
+        self.events.order_by_job()
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
         state.status = PENDING
         self._wait(state)
-        self.new_arrivals.append(state)
+        self.arrivals.new.append(state)
         self.enter(state)
 
     def enter(self, state: JobState) -> None:
@@ -283,12 +364,11 @@ class World:
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
         self.order.withdrawn(state.job)
-        self.new_arrivals = [other for other in self.new_arrivals if other is not state]
+        self.arrivals.withdraw(state)
 
     def _wait(self, state: JobState) -> None:
         self.pending[state.number] = state
-        state.arrival = self._arrivals
-        self._arrivals += 1
+        self.arrivals.number(state)
 
     def _queue(self, state: JobState) -> None:
         kind = self.requests.kind(state.job, state.limit)
@@ -315,13 +395,10 @@ class World:
         state.ran = 0
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
-        hosts = list(state.allocation)
-        self.last_accepted[hosts] = now
+        self.last_accepted[list(state.allocation)] = now
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
         state.held, state.held_since, state.rest_until = (), None, None
-        if state.borrowed:
-            self.borrowing[state.number] = state
         # It is in a cycle that jobs start; who is let go by that has a turn in the next.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
@@ -329,10 +406,9 @@ class World:
         state.status = RUNNING
         assert state.start is not None
         self.running[state.number] = state
-        if state.job.resizable:
-            self.growing[state.number] = state
-        expected = state.expected_end(self.now)
-        self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
+        self.subsets.add(state)
+        finish = state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.expect_end(state)
         self.changed = True
 
@@ -393,9 +469,7 @@ class World:
     def _release(self, state: JobState) -> None:
         self.running_profile.ended(state.number)
         self.running.pop(state.number)
-        self.suspended.pop(state.number, None)
-        self.growing.pop(state.number, None)
-        self.borrowing.pop(state.number, None)
+        self.subsets.discard(state.number)
         self.changed = True
 
     # --- going on from a checkpoint -----------------------------------------------------------
@@ -407,12 +481,9 @@ class World:
             state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
         )
         self.running[state.number] = state
-        if state.job.resizable:
-            self.growing[state.number] = state
-        if state.borrowed:
-            self.borrowing[state.number] = state
+        self.subsets.add(state)
         if state.status != RUNNING:
-            self.suspended[state.number] = state
+            self.subsets.suspended[state.number] = state
 
     def enter_limits_of_running(self) -> None:
         """Let the limits that cover what ran at first join the table, as when these jobs came."""
@@ -435,8 +506,8 @@ class World:
         state.ran += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
-        self.suspended[state.number] = state
-        self._move_end(state, None)
+        self.subsets.suspended[state.number] = state
+        self._expect_anew(state, None)
         self.order.suspended(state.job.id, now)
         self.changed = True
 
@@ -454,28 +525,29 @@ class World:
             state.placed = now
             self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
-        del self.suspended[state.number]
-        self._move_end(state, state.expected_end(self.now))
+        del self.subsets.suspended[state.number]
+        self._expect_anew(state, self.now)
         self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
-    def _move_end(self, state: JobState, finish: int | None) -> None:
-        """The end of a job is expected at another instant, or is not known any more (None)."""
+    def _expect_anew(self, state: JobState, at: int | None) -> None:
+        """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
+        finish = None if at is None else state.expected_end(at)
         self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
         """A running job has another run limit."""
         self.set_durations(state)
         if state.status == RUNNING:
-            self._move_end(state, state.expected_end(self.now))
+            self._expect_anew(state, self.now)
             self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState, time: int) -> None:
         """A job runs longer than expected: at `time` it will be expected in the next second."""
-        self._move_end(state, state.expected_end(time))
+        self._expect_anew(state, time)
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
@@ -487,8 +559,8 @@ class World:
         self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
-        holds, expected = self.holds(state), state.expected_end(self.now)
-        self.running_profile.started(state.number, holds, state.start, expected, self._loads(state))
+        holds, finish = self.holds(state), state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
 
@@ -567,8 +639,7 @@ class KeptRunning:
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
-        table = self.requests.resolver.table
-        self.profile = RunningProfile(table, instance.now)
+        self.profile = RunningProfile(self.requests.resolver.table, instance.now)
         self.states: list[JobState] = []
         self.plain: set[int] = set()
         self.growing: set[int] = set()
@@ -588,7 +659,7 @@ class KeptRunning:
         ends, expected = ends_of_running(self.requests, jobs, world.now)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
-        plain = Entering(self.requests.resolver, world.index).enter(
+        plain = Entering(self.requests.resolver).enter(
             Running(
                 jobs,
                 np.arange(first, len(self.states)),
@@ -634,5 +705,5 @@ class KeptRunning:
         for number in sorted({*range(len(running))} - self.plain):
             world.add_running(world.states.keep(number), running[number])
         for number in sorted(self.growing):
-            world.growing[number] = world.states.keep(number)
+            world.subsets.growing[number] = world.states.keep(number)
         world.changed = True

@@ -330,7 +330,7 @@ class LineReader:
             else:
                 branch = branches[-1]
                 if branch.last:
-                    self.problems.add(place, "#else stands after #else: one is enough")
+                    self.problems.add(place, "#else follows #else: one is enough")
                 branch.active, branch.taken, branch.last = not branch.taken, True, True
             return True
         return False
@@ -342,7 +342,7 @@ class LineReader:
                 return
             branch = branches[-1]
             if branch.last:
-                self.problems.add(place, "#elif stands after #else: write it before")
+                self.problems.add(place, "#elif follows #else: write it before")
         else:
             branch = _Branch(place, False, False)
             branches.append(branch)

@@ -71,7 +71,7 @@ def read_sections(
             close()
         elif inside:
             text = inside[0].text.strip()[:40]
-            problems.add(inside[0].place(), f"{text!r} stands outside of any section")
+            problems.add(inside[0].place(), f"{text!r} is outside of any section")
 
     for line in lines:
         edge = _EDGE.match(line.text)
@@ -125,7 +125,7 @@ def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> Ls
         key = match[1].upper()
         label = f"{section.name}.{match[1]}"
         if key in first and section.name != CONF:
-            message = f"stands twice in this section, first in line {first[key].line}: keep one"
+            message = f"is given twice in this section, first in line {first[key].line}: keep one"
             problems.add(line.place(), message, label)
             continue
         first[key] = line.place()

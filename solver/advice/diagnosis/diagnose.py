@@ -268,7 +268,7 @@ def best_hopes(
     """When each job would start at best if one thing were otherwise (seconds), as far as known.
 
     That is if it asked for slots alone, or if all queues and users were equal and nobody's running
-    jobs held most of the cluster. Jobs that are not looked at in time are left out; the second
+    jobs held most of the cluster. Jobs that are not examined in time are left out; the second
     value says whether any may be.
     """
     plain = without_rules(instance)
