@@ -26,7 +26,7 @@ from ..availability.resources import ResourceTable
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from .events import Settings
-from .job_state import JobState, Requests, Shape
+from .job_state import HoldingTime, JobState, Requests, Shape
 from .simulation import Recorder, Session
 from .world import World
 
@@ -47,8 +47,6 @@ _PLAIN = (
     "estimate_by",
     "reason",
     "now_waits_for",
-    "held_since",
-    "rest_until",
     "suspended_by",
     "suspensions",
     "requeues",
@@ -109,13 +107,16 @@ def _job(described: Sequence[Any], session: Session) -> Job:
 
 def _state(state: JobState, world: World) -> dict[str, Any]:
     plain = {name: getattr(state, name) for name in _PLAIN}
+    holding = state.holding
     return {
         "number": state.number,
         **plain,
         "terms": [list(term.items()) for term in state.terms],
         "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
         "amounts": [part.amount for part in world.running_profile.parts.get(state.number, ())],
-        "held": list(state.held),
+        "held": list(holding.hosts),
+        "held_since": holding.since,
+        "rest_until": holding.rest_until,
         "shaped": state.shape is not None,
         "borrowed": list(state.borrowed.items()),
     }
@@ -186,7 +187,8 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         for name in _PLAIN:
             setattr(state, name, plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
-        state.held = tuple(plain["held"])
+        held = tuple(plain["held"])
+        state.holding = HoldingTime(held, plain["held_since"], plain["rest_until"])
         state.borrowed = dict(plain["borrowed"])
         state.stretches = [
             (begin, end, {int(h): int(n) for h, n in where})

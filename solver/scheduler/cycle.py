@@ -597,7 +597,9 @@ class Cycle:
         self._later.clear()
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._holders = (
-            {n for n in state.timed if state.timed[n].held} if state.backfilled_slots.any else set()
+            {n for n in state.timed if state.timed[n].holding.hosts}
+            if state.backfilled_slots.any
+            else set()
         )
         self.method.before(state)
         if isinstance(order, FirstCome) or not self._nothing_left():

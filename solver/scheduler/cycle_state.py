@@ -448,16 +448,16 @@ class CycleState:
         self.planned.keep(held)
         state, reserved = held.state, held.reserved
         self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
-        if state.held_since is None and reserved:
-            state.held_since = self.world.now
+        if state.holding.since is None and reserved:
+            state.holding.since = self.world.now
             self.timed[state.number] = state
         self._notify_order(state, reserved)
 
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
         """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
-        if hosts != state.held:
+        if hosts != state.holding.hosts:
             self.turns.shifted |= by_hosts or self.backfilled_slots.any
-            state.held = hosts
+            state.holding.hosts = hosts
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
@@ -466,7 +466,7 @@ class CycleState:
     def let_go(self, state: JobState) -> None:
         """Between cycles: a job that waits no more, or for something else, holds nothing."""
         self._notify_order(state, {})
-        state.held, state.held_since, state.rest_until = (), None, None
+        state.holding.clear()
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""

@@ -252,7 +252,7 @@ def _waiting(
     return PendingJob(
         world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
-        state.held_since,
+        state.holding.since,
         held.estimate,
         world.named(held.allocation),
         reason,

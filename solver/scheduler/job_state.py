@@ -306,6 +306,44 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
 )
 
 
+@dataclass(slots=True)
+class HoldingTime:
+    """How long a pending job has held something; its queue's MAX_RESERVE_TIME ends that.
+
+    hosts: those it held last, in order. since: when it began. rest_until: before this it may hold
+    nothing, its time being over. In seconds.
+    """
+
+    hosts: tuple[int, ...] = ()
+    since: int | None = None
+    rest_until: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to remember of it."""
+        return bool(self.hosts) or self.since is not None or self.rest_until is not None
+
+    def clear(self) -> None:
+        """The job waits no more, or for something else."""
+        self.hosts, self.since, self.rest_until = (), None, None
+
+    def changes_at(self, length: int) -> int | None:
+        """When `length` seconds of holding, or the rest after them, are over; None for never."""
+        if self.rest_until is not None:
+            return self.rest_until
+        return None if self.since is None else self.since + length
+
+    def may_hold(self, now: int, length: int, rest: int) -> bool:
+        """Whether the job may hold something: `length` seconds, then not for `rest` (MEM-04)."""
+        if self.rest_until is not None:
+            if now < self.rest_until:
+                return False
+            self.rest_until = self.since = None
+        if self.since is not None and now >= self.since + length:
+            self.rest_until, self.since, self.hosts = now + rest, None, ()
+            return False
+        return True
+
+
 @dataclass(slots=True, eq=False)
 class JobState:
     """A job; times in seconds, None for "not yet" or "unknown".
@@ -320,8 +358,8 @@ class JobState:
     duration: seconds it is expected to run.
     estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
     expected: the last estimate.
-    reason: why it did not start when it was first looked at. held_since, rest_until: of
-    MAX_RESERVE_TIME. held: hosts it held last, in order. arrival: how many began to wait before it.
+    reason: why it did not start when it was first looked at. holding: what it held last, and how
+    long. arrival: how many began to wait before it.
     """
 
     job: Job
@@ -347,9 +385,7 @@ class JobState:
     expected: int | None = None
     reason: str = ""
     now_waits_for: str = ""
-    held_since: int | None = None
-    rest_until: int | None = None
-    held: tuple[int, ...] = ()
+    holding: HoldingTime = field(default_factory=HoldingTime)
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0

@@ -14,7 +14,7 @@ from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import PREEMPTED, JobState, JobStates
+from .job_state import PREEMPTED, HoldingTime, JobState, JobStates
 from .world import World
 
 if TYPE_CHECKING:
@@ -232,12 +232,12 @@ def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHo
     return tuple(
         HeldHosts(
             state.job.id,
-            tuple(names[host] for host in state.held),
-            state.held_since,
-            state.rest_until,
+            tuple(names[host] for host in state.holding.hosts),
+            state.holding.since,
+            state.holding.rest_until,
         )
         for state in states
-        if _remembers(state)
+        if state.holding
     )
 
 
@@ -245,10 +245,6 @@ def may_remember(cycle: CycleState) -> Iterator[JobState]:
     """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
     pending = cycle.world.pending
     return (pending[number] for number in sorted(cycle.timed) if number in pending)
-
-
-def _remembers(state: JobState) -> bool:
-    return bool(state.held) or state.held_since is not None or state.rest_until is not None
 
 
 def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
@@ -267,9 +263,9 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
     for item in instance.held:
         if item.job in waiting:
             state = world.states.of(item.job)
-            state.held = tuple(hosts[host] for host in item.hosts)
-            state.held_since, state.rest_until = item.since, item.rest_until
-            if _remembers(state):
+            there = tuple(hosts[host] for host in item.hosts)
+            state.holding = HoldingTime(there, item.since, item.rest_until)
+            if state.holding:
                 cycle.timed[state.number] = state
     borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
     for loan in instance.borrowed:

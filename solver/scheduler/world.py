@@ -398,7 +398,7 @@ class World:
         self.last_accepted[list(state.allocation)] = now
         memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
-        state.held, state.held_since, state.rest_until = (), None, None
+        state.holding.clear()
         # It is in a cycle that jobs start; who is let go by that has a turn in the next.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
