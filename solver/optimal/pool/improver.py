@@ -220,7 +220,7 @@ ROUND = 5
 def grouped_orders(problem: PoolProblem) -> list[list[int]]:
     """The best orders by a rule with the jobs of more than half of the pool one after the other,
     all in different positions; none where no two jobs are that large."""
-    large = np.flatnonzero(2 * problem.sizes > problem.free[-1])
+    large = np.array(problem.large, dtype=np.int64)
     if len(large) < 2 or len(large) == len(problem) or problem.objective != "starts":
         return []
     weights = np.maximum(problem.weights[large], 1e-9)

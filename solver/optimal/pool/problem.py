@@ -269,6 +269,14 @@ class PoolProblem:
         return tuple(Group(*key[:5], tuple(jobs)) for key, jobs in found.items())
 
     @cached_property
+    def large(self) -> list[int]:
+        """The jobs of more than half of the processors, the largest first: no two of them run side
+        by side."""
+        large = np.flatnonzero(2 * self.sizes > self.free.max())
+        order = np.argsort(-self.sizes[large], kind="stable")
+        return [int(job) for job in large[order]]
+
+    @cached_property
     def alone(self) -> Ints:
         """Each job's earliest start if no other pending job existed: a valid lower bound of its
         start."""

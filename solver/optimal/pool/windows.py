@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,8 +27,6 @@ from .problem import Group, Ints, PoolProblem
 #: Slabs up to the last start of the best plan, and into how many parts a window is split at most.
 SLABS = 128
 PARTS = 4
-#: A large job takes more than this share of the processors.
-SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,25 +44,24 @@ class WindowSearch:
 
     def __init__(self, incumbent: Incumbent, bound: PoolBound) -> None:
         self.incumbent = incumbent
-        self.problem = problem = incumbent.problem
+        self.problem = incumbent.problem
         market = bound.prices.market
         self._grid = market.grid
         self._lots = [
             (market.functions[function], int(market.grid[bucket]), int(market.grid[bucket + 1]))
             for function, bucket, _ in bound.prices.lots
         ]
-        large = np.flatnonzero(problem.sizes > SHARE * problem.free[-1])
-        order = np.argsort(-problem.sizes[large], kind="stable")
-        self.large: list[int] = large[order].tolist()
         self.slab = max(PARTS, incumbent.last // SLABS)
 
-    def run(self, bound: int) -> Iterator[None]:
-        """Raise the incumbent's bound from ``bound`` on, as far as cases can be told apart."""
-        if not self.large:
+    def run(self) -> Iterator[None]:
+        """Raise the incumbent's bound as far as cases can be told apart."""
+        if not self.problem.large:
             return
         number = 0
-        earliest = {job: int(self.problem.alone[job]) for job in self.large}
-        queue: list[tuple[int, int, Case]] = [(bound, number, Case({}, earliest, True))]
+        earliest = {job: int(self.problem.alone[job]) for job in self.problem.large}
+        queue: list[tuple[int, int, Case]] = [
+            (self.incumbent.bound, number, Case({}, earliest, True))
+        ]
         while queue:
             least, _, case = heapq.heappop(queue)
             self.incumbent.raise_bound(least)
@@ -100,7 +97,7 @@ class WindowSearch:
         end = begin + self.slab
         found = []
         after = case.later
-        for job in self.large:
+        for job in self.problem.large:
             if job in case.later and case.later[job] < end:
                 rest = {other: first for other, first in after.items() if other != job}
                 window = (case.later[job], end - 1)
@@ -130,7 +127,7 @@ class WindowSearch:
             earliest[job] = max(earliest[job], first)
         for job, (first, _) in case.windows.items():
             earliest[job] = max(earliest[job], first)
-        return replace(self.problem, earliest=earliest, apart=frozenset(self.large))
+        return replace(self.problem, earliest=earliest, apart=frozenset(self.problem.large))
 
     def barriers(self, case: Case) -> list[Barrier]:
         """What the windows of the case leave room for."""
@@ -173,8 +170,3 @@ class WindowSearch:
             if group.size > barrier.room:
                 points = points[~barrier.passed(group, points)]
         return points
-
-
-def by_windows(incumbent: Incumbent, bound: PoolBound) -> Generator[None, None, None]:
-    """Raise the incumbent's bound by cases, from prices of the whole problem."""
-    yield from WindowSearch(incumbent, bound).run(incumbent.bound)
