@@ -1,4 +1,4 @@
-"""The bound by cases of when the large jobs start: valid, complete, and better than prices alone."""
+"""The bound by cases of when the large jobs start: valid, complete, better than prices alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.improver import grouped_orders
 from slotwise.solver.optimal.pool.pricing import Fineness, refine
 from slotwise.solver.optimal.pool.problem import Decoder, Ints
-from slotwise.solver.optimal.pool.windows import Case, WindowSearch
+from slotwise.solver.optimal.pool.windows import WindowCase, WindowSearch
 
 PRICES = Fineness(buckets=12, rounds=2, gain=1e-3)
 
@@ -36,7 +36,7 @@ def begun(problem: PoolProblem, order: list[int]) -> WindowSearch:
     return WindowSearch(incumbent, best)
 
 
-def holds(case: Case, starts: Ints) -> bool:
+def holds(case: WindowCase, starts: Ints) -> bool:
     """Whether a plan belongs to a case."""
     within = all(first <= starts[job] <= last for job, (first, last) in case.windows.items())
     return within and all(starts[job] >= first for job, first in case.later.items())
@@ -95,7 +95,7 @@ def test_every_plan_belongs_to_one_part_of_each_case_that_it_belongs_to(
     if not problem.weights.all() or not problem.large:
         return
     search = begun(problem, list(range(len(problem))))
-    case = Case({}, {job: int(problem.alone[job]) for job in problem.large})
+    case = WindowCase({}, {job: int(problem.alone[job]) for job in problem.large})
     for _ in range(30):
         parts = search.split(case)
         if not parts:

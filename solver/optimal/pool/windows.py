@@ -30,7 +30,7 @@ PARTS = 4
 
 
 @dataclass(frozen=True)
-class Case:
+class WindowCase:
     """Some large jobs start within ``windows``, job -> (first, last), others, ``later``, at some
     instant or after it. ``priced``: the bound is of this case, not of one that it is part of."""
 
@@ -59,8 +59,8 @@ class WindowSearch:
             return
         number = 0
         earliest = {job: int(self.problem.alone[job]) for job in self.problem.large}
-        queue: list[tuple[int, int, Case]] = [
-            (self.incumbent.bound, number, Case({}, earliest, True))
+        queue: list[tuple[int, int, WindowCase]] = [
+            (self.incumbent.bound, number, WindowCase({}, earliest, True))
         ]
         while queue:
             least, _, case = heapq.heappop(queue)
@@ -84,13 +84,13 @@ class WindowSearch:
 
     # --- cases -----------------------------------------------------------------------------------
 
-    def split(self, case: Case) -> list[Case]:
+    def split(self, case: WindowCase) -> list[WindowCase]:
         """Cases that are together the whole of one; none if that cannot be split."""
         for job, (first, last) in case.windows.items():
             if last - first >= 2 * self.slab // PARTS:
                 middle = (first + last) // 2
                 halves = ((first, middle), (middle + 1, last))
-                return [Case({**case.windows, job: half}, case.later) for half in halves]
+                return [WindowCase({**case.windows, job: half}, case.later) for half in halves]
         if not case.later:
             return []
         begin = min(case.later.values())
@@ -101,13 +101,13 @@ class WindowSearch:
             if job in case.later and case.later[job] < end:
                 rest = {other: first for other, first in after.items() if other != job}
                 window = (case.later[job], end - 1)
-                found.append(Case({**case.windows, job: window}, rest))
+                found.append(WindowCase({**case.windows, job: window}, rest))
                 after = {**after, job: end}
-        return [*found, Case(case.windows, after)]
+        return [*found, WindowCase(case.windows, after)]
 
     # --- prices ----------------------------------------------------------------------------------
 
-    def _price(self, case: Case) -> int:
+    def _price(self, case: WindowCase) -> int:
         """No plan of the case is below this; the best plan's value if the case has none."""
         problem, value = self._restricted(case), self.incumbent.value
         barriers = self.barriers(case)
@@ -120,7 +120,7 @@ class WindowSearch:
         relaxation.add_prices(self._lots)
         return max((bound.value for bound in relaxation.solve()), default=0)
 
-    def _restricted(self, case: Case) -> PoolProblem:
+    def _restricted(self, case: WindowCase) -> PoolProblem:
         """The problem with the first starts of the case."""
         earliest = self.problem.earliest.copy()
         for job, first in case.later.items():
@@ -129,7 +129,7 @@ class WindowSearch:
             earliest[job] = max(earliest[job], first)
         return replace(self.problem, earliest=earliest, apart=frozenset(self.problem.large))
 
-    def barriers(self, case: Case) -> list[Barrier]:
+    def barriers(self, case: WindowCase) -> list[Barrier]:
         """What the windows of the case leave room for."""
         times, free = self.problem.times, self.problem.free
         found = []
@@ -139,7 +139,7 @@ class WindowSearch:
             found.append(Barrier(job, first, last, room))
         return found
 
-    def _grid_of(self, case: Case) -> Ints:
+    def _grid_of(self, case: WindowCase) -> Ints:
         """The grid of the whole, and where a job of the case is sure to run."""
         points = []
         for job, (first, last) in case.windows.items():
@@ -151,7 +151,7 @@ class WindowSearch:
         problem: PoolProblem,
         group: Group,
         grid: Ints,
-        case: Case,
+        case: WindowCase,
         barriers: list[Barrier],
     ) -> Ints:
         """Starts among which every price system has a cheapest one that the case allows."""
