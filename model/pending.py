@@ -110,13 +110,12 @@ LOAD_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PendingReason:
-    """One reason of one job. hosts: on which it holds, () where it is no reason of hosts.
-
-    resource: the resource, limit or load index that is short, "" where the words name none.
-    """
+    """One reason of one job."""
 
     kind: Pending
+    #: On which it holds, () where it is no reason of hosts.
     hosts: tuple[str, ...] = ()
+    #: The resource, limit or load index that is short, "" where the words name none.
     resource: str = ""
 
     @property

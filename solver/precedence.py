@@ -144,9 +144,11 @@ def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """event: when the condition of a job can hold. left_out: what that does not say."""
+    """What a condition waits for."""
 
+    #: When the condition of a job can hold.
     event: Event
+    #: What that does not say.
     left_out: tuple[str, ...] = ()
 
 

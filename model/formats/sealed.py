@@ -25,11 +25,14 @@ HEAD = ("format", "version", "checksum")
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of record. name: of its format. title: what it is. remedy: of a damaged one."""
+    """A kind of record."""
 
+    #: Of its format.
     name: str
     version: int
+    #: What it is.
     title: str
+    #: Of a damaged one.
     remedy: str
 
 
