@@ -83,19 +83,17 @@ class _Kept:
 
 @dataclass(slots=True)
 class Resolver:
-    """Turns jobs of one instance into demands; keeps what equal jobs share.
-
-    honour_windows: keep to dispatch and run windows (TBR-19). margin: seconds that are kept free
-    behind the end of a pending job.
-    reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
-    False at dispatch.
-    """
+    """Turns jobs of one instance into demands; keeps what equal jobs share."""
 
     instance: Instance
     table: ResourceTable
     hosts: HostTable
+    #: Compute units are tried in configuration order whatever the job prefers (TBR-13); False at
+    #: dispatch.
     reserving: bool = True
+    #: Keep to dispatch and run windows (TBR-19).
     honour_windows: bool = False
+    #: Seconds that are kept free behind the end of a pending job.
     margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
@@ -656,14 +654,13 @@ _Rows = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end.
-
-    finishes: FOREVER for unknown. open: those that run on beyond now, which may be entered.
-    """
+    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end."""
 
     jobs: Sequence[RunningJob]
     numbers: IntArray
+    #: FOREVER for unknown.
     finishes: IntArray
+    #: Those that run on beyond now, which may be entered.
     open: BoolArray
 
 

@@ -32,16 +32,14 @@ from .resources import (
 
 @dataclass(slots=True)
 class HeldPart:
-    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1]).
-
-    amount: of `reservation`, held now, counted `times` times.
-    """
+    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1])."""
 
     pool: bool
     index: int
     hosts: IntArray
     times: FloatArray
     reservation: Reservation
+    #: Of `reservation`, held now, counted `times` times.
     amount: float
 
     @property
@@ -267,20 +265,19 @@ def parts_of(
 
 
 class Residual:
-    """The present as one job sees it: an availability that knows one instant, now.
-
-    held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
-    blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
-    """
+    """The present as one job sees it: an availability that knows one instant, now."""
 
     def __init__(self, free_now: FreeNow, now: int, held: Amounts) -> None:
         self.free_now = free_now
         self.now = now
+        #: What others hold.
         self.held = held
         self.table = free_now.table
         self.hosts = len(free_now.table.instance.cluster.hosts)
         self.later_starts: tuple[int, ...] = ()
+        #: Hosts that take no such job now, [H], None where all are open.
         self.closed: BoolArray | None = None
+        #: Slots that an advance reservation keeps on each host during the job, [H], or None.
         self.blocked: FloatArray | None = None
 
     def _at(self, time: int) -> None:

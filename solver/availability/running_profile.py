@@ -296,22 +296,22 @@ class RunningUsage(Usage):
 
 
 class RunningProfile(Profile):
-    """Running jobs by number: what is free at present, and the finish expected of each.
-
-    free_now: the present, exact to the second; `now` is its instant. parts: what each job holds of
-    it, but for jobs whose rows were entered all at once. falls: what of that falls over time.
-    finish: of the jobs whose use is known to end, or not to. last_accepted: when each host took its
-    last job, [H]. The profile of :meth:`copy` begins with the present, and is good until the next
-    job ends. A suspended job keeps its amounts, and its finish is unknown; one that is preempted
-    keeps all but its slots, and no profile counts with it.
-    """
+    """Running jobs by number: what is free at present, and the finish expected of each."""
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
+        #: The present, exact to the second; `now` is its instant.
         self.free_now = FreeNow(table)
+        #: What each job holds of it, but for jobs whose rows were entered all at once.
         self.parts: dict[int, list[HeldPart]] = {}
+        #: What of that falls over time.
         self.falls = FallingUse()
+        #: Of the jobs whose use is known to end, or not to.
         self.finish: dict[int, int] = {}
+        #: When each host took its last job, [H]. The profile of :meth:`copy` begins with the
+        #: present, and is good until the next job ends. A suspended job keeps its amounts, and its
+        #: finish is unknown; one that is preempted keeps all but its slots, and no profile counts
+        #: with it.
         self.last_accepted = np.full(self.hosts, NEVER, dtype=np.int64)
         self._owner = -1
         self.enter_reported()

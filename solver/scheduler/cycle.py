@@ -372,8 +372,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
 class _Tried:
     """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
 
-    What fails with so many lenders fails with fewer. free: slots that are free on all hosts
-    together; who needs more of them fails too.
+    What fails with so many lenders fails with fewer.
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
@@ -384,6 +383,7 @@ class _Tried:
         #: With how many lenders such a job has failed, by the number of its shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
         self._least = cycle.world.requests.least_slots()
+        #: Slots that are free on all hosts together; who needs more of them fails too.
         self.free = 0.0
 
     def failed(self, state: JobState, holders: int) -> None:

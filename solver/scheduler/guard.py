@@ -82,7 +82,7 @@ def held_of_pool(
 
 
 class _Inside:
-    """Slots of places that lie on the hosts of a pool. whole: those of each place."""
+    """Slots of places that lie on the hosts of a pool."""
 
     def __init__(self, places: Iterable[Mapping[int, int]], mask: BoolArray) -> None:
         each = [[(h, count) for h, count in slots.items() if mask[h]] for slots in places]
@@ -91,6 +91,7 @@ class _Inside:
         self._count = np.array([count for _, count in pairs], dtype=float)
         self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
         self._size = len(each)
+        #: Those of each place.
         self.whole: list[float] = self._sums(self._count)
 
     def free_at(self, plain: Profile, time: int) -> list[float]:
@@ -108,30 +109,30 @@ class _Inside:
 
 @dataclass(slots=True, eq=False)
 class Steady:
-    """A reservation that keeps its place until its start, whatever limits say.
-
-    exact: limits count just that, not only what is held of it. pools: the least that these must
-    have free all the while. witnesses: hosts that have enough of an amount all the while, and where
-    else to look for one if something is taken there.
-    """
+    """A reservation that keeps its place until its start, whatever limits say."""
 
     held: Held
     alternative: Alternative | None
     slots: dict[int, int]
     memory: dict[int, float]
     until: int
+    #: Limits count just that, not only what is held of it.
     exact: bool
+    #: The least that these must have free all the while.
     pools: dict[int, float] = field(default_factory=dict)
+    #: Hosts that have enough of an amount all the while, and where else to look for one if
+    #: something is taken there.
     witnesses: list[Witness] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Witness:
-    """A host with `least` of a host resource free at every instant; others: candidates for it."""
+    """A host with `least` of a host resource free at every instant."""
 
     host: int
     index: int
     least: float
+    #: Candidates for it.
     others: IntArray
 
 

@@ -41,30 +41,33 @@ from .job_state import JobState
 
 @dataclass(slots=True)
 class Held:
-    """The reservation of one pending job in one cycle.
-
-    slots, memory: reserved now, by host index; they count in limits and shares. kept: the slots of
-    these that no other job may use, None for all; the others come free by its start.
-    with_memory: whether its queue holds memory beside the slots, now or as soon as some is free.
-    backfilled: slots of its place that jobs use which backfill
-    until then; they count as reserved and take nothing else. estimate: expected start, None if
-    unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
-    or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
-    waits_for: what the start waits for, where somebody asked.
-    """
+    """The reservation of one pending job in one cycle."""
 
     state: JobState
+    #: "greedy", "time-based" or "optimal".
     method: str
+    #: Expected start, None if unknown.
     estimate: int | None
+    #: Reserved now, by host index; they count in limits and shares.
     slots: dict[int, int] = field(default_factory=dict)
+    #: Reserved now, by host index; they count in limits and shares.
     memory: dict[int, float] = field(default_factory=dict)
+    #: Whether its queue holds memory beside the slots, now or as soon as some is free.
     with_memory: bool = False
+    #: The future allocation where the method gives one.
     start: Start | None = None
+    #: Why a lesser method answered.
     fallback: str = ""
     alternative: Alternative | None = None
+    #: What `start` was found for.
     demand: Demand | None = None
+    #: Slots of its place that jobs use which backfill until then; they count as reserved and take
+    #: nothing else.
     backfilled: dict[int, int] = field(default_factory=dict)
+    #: What the start waits for, where somebody asked.
     waits_for: str = ""
+    #: The slots of these that no other job may use, None for all; the others come free by its
+    #: start.
     kept: dict[int, int] | None = None
 
     @property
@@ -462,21 +465,20 @@ class Reserved(NamedTuple):
 
 @dataclass(slots=True)
 class HeldOverTime:
-    """What one reservation holds at the instants asked about so far, and what decides that.
-
-    hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
-    which enough must be free on some candidate, whichever. found: for each instant candidates that
-    had enough of each. left: slots of each host that are free over the run of the job, its own
-    counted in, [H].
-    """
+    """What one reservation holds at the instants asked about so far, and what decides that."""
 
     held: Held
     alternative: Alternative
+    #: Where it may hold anything.
     hosts: frozenset[int]
+    #: What limits it.
     pools: frozenset[int]
+    #: Uses of host resources of which enough must be free on some candidate, whichever.
     everywhere: tuple[tuple[int, IntArray], ...]
     at: dict[int, Reserved] = field(default_factory=dict)
+    #: For each instant candidates that had enough of each.
     found: dict[int, frozenset[int]] = field(default_factory=dict)
+    #: Slots of each host that are free over the run of the job, its own counted in, [H].
     left: FloatArray | None = None
 
     @classmethod

@@ -112,11 +112,7 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
 
 
 class NextCycle:
-    """The next cycle of an instance, run, and what it says of pending jobs.
-
-    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
-    job id.
-    """
+    """The next cycle of an instance, run, and what it says of pending jobs."""
 
     def __init__(
         self,
@@ -137,7 +133,9 @@ class NextCycle:
         """
         self.budget = budget or Budget()
         self.margin = margin
+        #: The instance with all its rules.
         self.asked = instance
+        #: As estimates see it.
         self.instance = as_estimates_see_it(instance)
         self.method = method
         self.jobs = jobs
@@ -156,6 +154,7 @@ class NextCycle:
         self._settled = session.so_far.settled
         self.world = session.world
         self.cycle = session.cycle
+        #: Reservations by job id.
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
         self._unseen = self._not_looked_at()
         state = self.cycle.state

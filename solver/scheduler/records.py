@@ -23,38 +23,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job; times in seconds from the origin, None for "never".
-
-    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host.
-    req_time: expected duration. run_time: how long it ran. estimate: the first estimate of its
-    start, made at `estimated_at` by `estimate_by`.
-    held: from when to when (None: still) it held which slots, which are several stretches where it
-    was preempted, resized or sent back to the queue.
-    reason: why it did not start at once. status: "done", "killed" (run limit), "running",
-    "suspended", "preempted", "pending" or "future".
-    """
+    """One job; times in seconds from the origin, None for "never"."""
 
     job: str
     user: str
     queue: str
+    #: Asked for.
     slots: int
     submit: int
     start: int | None
     end: int | None
     wait: int | None
+    #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str
+    #: Held.
     procs: int
+    #: Of its rusage alternatives.
     alternative: int
+    #: Slots by host.
     hosts: dict[str, int]
+    #: Expected duration.
     req_time: int | None
+    #: How long it ran.
     run_time: int | None
+    #: The first estimate of its start, made at `estimated_at` by `estimate_by`.
     estimate: int | None
     estimated_at: int | None
     estimate_by: str
     backfilled: bool
     suspensions: int
     requeues: int
+    #: Why it did not start at once.
     reason: str
+    #: From when to when (None: still) it held which slots, which are several stretches where it was
+    #: preempted, resized or sent back to the queue.
     held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
 
     @property
@@ -165,21 +167,22 @@ def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The result of a simulation.
-
-    jobs: in the order of the input: running, pending, future. time: where it stopped. complete:
-    nothing was left to happen. cycles: how many were run. log: of the cycles, if asked for.
-    omissions: what no cycle obeys of jobs and of the instance.
-    """
+    """The result of a simulation."""
 
     instance: Instance
     settings: Settings
+    #: In the order of the input: running, pending, future.
     jobs: Sequence[JobRecord]
+    #: Where it stopped.
     time: int
+    #: How many were run.
     cycles: int
+    #: Nothing was left to happen.
     complete: bool
+    #: Of the cycles, if asked for.
     log: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    #: What no cycle obeys of jobs and of the instance.
     omissions: tuple[Omission, ...] = ()
 
     def __getitem__(self, job: str) -> JobRecord:

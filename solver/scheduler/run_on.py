@@ -174,15 +174,15 @@ _Starts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class MovedStart:
-    """A job that the loop starts at another second than planned, and the rules that may be why.
-
-    start, planned: seconds, None for never. jobs: it, and others that the rules move.
-    """
+    """A job that the loop starts at another second than planned, and the rules that may be why."""
 
     rules: tuple[str, ...]
     job: str
+    #: Seconds, None for never.
     start: int | None
+    #: Seconds, None for never.
     planned: int | None
+    #: It, and others that the rules move.
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
@@ -308,11 +308,13 @@ def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """planned_top: the jobs with a future allocation in the plan; top: those in the loop."""
+    """The loops that tell what a rule changes."""
 
     instance: Instance
     method: str
+    #: The jobs with a future allocation in the plan.
     planned_top: int | None
+    #: Those in the loop.
     top: int | None
     budget: Budget
 

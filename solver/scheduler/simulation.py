@@ -209,21 +209,22 @@ _WORDS = {
 
 
 class SoFar:
-    """What a simulation has done so far.
-
-    cycles: how many were run. started: how many jobs have started. last_progress: the second at
-    which something last happened that may let a job start. log: of the cycles, where it is kept.
-    notes: changes that were left out, and why. settled: what each cycle of :meth:`Session.settle`
-    did. complete: nothing is left to happen.
-    """
+    """What a simulation has done so far."""
 
     def __init__(self, now: int) -> None:
+        #: How many were run.
         self.cycles = 0
+        #: How many jobs have started.
         self.started = 0
+        #: The second at which something last happened that may let a job start.
         self.last_progress = now
+        #: Of the cycles, where it is kept.
         self.log: list[dict[str, Any]] = []
+        #: Changes that were left out, and why.
         self.notes: list[str] = []
+        #: What each cycle of :meth:`Session.settle` did.
         self.settled: list[CycleRecord] = []
+        #: Nothing is left to happen.
         self.complete = False
 
 

@@ -93,15 +93,14 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
 
 
 class RunningSubsets:
-    """Running jobs that need attention of their own, by number.
-
-    suspended: those that hold their slots, or have given them up, and do not run. growing:
-    resizable ones. borrowing: those that backfilled on slots held for others.
-    """
+    """Running jobs that need attention of their own, by number."""
 
     def __init__(self) -> None:
+        #: Those that hold their slots, or have given them up, and do not run.
         self.suspended: dict[int, JobState] = {}
+        #: Resizable ones.
         self.growing: dict[int, JobState] = {}
+        #: Those that backfilled on slots held for others.
         self.borrowing: dict[int, JobState] = {}
 
     def add(self, state: JobState) -> None:
@@ -118,10 +117,11 @@ class RunningSubsets:
 
 
 class ArrivalOrder:
-    """The order in which jobs have become pending. new: those since the last cycle."""
+    """The order in which jobs have become pending."""
 
     def __init__(self) -> None:
         self.count = 0
+        #: Those since the last cycle.
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
@@ -135,13 +135,7 @@ class ArrivalOrder:
 
 
 class World:
-    """States of all jobs, by number, what they hold, and the events to come.
-
-    cycle: seconds between two cycles. running_profile: what running jobs hold of the hosts, now and
-    over time. subsets: the
-    running jobs that need attention of their own. arrivals: jobs that have become pending. changed:
-    whether anything has happened since the last cycle.
-    """
+    """States of all jobs, by number, what they hold, and the events to come."""
 
     def __init__(
         self,
@@ -154,16 +148,21 @@ class World:
         self.instance = instance
         self.requests = requests
         self.order = order
+        #: Seconds between two cycles.
         self.cycle = cycle
         self.now = instance.now
+        #: What running jobs hold of the hosts, now and over time.
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: MutableMapping[int, JobState] = {}
+        #: The running jobs that need attention of their own.
         self.subsets = RunningSubsets()
+        #: Jobs that have become pending.
         self.arrivals = ArrivalOrder()
         self.names = [host.name for host in instance.cluster.hosts]
+        #: Whether anything has happened since the last cycle.
         self.changed = True
         self.dependents: Dependents | None = None
 
@@ -633,15 +632,17 @@ def holds_of(
 class KeptRunning:
     """The running jobs of an instance, by their place in it, and what they hold.
 
-    instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
-    that are kept; growing: of those of them that are resizable.
+    instance: as estimates see it, hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
         self.profile = RunningProfile(self.requests.resolver.table, instance.now)
+        #: Of all running jobs.
         self.states: list[JobState] = []
+        #: Numbers of those that are kept.
         self.plain: set[int] = set()
+        #: Of those of them that are resizable.
         self.growing: set[int] = set()
         self.started(instance, instance.running)
 
