@@ -86,7 +86,7 @@ def snapshot_files(
     """Turn the output of bjobs, bhosts, bqueues and bhpart into an instance.
 
     Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
-    priorities are checked against the formula, and what differs is told.
+    priorities are checked against the formula, and what differs is reported.
 
     Exit codes: 0 done, 2 bad input.
     """

@@ -76,7 +76,7 @@ class Sources:
     changes: Path | None = None
     #: The cluster of a log as an instance at hand, instead of `cluster`.
     site: Instance | None = None
-    #: Nothing is told.
+    #: Nothing is printed.
     quiet: bool = False
 
     def tell(self, text: str) -> None:
@@ -401,7 +401,7 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
-    """The cycle length of a log, where nobody says it; it is told."""
+    """The cycle length of a log, where nobody says it; it is reported."""
     from ..solver.scheduler.metrics import fit_cycle
 
     if not given.of_lsf or options.cycle is not None or options.resume is not None:

@@ -158,7 +158,7 @@ class NamePlaces:
 
 
 # --------------------------------------------------------------------------------------------------
-# Sequences whose items are made anew when they are asked for: a million jobs need no
+# Sequences whose items are rebuilt when they are asked for: a million jobs need no
 # objects
 
 T = TypeVar("T")

@@ -308,7 +308,7 @@ class _Level:
 # Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 …
 # QBF-01)
 #
-# What they must not be is told by ``share_rules.py``.
+# What they must not be is stated by ``share_rules.py``.
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Bar:
 
 @dataclass(slots=True)
 class _Lanes:
-    """The lanes of one host: free runs [begin, end), and those in use by when they come free."""
+    """The lanes of one host: free runs [begin, end), and those in use by when they become free."""
 
     free: list[tuple[int, int]]
     busy: list[tuple[int, int, int]]

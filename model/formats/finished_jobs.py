@@ -43,7 +43,7 @@ _NO_LIMIT = -1
 
 
 class FinishedJobs(Sequence[FinishedJob]):
-    """Jobs in file order; each is made anew when it is asked for.
+    """Jobs in file order; each is rebuilt when it is asked for.
 
     An id is ``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job.
     """

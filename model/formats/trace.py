@@ -260,7 +260,7 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
 # A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
 # ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
 # ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``.
-# Processors that cannot be told apart are one host with that many slots: this is exact, as any
+# Processors that cannot be distinguished are one host with that many slots: this is exact, as any
 # free ones do.
 
 #: Name of the one host.

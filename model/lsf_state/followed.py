@@ -34,7 +34,7 @@ class Logged:
     job: SeenJob
     name: str = ""
     depends: str = ""
-    #: Since when it stands still, or None.
+    #: Since when it is suspended, or None.
     suspended: int | None = None
     #: Seconds it has stood still before.
     idle: int = 0
@@ -487,7 +487,7 @@ def moment_of_swf(
     """What ran and waited at `at` (seconds of the log), given when each job started.
 
     log: in canonical form. starts: by job number. Running jobs are put on the hosts in the order
-    of their starts, each on the first free slots: processors cannot be told apart.
+    of their starts, each on the first free slots: processors cannot be distinguished.
     """
     moment = Moment(at, first=int(log.submit[0]) if len(log) else None)
     columns = (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)

@@ -249,5 +249,5 @@ class Options:
     dialect: str = LSF_10
 
 
-#: How a string is read unless told otherwise: LSF's ordinary syntax.
+#: How a string is read unless stated otherwise: LSF's ordinary syntax.
 ORDINARY = Options()

@@ -208,7 +208,7 @@ memory_adjustment = MemoryAdjustment()
 
 @dataclass(frozen=True, slots=True)
 class InstalledAdjustment:
-    """A plug-in by name: what it gets wrong is told as an InputError, not as a traceback."""
+    """A plug-in by name: what it gets wrong is reported as an InputError, not as a traceback."""
 
     name: str
     plugin: FairshareAdjustment

@@ -87,7 +87,7 @@ class FirstCome:
         return None
 
     def next_but(self, unstartable: Unstartable) -> Offer | None:
-        """The job at hand once those are passed that are hopeless."""
+        """The job at hand once those are passed that are unstartable."""
         self._take_in()
         rest = slice(self._at, len(self._keys))
         numbers, limits = self._kinds[:, rest]

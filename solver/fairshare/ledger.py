@@ -176,7 +176,7 @@ class Ledger:
         self._settle(entry, allocation, now, under)
 
     def suspended(self, job: str, now: int) -> None:
-        """A running job stops for a while: its slots stay counted, its times stand still."""
+        """A running job stops for a while: its slots stay counted, its times stay as they are."""
         self._pause(self.entries[job], now, True)
 
     def resumed(self, job: str, now: int) -> None:

@@ -2,7 +2,7 @@
 
 A place in the order is a *rank*: a tuple that sorts as the jobs do. Lists are kept for each queue,
 and for each share account of the policies that ask. Jobs that come and go are entered and taken out
-when the next cycle begins, so that lists stand still while one is walked through.
+when the next cycle begins, so that lists stay as they are while one is walked through.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class WaitingJobs:
         return self._of_owner.keys()
 
     def any_but(self, unstartable: Unstartable) -> bool:
-        """Whether some job that waits, or has had its turn in this walk, is not hopeless."""
+        """Whether some job that waits, or has had its turn in this walk, is not unstartable."""
         if not self._of_kind:
             return False
         numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T

@@ -177,7 +177,7 @@ _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
 
 class PastMemory:
-    """Goes along a simulation, told after each cycle; only what has changed is kept."""
+    """Goes along a simulation, called after each cycle; only what has changed is kept."""
 
     def __init__(self) -> None:
         self._times: list[int] = []

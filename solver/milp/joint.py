@@ -119,7 +119,7 @@ PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: Coefficients up to this are integers; larger ones are scaled down to it. The solvers' own
 #: tolerances are absolute, about a millionth.
 MOST_COEFFICIENT = 10**6
-#: Costs over a range up to this are told apart one by one.
+#: Costs over a range up to this are distinguished one by one.
 DISTINGUISHABLE = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
 DIGITS = 10**11

@@ -22,7 +22,7 @@ from .backends import run
 # Amounts (MB and such) as whole numbers for CP-SAT: demands rounded up, what is free down.
 
 
-#: The finest that amounts are told apart.
+#: The finest that amounts are distinguished.
 FINEST = 1_000_000
 #: Digits behind which a product is rounding noise.
 NOISE = 3

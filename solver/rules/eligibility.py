@@ -65,7 +65,7 @@ class Situation(Protocol):
 class InitialSituation:
     """The situation of an instance at its now, before anything is scheduled.
 
-    What runs is looked at when somebody asks for it.
+    What runs is looked at on demand.
     """
 
     def __init__(self, instance: Instance, resolver: Resolver) -> None:

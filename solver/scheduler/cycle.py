@@ -89,7 +89,7 @@ def stands(cycle: CycleState) -> bool:
     """Whether what the cycle before this one said of its jobs stands, if these only had company.
 
     It does not where something falls or grows, where the time to hold something is over, and where
-    an instant that was reckoned with has come.
+    an instant that was computed with has come.
     """
     world = cycle.world
     now = world.now
@@ -119,7 +119,7 @@ def _not_yet_submitted(held: Held, last: int, now: int) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Preemption (LOP-06) and suspension by load or run window (RSV-11): who stands still, who
+# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who
 # goes on
 #
 # A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of
@@ -423,7 +423,7 @@ def fills(cycle: CycleState, state: JobState) -> bool:
 def _estimates_of_holders(cycle: CycleState) -> list[int]:
     """Until when reservations lend what they hold, ascending.
 
-    Who holds nothing now, since enough comes free by its start, needs its place from then on.
+    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
     """
     lending = [held for held in cycle.reservations if held.slots or held.start is not None]
     if not any(held.slots if held.kept is None else held.kept for held in lending):

@@ -5,7 +5,7 @@ of them. Slots need no entries: who ends before the start needs none of them kep
 meets the place itself, and who may borrow nothing finds what stays free (:class:`BesideHeld`). What
 limits count of a reservation, and slots held with memory, are entered as if the whole place were
 held, and given back to those it is lent to. Only where limits or other resources decide what a
-reservation holds is it reckoned from instant to instant.
+reservation holds is it computed from instant to instant.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .held import (
 from .job_state import JobState
 from .world import World
 
-# --- What steady reservations really hold of pools, reckoned for all of them at once --------------
+# --- What steady reservations really hold of pools, computed for all of them at once --------------
 #
 # Such a reservation holds at every instant what of its place is free: no limit and no other
 # resource lets it hold less. So an instant needs one look at the free slots, however many
@@ -504,7 +504,7 @@ def _witness(
 
 
 class PlannedFuture:
-    """What runs and is planned in a cycle, as profiles that are made when somebody asks.
+    """What runs and is planned in a cycle, as profiles that are made on demand.
 
     From then on they are kept up to date; what no addition can bring up to date drops them. With
     :meth:`drop` after every change the answers are the same.

@@ -731,7 +731,7 @@ class JobStates(OnDemand[JobState]):
             self._row[number] = row
 
 
-# --- The states of running jobs, those entered in columns made when somebody asks for them --------
+# --- The states of running jobs, those entered in columns made on demand for them --------
 
 
 class RunningStates(MutableMapping[int, JobState]):

@@ -358,7 +358,7 @@ class NoReservation:
 # --- Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19) ---------
 #
 # The first N jobs of the order get a future allocation at the earliest finish at which all of it
-# is free, and hold what of it is free until then and does not come free by then. A job sees the
+# is free, and hold what of it is free until then and does not become free by then. A job sees the
 # places of the jobs before it, and what they hold: only in a queue with BACKFILL, and only if it
 # ends by their starts, may it use that. Any other job finds what it would if it never ended.
 

@@ -474,7 +474,7 @@ class World:
     # --- going on from a checkpoint -----------------------------------------------------------
 
     def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
-        """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
+        """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
         self.running_profile.put_back(
             state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
@@ -498,7 +498,7 @@ class World:
     # --- suspending -----------------------------------------------------------------------------
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
-        """A running job stands still on its slots, which nobody else may use (RSV-11).
+        """A running job is suspended on its slots, which nobody else may use (RSV-11).
 
         When it will end is unknown until it goes on.
         """
