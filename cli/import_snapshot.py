@@ -128,12 +128,13 @@ def listed_instance(
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The texts of each command. lsid: what it printed, "" where nobody asked it."""
+    """The texts of each command."""
 
     bjobs: Sequence[Text] = ()
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
+    #: What it printed, "" where nobody asked it.
     lsid: str = ""
 
     @property

@@ -1,4 +1,4 @@
-"""Sparing the garbage collector many objects that hold no cycle."""
+"""Many objects in little memory: integer tables, names by hash, lists made on demand."""
 
 from __future__ import annotations
 

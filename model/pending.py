@@ -1,4 +1,4 @@
-"""The words in which LSF says why a job is pending: the one table of them.
+"""LSF's pending reasons and their wording, in one table.
 
 Numbers and meaning are those of lsbatch.h (pending reasons 1 to 4800, `lsb_pendreason` in the API
 reference of LSF 7 and 9.1.3); the words are what bjobs prints: of the documents in the samples that
@@ -110,13 +110,12 @@ LOAD_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class PendingReason:
-    """One reason of one job. hosts: on which it holds, () where it is no reason of hosts.
-
-    resource: the resource, limit or load index that is short, "" where the words name none.
-    """
+    """One reason of one job."""
 
     kind: Pending
+    #: On which it holds, () where it is no reason of hosts.
     hosts: tuple[str, ...] = ()
+    #: The resource, limit or load index that is short, "" where the words name none.
     resource: str = ""
 
     @property

@@ -189,10 +189,12 @@ GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
 
 @dataclass(frozen=True, slots=True)
 class AcctReplay:
-    """Finished jobs as jobs to come. recorded: their real starts. left_out: by reason, how many."""
+    """Finished jobs as jobs to come."""
 
     instance: Instance
+    #: Their real starts.
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: By reason, how many.
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -72,7 +72,7 @@ class Calendar:
         return cls(dispatch, run, hosts) if dispatch or run or hosts else None
 
     def allows(self, start: int, duration: int | None) -> bool:
-        """Whether a job may start at `start` (seconds) and run for `duration` (None: for ever)."""
+        """Whether a job may start at `start` (seconds) and run for `duration` (None: no end)."""
         if self.dispatch is not None and not self.dispatch.is_open(start):
             return False
         if self.run is None:

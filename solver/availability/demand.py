@@ -94,7 +94,7 @@ class Floor:
 class Demand:
     """A pending job, resolved.
 
-    duration: seconds, None when unknown (it then holds its place for ever). earliest: no start
+    duration: seconds, None when unknown (it then holds its place indefinitely). earliest: no start
     before this second (-b, now). impossible: why no start can exist at all, "" if one may.
     calendar: windows that bind it, None for none. together: places the terms of a compound
     requirement jointly where they do not fit one after another; None: only in order (REQ-14).
@@ -258,7 +258,7 @@ class Availability(Protocol):
         *,
         whole_hosts: Iterable[int] = (),
     ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: for ever)."""
+        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
 
 
 #: One allocation a term of a job that starts at an instant (seconds), or None.

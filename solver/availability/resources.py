@@ -139,6 +139,27 @@ def flat(resource: str, amount: float) -> Reservation:
 
 
 @dataclass(slots=True)
+class Amounts:
+    """Amounts that are in use or held, by index: of host resources, [H] each, and of pools."""
+
+    hosts: dict[int, FloatArray] = field(default_factory=dict)
+    pools: dict[int, float] = field(default_factory=dict)
+
+    def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
+        """Hold amounts of a host resource, by host; size: number of hosts."""
+        if not amounts:
+            return
+        if index not in self.hosts:
+            self.hosts[index] = np.zeros(size)
+        hosts = np.fromiter(amounts, np.int64, len(amounts))
+        self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
+
+    def add_pool(self, index: int, amount: float) -> None:
+        """Hold `amount` of a pool."""
+        self.pools[index] = self.pools.get(index, 0.0) + amount
+
+
+@dataclass(slots=True)
 class ResourceTable:
     """The host resources and pools of one instance; limits join as jobs that they cover turn up.
 

@@ -134,14 +134,14 @@ StartCosts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """A plan of a program. total: its cost in units. low: no plan is below, None if unknown.
-
-    ended: the search was not stopped by a limit.
-    """
+    """A plan of a program."""
 
     starts: dict[str, Start]
+    #: Its cost in units.
     total: int
+    #: No plan is below, None if unknown.
     low: int | None = None
+    #: The search was not stopped by a limit.
     ended: bool = False
 
 

@@ -488,7 +488,7 @@ class _Search:
         Within a stretch whatever is feasible stays feasible: the window reaches over the same
         starts, and at its own start ever more is free. So a refuted instant refutes those before.
         """
-        low, high = 0, len(times) - 1  # refuted: before low; feasible or not looked at: high
+        low, high = 0, len(times) - 1  # refuted: before low; feasible or not examined: high
         middle = high
         while low <= high:
             if self.budget.exhausted():

@@ -35,26 +35,29 @@ from .single import place_most, units_of
 NOTHING: Mapping[int, str] = MappingProxyType({})
 #: Names that are shown.
 MOST_NAMED = 3
-#: Said where the limit came before it was known of all starts.
-NOT_ALL_KNOWN = "the limit came before it was looked at which starts fill their gaps to the second"
+#: Said where the limit was reached before it was known of all starts.
+NOT_ALL_KNOWN = (
+    "the limit was reached before it was looked at which starts fill their gaps to the second"
+)
 #: Enters something into a profile.
 Hold = Callable[[Profile], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands before the jobs behind it: a planned job, or slots that are promised.
+    """What stands before the jobs behind it: a planned job, or slots that are promised."""
 
-    name: of the job. begins: from when on it holds what it holds (seconds). hosts: where. hold:
-    enters it into a profile. promise: enters what it keeps until then from jobs that are not gone
-    by then. place: the planned job itself; None where its limit has no say in it.
-    """
-
+    #: Of the job.
     name: str
+    #: From when on it holds what it holds (seconds).
     begins: int
+    #: Where.
     hosts: Allocation
+    #: Enters it into a profile.
     hold: Hold
+    #: Enters what it keeps until then from jobs that are not gone by then.
     promise: Hold | None = None
+    #: The planned job itself; None where its limit has no say in it.
     place: tuple[Demand, Start] | None = None
 
     @classmethod

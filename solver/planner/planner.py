@@ -1,4 +1,4 @@
-"""A planner that lives on: it is told what happens, and has the plan.
+"""A long-lived planner: it takes events and keeps the plan up to date.
 
 After an event only what it touches is entered anew: the job that ended gives its rows back, one
 that starts brings its own. The cycle that decides about the pending jobs is run again, on copies,

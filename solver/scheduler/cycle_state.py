@@ -1,4 +1,4 @@
-"""The state of one scheduling cycle that its phases and the reservation methods share.
+"""The state of one dispatch cycle that its phases and the reservation methods share.
 
 What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
 in this cycle is here.
@@ -16,9 +16,9 @@ import numpy as np
 from ...model.configuration import Queue
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.free_now import HeldBack, Residual
+from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, BoolArray
+from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -214,7 +214,7 @@ class CycleState:
         self._why.clear()
         self.short.clear()
         self.planned.drop()
-        self.backfilled_slots = BackfilledSlots.of(world.borrowing.values(), world.now)
+        self.backfilled_slots = BackfilledSlots.of(world.subsets.borrowing.values(), world.now)
 
     def go_on(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.
@@ -362,7 +362,7 @@ class CycleState:
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
         what another needs earlier.
         """
-        view, held = self.beside(closed, state), HeldBack()
+        view, held = self.beside(closed, state), Amounts()
         placed = False
         for item in self.others(state):
             backfilled = item.estimate is not None and item.estimate >= until
@@ -484,7 +484,7 @@ class CycleState:
         turns.before_last_start = FOREVER
         turns.nothing_to_hold.clear()
 
-    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+    def _sum_held(self, reservations: list[Held]) -> Amounts:
         return sum_held(reservations, self.beside(None))
 
     def hold_only(self, reservations: list[Held]) -> None:

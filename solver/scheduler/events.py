@@ -51,6 +51,17 @@ class EventQueue:
         heapq.heappush(self._heap, (time, kind, self._sequence, job))
         self._sequence += 1
 
+    def order_by_job(self) -> None:
+        """Let events of equal time and kind come in the order of their jobs, not of pushing."""
+        ordered = sorted(self._heap, key=lambda event: (event[3], event[2]))
+        first = self._sequence
+        self._heap = [
+            (time, kind, place, job)
+            for place, (time, kind, _, job) in enumerate(ordered, start=first)
+        ]
+        heapq.heapify(self._heap)
+        self._sequence = first + len(ordered)
+
     def pop(self) -> Event:
         """Remove and return the first event; there is one."""
         first = self.take()

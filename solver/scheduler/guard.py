@@ -2,7 +2,7 @@
 
 A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
 of them. Slots need no entries: who ends before the start needs none of them kept, who does not
-meets the place itself, and who may borrow nothing finds what stays free (:class:`Guarded`). What
+meets the place itself, and who may borrow nothing finds what stays free (:class:`BesideHeld`). What
 limits count of a reservation, and slots held with memory, are entered as if the whole place were
 held, and given back to those it is lent to. Only where limits or other resources decide what a
 reservation holds is it reckoned from instant to instant.
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..availability.demand import Demand
-from ..availability.free_now import Guarded
-from ..availability.profile import FOREVER, SLACK, BackfillProfile, Crowded, Profile
+from ..availability.profile import FOREVER, SLACK, BesideHeld, Crowded, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, earliest_start, hold_start
@@ -311,9 +310,10 @@ class Guard:
         """
         profile = self._all
         if until <= self._until:
-            profile = BackfillProfile(
-                self._all, self.plain, self._backfilled.in_use(until - 1), until
-            )
+            lent = self._backfilled.in_use(until - 1)
+            profile = BesideHeld(self._all, self.plain, until=until, lent=lent)
+            if self._all.crowded is not None:
+                profile.crowded = self._all.crowded.heeding(until)
         limited = [held for held in self._limited if since < _until(held) < until]
         if limited:
             self._all.bring_up()
@@ -322,7 +322,7 @@ class Guard:
             hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
         if until <= FOREVER:
             return profile
-        guarded = Guarded(profile, self.plain, self.firm)
+        guarded = BesideHeld(profile, self.plain, firm=self.firm)
         guarded.crowded = None if limited else self._forever
         return guarded
 

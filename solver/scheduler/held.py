@@ -14,9 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..availability.demand import Availability, Demand
-from ..availability.free_now import Guarded, HeldBack, Residual
-from ..availability.profile import FOREVER, SLACK, Profile
-from ..availability.resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, Per, Use
+from ..availability.free_now import Residual
+from ..availability.profile import FOREVER, SLACK, BesideHeld, Profile
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    Amounts,
+    FloatArray,
+    IntArray,
+    Per,
+    Use,
+)
 from ..availability.usage import RowList
 from ..placement.earliest import Start
 from ..placement.holding import (
@@ -80,7 +89,7 @@ class Held:
 
     def enter(
         self,
-        held: HeldBack,
+        held: Amounts,
         beside: Residual,
         *,
         totals_only: bool = False,
@@ -257,9 +266,9 @@ def _short(
 # --- what all of them hold ------------------------------------------------------------------------
 
 
-def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> HeldBack:
+def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> Amounts:
     """What reservations hold together; reserved: what counts as reserved, kept or not."""
-    total = HeldBack()
+    total = Amounts()
     for held in reservations:
         held.enter(total, beside, reserved=reserved)
     return total
@@ -279,7 +288,7 @@ class Reservations:
 
     def clear(self) -> None:
         """Nothing is held."""
-        self.held, self.reserved = HeldBack(), HeldBack()
+        self.held, self.reserved = Amounts(), Amounts()
         self.replace([])
 
     def replace(self, reservations: Sequence[Held]) -> None:
@@ -608,7 +617,7 @@ def hold_back(
     rows.enter(profile)
 
 
-def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
+def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> BesideHeld:
     """What is left to a job that may use nothing of what these reservations hold.
 
     plain: what runs and is planned, these reservations' places too.
@@ -625,7 +634,7 @@ def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
     firm = plain.copy() if limited else plain
     for held in limited:
         forget_place(firm, held)
-    return Guarded(shown, plain, firm)
+    return BesideHeld(shown, plain, firm=firm)
 
 
 def _keeps_slots_alone(held: Held) -> bool:

@@ -233,7 +233,7 @@ def _instance_of(session: Session) -> Instance:
 
 def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
     reservations = session.cycle.reservations
-    why = PendingReasons(session.cycle.state, considered=session.cycles > 0)
+    why = PendingReasons(session.cycle.state, considered=session.so_far.cycles > 0)
     for state in session.world.states:
         if state.status in (PENDING, FUTURE):
             yield state.job.id, _waiting(session, state.job.id, reservations, why)

@@ -28,7 +28,6 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import HeldPart
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
 from ..fairshare.queue_order import UNLIMITED, JobKind
@@ -57,6 +56,19 @@ class Shape:
     least: int = 0
 
 
+def _distinguished(instance: Instance) -> tuple[bool, bool]:
+    """Whether some limit distinguishes users, and whether one distinguishes projects."""
+    return (
+        bool(
+            instance.users
+            or any(host.user_slots is not None for host in instance.cluster.hosts)
+            or any(queue.user_slots is not None for queue in instance.queues)
+            or any(limit.users is not None for limit in instance.limits)
+        ),
+        any(limit.projects is not None for limit in instance.limits),
+    )
+
+
 class Requests:
     """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
 
@@ -66,7 +78,6 @@ class Requests:
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        self.margin = margin
         self.resolver = Resolver.of(instance, reserving=False, margin=margin)
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
@@ -80,20 +91,13 @@ class Requests:
         self._kept: list[Demand] = []
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
-        self._by_user = self._by_project = True
-        self._scopes()
+        self._distinguishes = _distinguished(instance)
         self._values: Callable[[], dict[str, FloatArray]] | None = None
 
-    def _scopes(self) -> None:
-        """Whether some limit tells users, or projects, apart."""
-        instance = self.instance
-        self._by_user = bool(
-            instance.users
-            or any(host.user_slots is not None for host in instance.cluster.hosts)
-            or any(queue.user_slots is not None for queue in instance.queues)
-            or any(limit.users is not None for limit in instance.limits)
-        )
-        self._by_project = any(limit.projects is not None for limit in instance.limits)
+    @property
+    def margin(self) -> int:
+        """Seconds that a plan keeps free behind pending jobs."""
+        return self.resolver.margin
 
     def shape(self, job: Job) -> Shape:
         """The shape of a job."""
@@ -131,12 +135,12 @@ class Requests:
         """All that decides what a job asks for."""
         return (
             job.queue,
-            job.user if self._by_user else "",
+            job.user if self._distinguishes[0] else "",
             job.res_req,
             job.gpu,
             job.slots,
             job.max_slots,
-            job.project if self._by_project else "",
+            job.project if self._distinguishes[1] else "",
             job.application,
             job.hosts,
             job.exclusive,
@@ -307,13 +311,12 @@ class JobState:
     """A job; times in seconds, None for "not yet" or "unknown".
 
     number: its place in the input, which also breaks ties. shape: None until it is submitted.
-    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
-    holds.
+    end: when it really ended. terms: one allocation a term of its requirement.
     borrowed: slots by host that are held for others, where it backfilled.
     placed: since when it holds its slots where it holds them now; stretches: before that, from when
     to when it held which.
-    work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
-    of its present stretch of running. limit: seconds after which it is killed.
+    work: seconds it really has to run, None without end. ran: seconds it ran before `since`, the
+    start of its present stretch of running. limit: seconds after which it is killed.
     duration: seconds it is expected to run.
     estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
     expected: the last estimate.
@@ -336,7 +339,6 @@ class JobState:
     stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
-    parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
     borrowed: Allocation = field(default_factory=dict)
     estimate: int | None = None

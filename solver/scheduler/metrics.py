@@ -1,4 +1,4 @@
-"""What a simulation comes to in numbers: waits, use of the cluster, quality of the estimates."""
+"""Metrics of a simulation: waits, use of the cluster, quality of the estimates."""
 
 from __future__ import annotations
 

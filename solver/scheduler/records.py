@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: one record a job, and the cycles if asked for."""
+"""The results of a simulation: one record a job, and the cycles if asked for."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
     """Of the running jobs that have borrowed."""
     return tuple(
         BorrowedSlots(state.job.id, world.named(state.borrowed))
-        for state in world.borrowing.values()
+        for state in world.subsets.borrowing.values()
     )
 
 
@@ -279,4 +279,4 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
 
 def _borrow(world: World, state: JobState, slots: dict[int, int]) -> None:
     state.borrowed = slots
-    world.borrowing[state.number] = state
+    world.subsets.borrowing[state.number] = state

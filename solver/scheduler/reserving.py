@@ -1,4 +1,4 @@
-"""Who may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
+"""Which jobs may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def placed_by_loop(
     watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
-        session.begin()
+        session.begin(pending_only=True)
         while waiting and not session.budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
             if watched in waiting and session.world.now > latest:
@@ -91,7 +91,7 @@ def run_on_within(
     session = _session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
     try:
-        session.begin()
+        session.begin(pending_only=True)
     except OutOfTime:
         return None
     while waiting and session.advance():
@@ -112,7 +112,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
         return frozenset()
     session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
-        session.begin()
+        session.begin(pending_only=True)
     except OutOfTime:
         return frozenset()
     if not session.advance() or session.world.now > instance.now or session.budget.stopped():
@@ -126,7 +126,10 @@ def _session(
     """A loop in which no job comes and all run to their limits."""
     at_limits = replace(
         instance,
-        running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
+        running=tuple(
+            run if run.job.run_time is None else replace(run, job=_at_its_limit(run.job))
+            for run in instance.running
+        ),
         pending=tuple(_at_its_limit(job) for job in instance.pending),
         future=(),
     )
@@ -163,7 +166,7 @@ def _at_its_limit(job: Job) -> Job:
 # doing.
 
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
-NOT_TRIED = "the limit came before it was tried which of the rules named change a start"
+NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
 #: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
 TURNS = 600
 _Starts = Mapping[str, int]

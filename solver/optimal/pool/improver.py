@@ -1,4 +1,4 @@
-"""From the plan's side: a search over orders, for as long as one likes."""
+"""Better plans of a pool: a search over orders of jobs, within a budget."""
 
 from __future__ import annotations
 

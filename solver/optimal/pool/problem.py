@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 
 class StepProfile:
-    """Free processors over time as two parallel lists; the last value holds for ever."""
+    """Free processors over time as two parallel lists; the last value holds indefinitely."""
 
     __slots__ = ("free", "times")
 
@@ -129,9 +129,9 @@ class PoolProblem:
     """Jobs 0..N-1 and the capacity they share. All times are integer seconds after now.
 
     ``times`` (K,) strictly increasing from 0 and ``free`` (K,) >= 0: ``free[k]`` processors are
-    free over [times[k], times[k+1]), the last value for ever. ``sizes`` (N,) >= 1, ``durations``
-    (N,) >= 1, ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due`` (N,) the start
-    after which lateness is counted. The value of a plan is
+    free over [times[k], times[k+1]), the last value without end. ``sizes`` (N,) >= 1,
+    ``durations`` (N,) >= 1, ``earliest`` (N,) first allowed starts, ``weights`` (N,) >= 0, ``due``
+    (N,) the start after which lateness is counted. The value of a plan is
 
     * ``starts``:   sum of weight * max(0, start - due); with due 0 the weighted sum of starts, with
       due = deadline - duration the weighted tardiness, with due = bound - waited - duration the

@@ -1,4 +1,4 @@
-"""From the bound's side: prices, then searches until nothing better can be left."""
+"""Bounds of a pool: prices, then searches until no better plan can exist."""
 
 from __future__ import annotations
 
