@@ -65,7 +65,7 @@ PrintedAt = Annotated[
     str | None,
     typer.Option(
         "--now",
-        help="When the commands ran, ISO 8601 with zone. Default: as the jobs tell, in UTC.",
+        help="When the commands ran, ISO 8601 with zone. Default: from the jobs, in UTC.",
         metavar="STAMP",
     ),
 ]

@@ -580,7 +580,7 @@ ClusterFile = Annotated[
 Events = Annotated[
     Path | None,
     file_option(
-        help="lsb.events of the same cluster: when hosts came, closed and opened.",
+        help="lsb.events of the same cluster: when hosts joined, closed and opened.",
         callback=from_stdin,
         show_default=False,
     ),

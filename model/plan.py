@@ -298,7 +298,7 @@ class Plan(_Indexed):
     #: A limit or Ctrl-C came before every job had been looked at as the method does; notes and the
     #: fallbacks of the jobs say how far it got.
     cut: bool = False
-    #: Seconds that nothing planned comes nearer to the end of a pending job.
+    #: Seconds that a plan keeps free behind the end of every pending job.
     margin: int = 0
     #: How many pending jobs are not planned, because only the first of the order were asked for.
     behind: int = 0
