@@ -20,7 +20,7 @@ import numpy as np
 from slotwise.cli.backtest import PastOfPool
 from slotwise.solver.forecast.arrivals import PastBlocks
 from slotwise.solver.forecast.backtest import LEVELS, PastLog, pinball, sampled_rows
-from slotwise.solver.forecast.forecast import forecast_world
+from slotwise.solver.forecast.forecast import Drawn, forecast_world
 from slotwise.solver.forecast.jobs import Floats
 from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
@@ -28,7 +28,7 @@ from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 def main() -> None:
     """Measure and print the table."""
     options = _options()
-    past, *_ = PastOfPool(options.log, "easy", options.procs, False, None).run(lambda: False)
+    past, *_ = PastOfPool(options.log, "easy", options.procs, True, None).run(lambda: False)
     samples = [sampled_rows(past, options.jobs, seed) for seed in range(1, options.seeds + 1)]
     rows = np.unique(np.concatenate(samples))
     waits = (past.start - past.log.submit)[rows]
@@ -57,7 +57,7 @@ def _asked(past: PastLog, rows: np.ndarray, settings: RatioSettings, samples: in
     found = []
     for row in rows.tolist():
         world = past.world(row)
-        drawn = forecast_world(world, ("",), model, arrivals, samples=samples, known=world.now - 1)
+        drawn = forecast_world(world, ("",), model, arrivals, Drawn(samples), known=world.now - 1)
         found.append([float(drawn.quantile(level)[0]) - world.now for level in LEVELS])
     return np.array(found)
 

@@ -41,10 +41,11 @@ USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job s
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """A bsub line, "" for none, and the text of the job script that it reads; name: of a script."""
+    """A bsub line, "" for none, and the text of the job script that it reads."""
 
     line: str
     script: str | None = None
+    #: Of a script.
     name: str = ""
 
 
@@ -273,7 +274,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     from .tables import paragraph
 
     outlook, clock = answer.line.outlook, _clock(instance, answer)
-    who = "the line" if answer.elements == 1 else "the first element"
+    who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
     text += paragraph(placed_text(clock, who, outlook, answer.method, wide))
     if outlook.waits_for:
@@ -281,7 +282,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     text += "".join(map(paragraph, sentences(answer.omissions)))
     if outlook.exact_fit:
-        text += paragraph(f"the line {outlook.exact_fit}")
+        text += paragraph(f"the job {outlook.exact_fit}")
     for item in answer.suggestions:
         text += paragraph(f"{item.change}: {clock.text(item.start)}")
     if answer.forecast:

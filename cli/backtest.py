@@ -108,7 +108,9 @@ def past_over_hosts(
     given = workload(log, options)
     session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)
-    with progress_bar("simulating", total, lambda: (session.started, session.world.now)) as show:
+    with progress_bar(
+        "simulating", total, lambda: (session.so_far.started, session.world.now)
+    ) as show:
         try:
             simulated = SimulatedLog.run(session, str(log), stop=stop, watch=show)
         except OutOfTime:

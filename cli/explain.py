@@ -321,7 +321,7 @@ def placed_text(
         if outlook.at_the_earliest is not None:
             early = f": {clock.text(outlook.at_the_earliest)} at the earliest, {_BESIDE}"
         return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
-    end = "never ends" if outlook.finish is None else f"ends {clock.text(outlook.finish)}"
+    end = "no known end" if outlook.finish is None else f"ends {clock.text(outlook.finish)}"
     starts = "may start" if outlook.omissions else "starts"
     proved = ", proved the earliest" if outlook.proved else ""
     start = clock.text(outlook.start)

@@ -18,6 +18,7 @@ from .options import (
     file_option,
     from_stdin,
     read_instance,
+    seconds_of,
     tell,
 )
 from .process import Exit
@@ -58,6 +59,15 @@ MaybeHistory = Annotated[
     ),
 ]
 Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are drawn.")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DURATION",
+        help="Draw no more futures once LIKELY and both bounds of each job are known to so much "
+        "(30m): 95 % confidence.",
+        show_default=False,
+    ),
+]
 SampleWorkers = Annotated[
     int, typer.Option("--workers", min=1, help="Processes that draw futures: the same answer.")
 ]
@@ -107,6 +117,7 @@ def forecast(
     history: HistoryFile = ...,  # type: ignore[assignment]
     example: Example = None,
     samples: Samples = 200,
+    precision: Precision = None,
     seed: Seed = 0,
     by: By = None,
     job: JobNames = None,
@@ -139,6 +150,7 @@ def forecast(
             read_history(history, instance, keep_going=keep_going),
             samples=samples,
             seed=seed,
+            precision=None if precision is None else seconds_of(precision, "--precision"),
             policy=policy,
             calibration=calibration_of_file(calibration),
             calibrate=calibrate,

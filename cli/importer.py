@@ -449,7 +449,7 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
     instance = read_source(usage_for)
     if not _has_accounts(instance):
         raise InputError(f"{usage_for}: has no fairshare queue, host partition or slot pool, "
-                         "so nobody's past usage counts")  # fmt: skip
+                         "so no past usage counts")  # fmt: skip
     if instance.origin is None:
         time = _acct_time(at, files)
         origin = datetime.fromtimestamp(time - instance.now, UTC)

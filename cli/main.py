@@ -61,7 +61,7 @@ PANELS: Final[dict[str, str]] = {
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
-    "Forecast": "history samples seed by calibration calibrate",
+    "Forecast": "history samples precision seed by calibration calibrate",
     "Time and processors": "time-limit effort advice-time workers",
     MORE: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "

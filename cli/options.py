@@ -406,3 +406,16 @@ def study_bar(title: str, total: int, already: int = 0) -> Iterator[Callable[[],
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total, completed=already)
         yield lambda: bar.advance(task)
+
+
+def seconds_of(text: str, option: str) -> int:
+    """Seconds of an option that is a duration. Raises InputError for none, and for 0."""
+    from ..model.formats.units import parse_duration
+
+    try:
+        seconds = int(parse_duration(text))
+    except ValueError as error:
+        raise InputError([Problem(str(error), option)]) from error
+    if seconds < 1:
+        raise InputError([Problem(f"must be a positive time, not {text!r}", option)])
+    return seconds

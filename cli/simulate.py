@@ -65,10 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of the command line, and what is said about them; None where it is not said.
-
-    site: the cluster of a log as an instance at hand, instead of `cluster`. quiet: nothing is told.
-    """
+    """The files of the command line, and what is said about them; None where it is not said."""
 
     file: Path
     cluster: Path | None = None
@@ -77,7 +74,9 @@ class Sources:
     default_limit: str | None = None
     events: Path | None = None
     changes: Path | None = None
+    #: The cluster of a log as an instance at hand, instead of `cluster`.
     site: Instance | None = None
+    #: Nothing is printed.
     quiet: bool = False
 
     def tell(self, text: str) -> None:
@@ -88,13 +87,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What is simulated. recorded: real starts of a log's jobs by id. of_lsf: whether these show
-    how often the scheduler ran.
-    """
+    """What is simulated."""
 
     instance: Instance
     changes: tuple[Change, ...] = ()
+    #: Real starts of a log's jobs by id.
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: Whether these show how often the scheduler ran.
     of_lsf: bool = False
 
 
@@ -171,8 +170,8 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     unnamed = sum(name not in lives.first for name in names)
     passing = len(set(lives.passing) & set(names))
     sources.tell(
-        f"{path}: {passing} of {len(names)} hosts come and go, {len(lives.controls)} times one was "
-        f"closed or opened; {unnamed} hosts are not in it"
+        f"{path}: {passing} of {len(names)} hosts fail and return, {len(lives.controls)} times one "
+        f"was closed or opened; {unnamed} hosts are not in it"
     )
     return iter(found)
 
@@ -402,7 +401,7 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
-    """The cycle length of a log, where nobody says it; it is told."""
+    """The cycle length of a log, where nobody says it; it is reported."""
     from ..solver.scheduler.metrics import fit_cycle
 
     if not given.of_lsf or options.cycle is not None or options.resume is not None:
@@ -520,7 +519,7 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.scheduler.checkpoints import save
 
-    done = f"stopped at {session.world.now} s with {session.started} jobs started"
+    done = f"stopped at {session.world.now} s with {session.so_far.started} jobs started"
     if checkpoints.path is None:
         tell(f"{done}; nothing was written (no --checkpoint)")
     else:
@@ -532,7 +531,7 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
 def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
-    return progress_bar(title, total, lambda: (session.started, session.world.now))
+    return progress_bar(title, total, lambda: (session.so_far.started, session.world.now))
 
 
 # --- simulate -------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ First = Annotated[
     typer.Option(
         "--first",
         min=1,
-        help="Plan only the first N jobs of the order, as if nobody waited behind them.",
+        help="Plan only the first N jobs of the order, as if no job waited behind them.",
         show_default=False,
     ),
 ]

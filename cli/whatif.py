@@ -20,6 +20,7 @@ from .options import (
     file_option,
     from_stdin,
     read_instance,
+    seconds_of,
     tell,
 )
 from .output import check_apart, check_output, check_path, whole_file, write_records
@@ -82,7 +83,7 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
     if fit is not None:
         tell(fit_text(fit))
         options = replace(options, cycle=fit.cycle)
-    block = _seconds(question.block)
+    block = seconds_of(question.block, "--block")
     runs = []
     for variant in found:
         given = _of_variant(question, variant) if variant.settings else today
@@ -110,24 +111,11 @@ def _check(question: Question) -> None:
     if not question.sets and not question.vary and not question.calibrate:
         wrong.append(Problem("say what changes: --set KEY=VALUE or --vary KEY=A,B"))
     try:
-        _seconds(question.block)
+        seconds_of(question.block, "--block")
     except InputError as error:
         wrong += error.problems
     if wrong:
         raise InputError(wrong)
-
-
-def _seconds(text: str) -> int:
-    from ..model.errors import InputError, Problem
-    from ..model.formats.units import parse_duration
-
-    try:
-        seconds = int(parse_duration(text))
-    except ValueError as error:
-        raise InputError([Problem(str(error), "--block")]) from error
-    if seconds < 1:
-        raise InputError([Problem(f"must be a positive time, not {text!r}", "--block")])
-    return seconds
 
 
 def _options(variant: Variant, options: RunOptions) -> RunOptions:

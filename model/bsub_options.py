@@ -84,8 +84,8 @@ UNHEEDED = {
 }
 #: Times of day of a line where nothing says which day it is, in words.
 WITHOUT_DATE = {
-    "-b": "the earliest start (-b), as the instance has no 'origin' that tells the time of day",
-    "-t": "the latest end (-t), as the instance has no 'origin' that tells the time of day",
+    "-b": "the earliest start (-b), as the instance has no 'origin' that gives the time of day",
+    "-t": "the latest end (-t), as the instance has no 'origin' that gives the time of day",
 }
 REFUSED = {
     "-H": "a held job has no start to plan: leave -H out",

@@ -74,7 +74,7 @@ def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
     A job that runs now ends in the next second or later, also where it is overdue. Of a suspended
-    job nobody knows when it goes on.
+    job it is not known when it goes on.
     """
     if running.suspended:
         return None

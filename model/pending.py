@@ -128,17 +128,16 @@ HAS = Has("has")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a job waits: one value, which :func:`bjobs_text`, :func:`sentence` and :func:`over` say.
+    """Why a job waits; said by :func:`bjobs_text`, :func:`sentence` and :func:`over`."""
 
-    kind: LSF's reason. hosts: on which it holds, () where it is no reason of hosts. resource: the
-    resource, limit or load index that is short, "" where the words name none. parts: what is asked
-    for and how much of it there is: texts, and between them the numbers that change with the
-    instant; () where only LSF's words are wanted.
-    """
-
+    #: LSF's reason.
     kind: Pending
+    #: On which it holds, () where it is no reason of hosts.
     hosts: tuple[str, ...] = ()
+    #: The resource, limit or load index that is short, "" where the words name none.
     resource: str = ""
+    #: What is asked for and how much of it there is: texts, and between them the numbers that
+    #: change with the instant; () where only LSF's words are wanted.
     parts: tuple[str | float, ...] = ()
 
     @classmethod

@@ -35,12 +35,11 @@ from .shares import (
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """A policy by name. master: the queue whose policy it is, "" for itself.
+    """A policy by name."""
 
-    nodes: its accounts by path, ``group/user``.
-    """
-
+    #: Its accounts by path, ``group/user``.
     nodes: dict[str, ShareNode]
+    #: The queue whose policy it is, "" for itself.
     master: str = ""
 
 
@@ -367,7 +366,7 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
             below = [levels.get(member, 0) for member in group.members]
             levels[group.name] = 1 + max(below, default=0)
             if levels[group.name] == _DEEPEST + 1:
-                message = f"share trees stand in each other more than {_DEEPEST} deep"
+                message = f"share trees are nested more than {_DEEPEST} deep"
                 yield Problem(message, path=f"{path}.USER_SHARES")
         if group.name in defined:
             yield Problem(f"user group '{group.name}' is defined twice", path=path)

@@ -1,7 +1,7 @@
 """How long a method may work: wall clock, deterministic effort, cancellation.
 
 Loops ask :meth:`Budget.stopped`. From then on there is a grace for a lesser answer about what is
-left; when that is over too (:meth:`Budget.late`), what is left is named and not looked at.
+left; when that is over too (:meth:`Budget.late`), what is left is named and not examined.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ MEMORY_SHARE = 0.5
 #: The memory of models (MB) under an effort: nothing then depends on the machine.
 MEMORY_OF_EFFORT = 2000.0
 #: What is said of a job that the limit kept from being looked at.
-NOT_LOOKED_AT = "not looked at: the limit came first"
+NOT_LOOKED_AT = "not examined: the limit was reached first"
 
 
 class Deadline(threading.Event):
@@ -116,22 +116,24 @@ class OutOfTime(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a piece of work.
+    """What is left of a piece of work."""
 
-    time_limit: wall seconds, None for none. effort: deterministic units (about one second of one
-    worker each), None for none; with it the answer does not depend on the machine. cancel: set it
-    from another thread or a signal handler to stop with the best so far. workers: solver
-    threads; processes: of the pool optimiser. grace: seconds for a lesser answer after the stop.
-    clock: seconds, monotonic. memory: MB that are available, asked when they matter.
-    """
-
+    #: Wall seconds, None for none.
     time_limit: float | None = None
+    #: Deterministic units (about one second of one worker each), None for none; with it the answer
+    #: does not depend on the machine.
     effort: float | None = None
+    #: Solver threads.
     workers: int = 1
+    #: Of the pool optimiser.
     processes: int = 1
+    #: Set it from another thread or a signal handler to stop with the best so far.
     cancel: threading.Event = field(default_factory=threading.Event)
+    #: Seconds, monotonic.
     clock: Callable[[], float] = time.monotonic
+    #: Seconds for a lesser answer after the stop.
     grace: float = GRACE
+    #: MB that are available, asked when they matter.
     memory: Callable[[], float] = memory_available
     started: float = 0.0
     effort_spent: float = 0.0

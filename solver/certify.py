@@ -11,8 +11,8 @@ from .validate import Unfinished, validate
 
 #: Violations that the note names.
 SHOWN = 3
-#: Said where the limit came before the judge was done.
-NOT_JUDGED = "not judged: the limit came before all rules were checked, so nothing is proved"
+#: Said where the limit was reached before the judge was done.
+NOT_JUDGED = "not judged: the limit was reached before all rules were checked, so nothing is proved"
 
 
 def certified(

@@ -534,7 +534,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         shown = ", ".join(run.job.id for run in endless[:3]) + (" and more" * (len(endless) > 3))
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
-    return "the jobs before it hold its places for ever (they have no run limit, or no start)"
+    return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
 
 
 def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:

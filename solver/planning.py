@@ -211,7 +211,7 @@ def _saying_who_is_behind(found: Plan, planned: int, pending: int) -> Plan:
     """The plan of the first jobs of the order, with a note of those that it leaves out."""
     if planned == pending:
         return found
-    others = counted(pending - planned, "job", f"behind the first {planned} not looked at")
+    others = counted(pending - planned, "job", f"behind the first {planned} not examined")
     return replace(found, behind=pending - planned, notes=(*found.notes, others))
 
 
@@ -349,7 +349,7 @@ def _starts(instance: Instance, found: Plan) -> list[float]:
 def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
     """The plan of those that there was time for, as one of all jobs: then nothing is proved."""
     seen = (replace(item, bound=None, proved=False) for item in found)
-    some = counted(len(unseen), "job", "not looked at")
+    some = counted(len(unseen), "job", "not examined")
     return replace(
         found,
         status="feasible",

@@ -42,7 +42,7 @@ UNKNOWN = "a start condition (-w) on jobs that are not known here"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """It can hold from a second on; None: nobody knows when."""
+    """It can hold from a second on; None: it is not known when."""
 
     time: int | None
     why: str = ""
@@ -145,9 +145,11 @@ def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """event: when the condition of a job can hold. left_out: what that does not say."""
+    """What a condition waits for."""
 
+    #: When the condition of a job can hold.
     event: Event
+    #: What that does not say.
     left_out: tuple[str, ...] = ()
 
 

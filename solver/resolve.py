@@ -29,7 +29,6 @@ from ..model.resreq.evaluate import Local, named, narrowing
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand
-from .availability.free_now import FreeNow
 from .availability.profile import FOREVER, Profile, held_for_life
 from .availability.resources import (
     Allocation,
@@ -54,45 +53,50 @@ LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 
 
 @dataclass(slots=True)
-class Resolver:
-    """Turns jobs of one instance into demands; keeps what equal jobs share.
+class _Kept:
+    """What has been looked up, by what equal jobs, queues and requirements have in common."""
 
-    honour_windows: keep to dispatch and run windows (TBR-19). margin: seconds that are kept free
-    behind the end of a pending job.
-    reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
-    False at dispatch.
-    """
+    calendars: dict[str, Calendar | None] = field(default_factory=dict)
+    intervals: dict[str, int | None] = field(default_factory=dict)
+    homes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
+    selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
+        default_factory=dict
+    )
+    orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
+        default_factory=dict
+    )
+    same_orders: dict[int, IntArray] = field(default_factory=dict)
+    classes: dict[tuple[str, ...], tuple[IntArray, ...]] = field(default_factory=dict)
+    units: dict[tuple[str | None, bytes], tuple[IntArray, tuple[str, ...], IntArray]] = field(
+        default_factory=dict
+    )
+    ptiles: dict[Span, IntArray | None] = field(default_factory=dict)
+    running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
+    loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
+        default_factory=dict
+    )
+    unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
+    demands: dict[Job, Demand] = field(default_factory=dict)
+    gpus: dict[tuple[object, ...], GpuRequest | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Turns jobs of one instance into demands; keeps what equal jobs share."""
 
     instance: Instance
     table: ResourceTable
     hosts: HostTable
+    #: Compute units are tried in configuration order whatever the job prefers (TBR-13); False at
+    #: dispatch.
     reserving: bool = True
+    #: Keep to dispatch and run windows (TBR-19).
     honour_windows: bool = False
+    #: Seconds that are kept free behind the end of a pending job.
     margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
-    _calendars: dict[str, Calendar | None] = field(default_factory=dict)
-    _intervals: dict[str, int | None] = field(default_factory=dict)
-    _homes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
-    _selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
-        default_factory=dict
-    )
-    _orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
-        default_factory=dict
-    )
-    _same_orders: dict[int, IntArray] = field(default_factory=dict)
-    _classes: dict[tuple[str, ...], tuple[IntArray, ...]] = field(default_factory=dict)
-    _units: dict[tuple[str | None, bytes], tuple[IntArray, tuple[str, ...], IntArray]] = field(
-        default_factory=dict
-    )
-    _ptiles: dict[Span, IntArray | None] = field(default_factory=dict)
-    _running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
-    _loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
-        default_factory=dict
-    )
-    _unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
-    _demands: dict[Job, Demand] = field(default_factory=dict)
-    _gpus: dict[tuple[object, ...], GpuRequest | None] = field(default_factory=dict)
+    _kept: _Kept = field(default_factory=_Kept)
 
     @classmethod
     def of(
@@ -136,12 +140,12 @@ class Resolver:
     def _select(self, simple: Simple, home: tuple[str | None, str | None]) -> BoolArray:
         """Hosts that meet a select section of a job from a host of this type and model."""
         key = (id(simple), home)
-        if key not in self._selected:
+        if key not in self._kept.selected:
             local_type, local_model = home
-            self._selected[key] = select_mask(
+            self._kept.selected[key] = select_mask(
                 simple.select, self.hosts, local_type=local_type, local_model=local_model
             )
-        return self._selected[key]
+        return self._kept.selected[key]
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
@@ -151,15 +155,15 @@ class Resolver:
             *(job.user, job.project, job.exclusive),
         )
         key = (*kind, self.table.limited_array(job), running.alternative, position)
-        if key not in self._running_uses:
+        if key not in self._kept.running_uses:
             held: tuple[Reservation, ...] = ()
             if simple.rusage is not None:
                 held = simple.rusage.reservations(running.alternative)
             queue = self.instance.queue(job.queue)
-            self._running_uses[key] = self.table.alternative(
+            self._kept.running_uses[key] = self.table.alternative(
                 job, queue, held, exclusive=job.exclusive, first=position == 0
             )
-        return self._running_uses[key]
+        return self._kept.running_uses[key]
 
     def load_reservations(self, job: Job, alternative: int) -> tuple[Reservation, ...]:
         """What a job reserves of load indices (RSV-01)."""
@@ -172,7 +176,7 @@ class Resolver:
 
     def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
         key = (job.queue, job.application, job.res_req, job.gpu)
-        if key not in self._loads:
+        if key not in self._kept.loads:
             requirement = effective_requirement(self.instance, job).requirement
             held: tuple[tuple[Reservation, ...], ...] = ()
             if isinstance(requirement, Simple) and requirement.rusage is not None:
@@ -181,8 +185,8 @@ class Resolver:
                     tuple(i for i in rusage.reservations(n) if i.resource in LOAD_INDICES)
                     for n in range(len(rusage.alternatives))
                 )
-            self._loads[key] = held
-        return self._loads[key]
+            self._kept.loads[key] = held
+        return self._kept.loads[key]
 
     def depends_on_load(self, job: Job) -> bool:
         """Whether the candidates of a job, or their order, depend on what runs and is reported."""
@@ -231,9 +235,9 @@ class Resolver:
             *(job.res_req, job.gpu, job.queue, job.application),
             *(job.slots, job.most_slots, job.extsched),
         )
-        if key not in self._requirements:
-            self._requirements[key] = effective_requirement(self.instance, job).requirement
-        return self._requirements[key]
+        if key not in self._kept.requirements:
+            self._kept.requirements[key] = effective_requirement(self.instance, job).requirement
+        return self._kept.requirements[key]
 
     def host_index(self) -> Mapping[str, int]:
         """Host name to position, put together once."""
@@ -243,9 +247,9 @@ class Resolver:
 
     def calendar(self, queue: Queue) -> Calendar | None:
         """The windows of the jobs of a queue, looked up once; None where nothing is closed."""
-        if queue.name not in self._calendars:
-            self._calendars[queue.name] = Calendar.of(self.instance, queue)
-        return self._calendars[queue.name]
+        if queue.name not in self._kept.calendars:
+            self._kept.calendars[queue.name] = Calendar.of(self.instance, queue)
+        return self._kept.calendars[queue.name]
 
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
@@ -266,12 +270,12 @@ class Resolver:
         """
         kind = replace(job, id=self.table.limited_array(job) or "", submit=0, queued_as=None)
         try:
-            known = kind in self._demands
+            known = kind in self._kept.demands
         except TypeError:  # lists in the place of tuples: such a job is alone of its kind
             return self._resolved(job)
         if not known:
-            self._demands[kind] = self._resolved(job)
-        return replace(self._demands[kind], job=job)
+            self._kept.demands[kind] = self._resolved(job)
+        return replace(self._kept.demands[kind], job=job)
 
     def _resolved(self, job: Job) -> Demand:
         queue = self.instance.queue(job.queue)
@@ -299,9 +303,9 @@ class Resolver:
 
     def _interval(self, queue: Queue) -> int | None:
         """JOB_ACCEPT_INTERVAL of a queue, looked up once."""
-        if queue.name not in self._intervals:
-            self._intervals[queue.name] = accept_interval(self.instance, queue)
-        return self._intervals[queue.name]
+        if queue.name not in self._kept.intervals:
+            self._kept.intervals[queue.name] = accept_interval(self.instance, queue)
+        return self._kept.intervals[queue.name]
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:
         if isinstance(requirement, Simple):
@@ -343,9 +347,9 @@ class Resolver:
             self._gpus_chosen(job),
             *(None if item.hosts is None else item.hosts.tobytes() for item in alternatives),
         )
-        if key not in self._orders:
-            self._orders[key] = self._find_candidates(job, queue, simple, alternatives)
-        return self._orders[key]
+        if key not in self._kept.orders:
+            self._kept.orders[key] = self._find_candidates(job, queue, simple, alternatives)
+        return self._kept.orders[key]
 
     def _find_candidates(
         self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
@@ -368,7 +372,7 @@ class Resolver:
             mask &= unit.unit_of >= 0
         order = order_hosts(simple.order, self.hosts, mask)
         order = order[np.argsort(-preference[order], kind="stable")]
-        known = self._same_orders.setdefault(hash(order.tobytes()), order)
+        known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
 
     # --- GPUs -----------------------------------------------------------------------------------
@@ -376,9 +380,9 @@ class Resolver:
     def gpus(self, job: Job) -> GpuRequest | None:
         """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
         key = (job.res_req, job.gpu, job.queue, job.application, job.slots, job.most_slots)
-        if key not in self._gpus:
-            self._gpus[key] = RequirementMerging.of(self.instance).gpus(job)
-        return self._gpus[key]
+        if key not in self._kept.gpus:
+            self._kept.gpus[key] = RequirementMerging.of(self.instance).gpus(job)
+        return self._kept.gpus[key]
 
     def _gpus_chosen(self, job: Job) -> GpuRequest | None:
         """The same where only GPUs of some kind suit the job, else None."""
@@ -400,9 +404,9 @@ class Resolver:
 
     def _same_classes(self, same: tuple[str, ...]) -> tuple[IntArray, ...]:
         """Classes of hosts that agree as same[] asks, found once."""
-        if same not in self._classes:
-            self._classes[same] = tuple(same_classes(same, self.hosts))
-        return self._classes[same]
+        if same not in self._kept.classes:
+            self._kept.classes[same] = tuple(same_classes(same, self.hosts))
+        return self._kept.classes[same]
 
     def _open_to(self, alternative: Alternative) -> BoolArray:
         every = np.ones(len(self.hosts), dtype=bool)
@@ -411,9 +415,9 @@ class Resolver:
     def _unit_of(self, cu: Cu, preference: IntArray) -> UnitDemand:
         """cu[] resolved; units that hold preferred hosts come first (PLC-12)."""
         key = (cu.type, preference.tobytes() if preference.any() else b"")
-        if key not in self._units:
-            self._units[key] = self._find_units(cu.type, preference)
-        unit_of, names, liking = self._units[key]
+        if key not in self._kept.units:
+            self._kept.units[key] = self._find_units(cu.type, preference)
+        unit_of, names, liking = self._kept.units[key]
         return UnitDemand(
             unit_of=unit_of,
             names=names,
@@ -443,9 +447,9 @@ class Resolver:
     def _ptile(self, span: Span | None) -> IntArray | None:
         if span is None or (span.ptile is None and not span.ptile_max and not span.ptile_by):
             return None
-        if span not in self._ptiles:
-            self._ptiles[span] = self._find_ptile(span)
-        return self._ptiles[span]
+        if span not in self._kept.ptiles:
+            self._kept.ptiles[span] = self._find_ptile(span)
+        return self._kept.ptiles[span]
 
     def _find_ptile(self, span: Span) -> IntArray | None:
         by_name = dict(span.ptile_by)
@@ -502,13 +506,13 @@ class Resolver:
 
     def home(self, job: Job) -> tuple[str | None, str | None]:
         """Type and model of the host a job was submitted from; None where that is not known."""
-        if job.from_host and not self._homes:
+        if job.from_host and not self._kept.homes:
             hosts = self.instance.cluster.hosts
             for host in hosts:  # a machine is like its first node
                 if host.node_of:
-                    self._homes.setdefault(host.node_of, (host.type, host.model))
-            self._homes.update({host.name: (host.type, host.model) for host in hosts})
-        return self._homes.get(job.from_host, (None, None))
+                    self._kept.homes.setdefault(host.node_of, (host.type, host.model))
+            self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
+        return self._kept.homes.get(job.from_host, (None, None))
 
     # --- refusals -----------------------------------------------------------------------------
 
@@ -547,11 +551,11 @@ class Resolver:
     def _where_not(self, job: Job, queue: Queue, simple: Simple) -> str:
         """``: `` and what fails, and where, of a term that no host suits."""
         key = (simple.select, job.hosts, queue.name, self.home(job), self._gpus_chosen(job))
-        if key not in self._unmet:
+        if key not in self._kept.unmet:
             met = self._select(simple, self.home(job))
             found = [*self.narrowing(simple, job), *self._closed_to(job, queue, met)]
-            self._unmet[key] = f": {'; '.join(found)}" if found else ""
-        return self._unmet[key]
+            self._kept.unmet[key] = f": {'; '.join(found)}" if found else ""
+        return self._kept.unmet[key]
 
     def fails(self, job: Job) -> tuple[str, ...]:
         """What of a job's requirement some host fails, and where; () if nobody can read it."""
@@ -643,14 +647,13 @@ _Rows = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end.
-
-    finishes: FOREVER for unknown. open: those that run on beyond now, which may be entered.
-    """
+    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end."""
 
     jobs: Sequence[RunningJob]
     numbers: IntArray
+    #: FOREVER for unknown.
     finishes: IntArray
+    #: Those that run on beyond now, which may be entered.
     open: BoolArray
 
 
@@ -669,29 +672,27 @@ class _Members:
 class Entering:
     """What enters running jobs into the books of a plan."""
 
-    def __init__(self, resolver: Resolver, index: Mapping[str, int]) -> None:
+    def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
-        self.index = index
+        self._index = resolver.host_index()
         self._uses: list[Alternative] = []
         self._place: dict[int, int] = {}
 
     def enter(
         self,
         running: Running,
-        free_now: FreeNow,
         profile: RunningProfile,
-        accepted: IntArray,
         *,
         other: Callable[[int], None],
     ) -> IntArray:
-        """Write what can be into the present, the profile and the hosts' last starts [H].
+        """Enter what can be entered at once.
 
         other: called, in order, with the place of each job that is not. Numbers of those that are.
         """
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], free_now, profile, accepted)
+            self._write(running, taken, use_of[taken], profile)
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
@@ -715,9 +716,12 @@ class Entering:
         return found
 
     def _kind(self, running: RunningJob) -> int:
-        allocation = {self.index[name]: slots for name, slots in running.allocation.items()}
+        allocation = {self._index[name]: slots for name, slots in running.allocation.items()}
         asked = self.resolver.requirement(running.job)
         if isinstance(asked, Compound) or (asked.cu is not None and asked.cu.excl):
+            return _BY_ITSELF
+        loads = self.resolver.load_reservations(running.job, running.alternative)
+        if any(load.drops() for load in loads):
             return _BY_ITSELF
         terms = self.resolver.running_uses(running, allocation)
         if len(terms) != 1 or terms[0][1] is not allocation:
@@ -737,13 +741,11 @@ class Entering:
         running: Running,
         taken: IntArray,
         use_of: IntArray,
-        free_now: FreeNow,
         profile: RunningProfile,
-        accepted: IntArray,
     ) -> None:
         order = np.argsort(use_of, kind="stable")
         members = self._members(running, taken[order])
-        np.maximum.at(accepted, members.hosts, members.starts[members.job])
+        np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
         first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
@@ -753,10 +755,8 @@ class Entering:
         finishes = running.finishes[taken].tolist()
         profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
         for index, found in _by_owner(of_hosts).items():
-            np.subtract.at(free_now.host(index), found[1], found[4])
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():
-            free_now.take_from_pool(index, float(found[4].sum()))
             profile.enter_rows(index, *found, pool=True)
 
     def _members(self, running: Running, at: IntArray) -> _Members:
@@ -772,7 +772,7 @@ class Entering:
             np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
             running.finishes[at],
             np.repeat(np.arange(len(jobs)), counts),
-            np.fromiter(map(self.index.__getitem__, names), np.int64, rows),
+            np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
             np.fromiter(slots, float, rows),
         )
 
@@ -818,10 +818,8 @@ def _part(members: _Members, low: int, high: int) -> _Members:
 def profile_of_running(resolver: Resolver) -> Profile:
     """The profile of the running jobs of an instance; one that is overdue ends now."""
     instance, table = resolver.instance, resolver.table
-    index = instance.cluster.host_index()
+    index = resolver.host_index()
     found = RunningProfile(table, instance.now)
-    for resource, away in table.reported_away().items():
-        found.hold_reported(resource, away)
     jobs = instance.running
     ends = (expected_finish(instance, running) for running in jobs)
     finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
@@ -835,8 +833,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
         others.extend((use, part, item.start, int(finishes[at]), blocked) for use, part in uses)
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
-    accepted = np.zeros(len(index), dtype=np.int64)
-    Entering(resolver, index).enter(running, FreeNow(table), found, accepted, other=by_itself)
+    Entering(resolver).enter(running, found, other=by_itself)
     profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish

@@ -17,7 +17,7 @@ def broken(instance: Instance, result: Simulation) -> list[Violation]:
     """Every rule that the schedule breaks: each job is taken to last exactly as long as it ran.
 
     For simulations without suspensions and changes of size. Jobs that have not started are left
-    out, those that still run last for ever.
+    out, those that still run last indefinitely.
     """
     records = {record.job: record for record in result.jobs}
     started = [job for job in jobs_of(instance) if records[job.id].start is not None]

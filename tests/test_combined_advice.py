@@ -173,7 +173,7 @@ def test_answers_agree_with_the_enumerator(block: int) -> None:
 
 
 def test_an_answer_that_left_something_out_once() -> None:
-    """span[block=2] is a span too: without it the line starts sooner."""
+    """span[block=2] is a span too: without it the job starts sooner."""
     it = drawn(2442)
     assert it is not None
     answers_are_right(it)

@@ -12,6 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("model", "solver", "cli", "instances")
+#: A class with so many methods is a state object, and has no more fields than MOST_FIELDS; one with
+#: fewer is a record. WIDER: those that are left.
+BEHAVIOUR, MOST_FIELDS = 8, 15
+WIDER = {"JobState", "Plan", "LayeredSearch", "Chronology", "Relaxation"}
 
 
 @lru_cache
@@ -36,6 +40,7 @@ class Facts:
 
     imports: tuple[tuple[str, str], ...]
     classes: tuple[str, ...]
+    fields: dict[str, int]  # of classes with behaviour
     functions: dict[str, int]  # name and lines
     lines: int
 
@@ -47,21 +52,37 @@ def facts() -> dict[str, Facts]:
     return {module: _facts(module, path, known) for module, path in known.items()}
 
 
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    """The fields that a class declares, and those that its __init__ sets."""
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+            yield each.target.id
+        elif isinstance(each, ast.FunctionDef) and each.name == "__init__":
+            for inner in ast.walk(each):
+                if not (isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)):
+                    continue
+                if isinstance(inner.value, ast.Name) and inner.value.id == "self":
+                    yield inner.attr
+
+
 def _facts(module: str, path: Path, known: dict[str, Path]) -> Facts:
     text = path.read_text(encoding="utf-8")
     imports: list[tuple[str, str]] = []
     classes: list[str] = []
+    fields: dict[str, int] = {}
     functions: dict[str, int] = {}
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             imports += _imported(node, module, path, known)
         elif isinstance(node, ast.ClassDef):
             classes.append(node.name)
+            if sum(isinstance(each, ast.FunctionDef) for each in node.body) >= BEHAVIOUR:
+                fields[node.name] = len(set(_fields(node)))
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             functions[node.name] = max(
                 functions.get(node.name, 0), (node.end_lineno or node.lineno) - node.lineno + 1
             )
-    return Facts(tuple(imports), tuple(classes), functions, len(text.splitlines()))
+    return Facts(tuple(imports), tuple(classes), fields, functions, len(text.splitlines()))
 
 
 def _imported(
@@ -234,6 +255,16 @@ def test_one_name_one_class() -> None:
         for name in facts()[module].classes:
             homes.setdefault(name, []).append(module)
     assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_state_objects_have_few_fields() -> None:
+    found = {
+        name: count
+        for module in facts().values()
+        for name, count in module.fields.items()
+        if count > MOST_FIELDS
+    }
+    assert found.keys() == set(WIDER)
 
 
 def test_files_and_functions_are_short() -> None:

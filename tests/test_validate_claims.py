@@ -245,7 +245,7 @@ def test_windows_come_back_every_week() -> None:
 def test_a_job_that_stands_twice() -> None:
     double = replace(plan(ONE, {"j": (0, {"A": 1})}), unplaced=(Unplaced("j", "no place"),))
     assert [str(fault) for fault in validate(ONE, double)] == [
-        "entry: job j: it stands in the plan 2 times"
+        "entry: job j: it is in the plan 2 times"
     ]
 
 

@@ -575,7 +575,7 @@ def _figures_of_simulation(metrics: Any) -> list[tuple[str, str, bool]]:
 def saved_data(path: Path) -> Any:
     """The plain data of a JSON file that may hold a saved plan; None for anything else.
 
-    Standard input and devices are not looked at: they can be read only once.
+    Standard input and devices are not examined: they can be read only once.
     """
     if str(path) == "-":
         return None
@@ -632,9 +632,10 @@ def _remedy(remedy: Advised) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Explanations by job. left: waiting jobs that were not looked at."""
+    """Explanations by job."""
 
     found: dict[str, Explanation]
+    #: Waiting jobs that were not examined.
     left: int
 
     def notes(self) -> tuple[str, ...]:

@@ -36,10 +36,11 @@ _STYLES = ("vendor/dataTables.min.css", "report.css")
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: its text; what it is sorted by, None for the text; kind: "good", "bad" or ""."""
+    """A cell: its text; what it is sorted by, None for the text."""
 
     text: str
     order: float | None = None
+    #: "good", "bad" or "".
     kind: str = ""
 
 

@@ -47,22 +47,22 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """jobs: in file order. passed_over: other types, how many.
+    """The finished jobs of an accounting log, and what was left out of it."""
 
-    problems: the first malformed records (--max-errors), and one that counts the others.
-    repaired: records whose times were a little out of order, as clocks of two hosts have it.
-    """
-
+    #: In file order.
     jobs: Sequence[FinishedJob]
+    #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
+    #: Other types, how many.
     passed_over: dict[str, int] = field(default_factory=dict)
+    #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0
 
     @property
     def remarks(self) -> list[str]:
         """What is odd about the log, a line each."""
         lines = [f"warning: {line}" for line in report(self.problems)]
-        lines += [f"passed over {count} {kind} records" for kind, count in self.passed_over.items()]
+        lines += [f"ignored {count} {kind} records" for kind, count in self.passed_over.items()]
         return lines + ([f"{self.repaired} × {SKEWED}"] if self.repaired else [])
 
 
@@ -438,7 +438,7 @@ class Requirements:
     def of(self, text: str, slots: int) -> tuple[str | None, tuple[str, ...]]:
         """What is kept of the requirement of a job, and the parts that go, by name.
 
-        slots: of the job. None: nothing of it can be read, so nobody knows what the job asks for.
+        slots: of the job. None: nothing of it can be read, so what the job asks for is unknown.
         """
         if not text:
             return "", ()
@@ -468,7 +468,7 @@ class Requirements:
 
 
 class AcctJobs(OnDemand[Job]):
-    """The records that started, in order of submission; zero: second 0, the first submission.
+    """The records that started, in order of submission;
 
     Records whose requirement cannot be read are not among them (`unreadable`, by the text, how
     many). Without a cluster application profiles are left out.
@@ -483,6 +483,7 @@ class AcctJobs(OnDemand[Job]):
         self._kept = kept
         self._requirements = requirements
         self.unreadable: Counter[str] = Counter()
+        #: Second 0, the first submission.
         self.zero = records[kept[0]].submit if len(kept) else 0
 
     @classmethod

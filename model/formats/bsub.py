@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from ..dependency import DependencyError, parse_dependency
@@ -52,28 +53,29 @@ _SAME = {"-extsched": "-ext"}
 
 @dataclass(slots=True)
 class BsubLine:
-    """What a bsub line or a job script asks for.
-
-    fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
-    (:class:`~slotwise.model.job.ArraySpec`). problems: what is wrong, with the line of a
-    script. quiet: the options that have no say in a start, as given. notes: what stands there and
-    does not count, with the reason. queues: those of -q, the first that takes the job counts.
-    given: the values of options as written. lines: the line of the script that gave an option, 0
-    where none did; line: the one that is read now. dateless: a time of day is left out where the
-    clock has no origin.
-    """
+    """What a bsub line or a job script asks for."""
 
     clock: Clock = field(default_factory=Clock)
+    #: Of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
+    #: (:class:`~slotwise.model.job.ArraySpec`).
     fields: dict[str, Any] = field(default_factory=dict)
+    #: What is wrong, with the line of a script.
     problems: list[Problem] = field(default_factory=list)
+    #: The options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
     requirements: list[str] = field(default_factory=list)
     unheeded: list[str] = field(default_factory=list)
+    #: The line of the script that gave an option, 0 where none did.
     lines: dict[str, int] = field(default_factory=dict)
+    #: The one that is read now.
     line: int = 0
+    #: What does not count, with the reason.
     notes: list[str] = field(default_factory=list)
+    #: Those of -q, the first that takes the job counts.
     queues: tuple[str, ...] = ()
+    #: The values of options as written.
     given: dict[str, str] = field(default_factory=dict)
+    #: A time of day is left out where the clock has no origin.
     dateless: bool = False
 
     def complain(self, message: str) -> None:
@@ -115,13 +117,20 @@ class BsubLine:
             self.lines = below.lines | self.lines
         return self
 
+    def with_defaults(self, environment: Mapping[str, str]) -> BsubLine:
+        """The same with the options that variables give where neither line nor script does."""
+        for name, option in _DEFAULTS.items():
+            if environment.get(name) and option not in self.lines:
+                _take(self, option, environment[name])
+        return self
+
 
 def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     """Fields of a :class:`~slotwise.model.job.Job` that a bsub line gives (not its id).
 
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
-    that have no say in a start (-o, -e and the like) are read over; those that may have one and
+    that do not affect the start (-o, -e and the like) are ignored; those that may affect it and
     that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
     is wrong.
     """
@@ -161,6 +170,7 @@ def bsub_line(
     found = BsubLine(clock, dateless=dateless)
     below = None if script is None else _script(script, clock, dateless=dateless)
     line = _plain(line)
+    environment: dict[str, str] = {}
     try:
         line, here = _here_document(line)
         if here is None and is_script(line) and (_has_directives(line) or not _calls(line)[0]):
@@ -171,8 +181,10 @@ def bsub_line(
         if here is not None:
             below = _script(here, clock, dateless=dateless)
         if line.strip() or below is None:
-            words = _options_of(line)
+            call = _options_of(line)
+            words = deque(call.words)
             bare = not words
+            environment = call.environment
             _read_options(found, words)
             if below is None and _script_behind(words):
                 raise ValueError("the script behind '<' is not read here: give its options")
@@ -183,7 +195,7 @@ def bsub_line(
                 )
     except ValueError as error:
         found.problems.append(Problem(f"bsub line: {error}"))
-    return found.finished().over(below)
+    return found.finished().over(below).with_defaults(environment)
 
 
 def _plain(text: str) -> str:
@@ -194,7 +206,7 @@ def _plain(text: str) -> str:
 def script_of(line: str) -> str | None:
     """The name of the job script that a bsub line reads, as in ``bsub -n 4 < job.lsf``."""
     with suppress(ValueError):
-        words = _options_of(_here_document(_plain(line))[0])
+        words = deque(_options_of(_here_document(_plain(line))[0]).words)
         _read_options(BsubLine(), words)
         return _script_behind(words)
     return None
@@ -251,7 +263,7 @@ def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> 
     for at, line in enumerate(lines, start=1):
         if _NEARLY.fullmatch(line) and not _DIRECTIVE.match(line):
             text = visible(line.strip()[:_SHOWN])
-            found.notes.append(f"{text} (line {at}: an option stands behind #BSUB)")
+            found.notes.append(f"{text} (line {at}: an option follows #BSUB)")
     try:
         check_length("".join(options for _, options in directives))
         if not directives and alone:
@@ -334,7 +346,7 @@ def _read_directive(found: BsubLine, text: str, *, last: bool) -> None:
 def _no_option(word: str) -> str:
     if word[0] in _DASHES:
         return f"begins with a long dash: write -{word[1:]}"
-    return "is no option: a value of several words stands in quotes, a comment behind #"
+    return "is no option: put a value of several words in quotes, and # before a comment"
 
 
 def _uncommented(text: str) -> str:
@@ -358,8 +370,8 @@ def _uncommented(text: str) -> str:
     return "".join(kept)
 
 
-def _options_of(line: str) -> deque[str]:
-    """The words behind ``bsub``. Raises ValueError for a line that is none of bsub."""
+def _options_of(line: str) -> _Call:
+    """The call of bsub in a line. Raises ValueError for a line that has none, or several."""
     line = _uncommented(line)
     if not line.strip():
         raise ValueError("is empty: give the options of bsub, such as -n 8 -W 2:00")
@@ -367,14 +379,14 @@ def _options_of(line: str) -> deque[str]:
     if len(calls) > 1:
         raise ValueError(
             f"calls bsub {len(calls)} times: ask about one at a time; the second is "
-            f"{_call_text(calls[1])}"
+            f"{_call_text(calls[1].words)}"
         )
     if loop:
         raise ValueError(
-            f"calls bsub in a loop: ask about one of its jobs, such as {_call_text(calls[0])}"
+            f"calls bsub in a loop: ask about one of its jobs, such as {_call_text(calls[0].words)}"
         )
     if calls:
-        return deque(calls[0])
+        return calls[0]
     words = _split(line)
     at = next((n for n, word in enumerate(words) if word.rsplit("/", 1)[-1] == "bsub"), None)
     if at is None:
@@ -382,7 +394,7 @@ def _options_of(line: str) -> deque[str]:
             f"{line.strip()[:60]!r} is no bsub line: give options (-n 8 -W 2:00), bsub and a "
             "command, or a script with #BSUB lines"
         )
-    return deque(words[at + 1 :])
+    return _Call(words[at + 1 :], {})
 
 
 def _call_text(words: Sequence[str]) -> str:
@@ -390,26 +402,29 @@ def _call_text(words: Sequence[str]) -> str:
     return f"'bsub {text[:_SHOWN]}'"
 
 
-def _calls(text: str) -> tuple[list[list[str]], bool]:
-    """The words behind each call of bsub, and whether one of them is in a loop.
+class _Call(NamedTuple):
+    """A call of bsub: the words behind it, and the variables that the text sets for it."""
+
+    words: list[str]
+    environment: dict[str, str]
+
+
+def _calls(text: str) -> tuple[list[_Call], bool]:
+    """The calls of bsub, and whether one of them is in a loop.
 
     A line of options alone is a call as well. Variables that the text has set before are put in.
     Raises ValueError for quotes that do not end.
     """
-    calls: list[list[str]] = []
+    calls: list[_Call] = []
     values: dict[str, str] = {}
     depth, loop = 0, False
     for at, words in enumerate(_commands(text)):
         if at == 0 and words[0].startswith("-"):
-            calls.append(words)
+            calls.append(_Call(words, {}))
             continue
-        if all(map(_SET.fullmatch, words)):
-            pairs = (_filled(word, values).partition("=") for word in words)
-            values |= {
-                name: value
-                for name, _, value in pairs
-                if len(value) < _LONGEST_WORD and not re.search(r"[$`]", value)
-            }
+        assigned = _assigned(words, values)
+        if words[0] == "export" or all(map(_SET.fullmatch, words)):
+            values |= assigned
         depth += words[0] in _LOOPS
         depth -= words[0] == "done"
         while words and not _CALL.fullmatch(words[0]):
@@ -418,9 +433,23 @@ def _calls(text: str) -> tuple[list[list[str]], bool]:
             words = words[1:]
             depth += bool(words) and words[0] in _LOOPS
         if words and _CALL.fullmatch(words[0]):
-            calls.append([_filled(word, values) for word in words[1:]])
+            options = [_filled(word, values) for word in words[1:]]
+            calls.append(_Call(options, values | assigned))
             loop = loop or depth > 0
     return calls, loop
+
+
+def _assigned(words: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a command sets, before its first other word, as far as they are known."""
+    pairs = (
+        _filled(word, values).partition("=")
+        for word in takewhile(_SET.fullmatch, words[words[0] == "export" :])
+    )
+    return {
+        name: value
+        for name, _, value in pairs
+        if len(value) < _LONGEST_WORD and not re.search(r"[$`]", value)
+    }
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
@@ -653,6 +682,8 @@ def _condition(submission: BsubLine, text: str) -> None:
     submission.fields["dependency"] = " ".join(text.split())
 
 
+#: The variables of bsub that stand for an option, as its reference page has them.
+_DEFAULTS = {"LSB_DEFAULTQUEUE": "-q", "LSB_DEFAULTPROJECT": "-P"}
 _FLAGS = {"-x": "exclusive", "-ar": "resizable", "-ti": "orphan_term"}
 _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,

@@ -327,7 +327,7 @@ class _ChangeReader:
         for name in BUILTIN_AMOUNTS:
             size = getattr(entry, name)
             if size is not None and name in values:
-                self._say((*place, name), f"{name} stands in values already")
+                self._say((*place, name), f"{name} is given in values already")
             if size is not None:
                 values[name] = size
         if not values:
@@ -430,7 +430,7 @@ class _ChangeReader:
         for name in sorted(entry.model_fields_set - {"job", "bsub"}):
             value = getattr(entry, name)
             if name in given:
-                self._say((*place, name), f"{name} stands in the bsub line already")
+                self._say((*place, name), f"{name} is given in the bsub line already")
             elif name == "slots" and value is not None:
                 given["slots"], given["max_slots"] = value
             elif name in ("begin", "deadline") and value is not None:

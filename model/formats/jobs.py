@@ -327,7 +327,7 @@ class JobBuilder:
             "script" if entry.bsub is None else "bsub line" if text is None else "bsub and script"
         )
         for key in sorted(entry.model_fields_set & set(read.fields)):
-            self._findings.append(Finding((*place, key), f"{key} stands in the {said} already"))
+            self._findings.append(Finding((*place, key), f"{key} is given in the {said} already"))
         return read.fields
 
     def _script(self, place: Location, name: str) -> str | None:

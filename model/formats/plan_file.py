@@ -80,7 +80,7 @@ def bare_instance(data: Mapping[str, Any]) -> Instance:
     """As much of an instance as a plan tells by itself: the hosts that it uses, its jobs, its now.
 
     A host has as many slots as the plan ever uses there; what runs beside it is not known. What is
-    misshapen is passed over: :func:`read_plan` complains of it.
+    misshapen is ignored: :func:`read_plan` complains of it.
     """
     entries, others, moved = (
         [item for item in _list(data.get(key)) if isinstance(item, Mapping)]
@@ -222,7 +222,9 @@ class _PlanReader:
         if start is not None and finish is not None and finish < start:
             self._wrong(f"is {finish}, before the start ({start})", f"{place}.finish")
         if start is not None and estimate is not None:
-            self._wrong("stands beside a start: it is of a job that has none", f"{place}.estimate")
+            self._wrong(
+                "is given beside a start: only a job without one has it", f"{place}.estimate"
+            )
         found = PlannedJob(
             job=self._job(entry, place),
             start=start,

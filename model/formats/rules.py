@@ -83,7 +83,7 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, job in enumerate(jobs):
         if job in seen:
-            yield Finding((section, index, "job"), f"job {job} stands here already")
+            yield Finding((section, index, "job"), f"job {job} is given already")
         seen.add(job)
 
 
@@ -154,7 +154,7 @@ def _users(queue: Queue, place: Location, users: set[str]) -> Iterator[Finding]:
     for word in queue.users:
         name = word.removeprefix("~").removesuffix("/")
         if users and name not in users and name != "all":
-            message = f"nobody is called {name!r} here{nearest(name, users)}"
+            message = f"there is no user {name!r} here{nearest(name, users)}"
             yield Finding((*place, "USERS"), message, warning=True, undefined=True)
 
 

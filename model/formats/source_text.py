@@ -75,7 +75,7 @@ def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
             for key, value in node.value:
                 name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
                 if name in seen:
-                    first = f"the key {name!r} stands here twice, first in line {seen[name] + 1}"
+                    first = f"the key {name!r} is given twice, first in line {seen[name] + 1}"
                     finding = Finding((*place, name), f"{first}: keep one")
                     yield finding, key.start_mark.line + 1
                 seen.setdefault(name, key.start_mark.line)
@@ -149,7 +149,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         return _parse_json(text) if json_text else _parse_yaml(text, source)
     except _DuplicateKeyError:
         found = list(duplicates(compose(text)))
-        found = found or [(Finding((), "a key stands twice in one mapping"), 0)]
+        found = found or [(Finding((), "a key is given twice in one mapping"), 0)]
         where = {finding.place: line for finding, line in found if line}
         raise InputError(problems([finding for finding, _ in found], source, where)) from None
     except json.JSONDecodeError as error:
@@ -277,9 +277,9 @@ def _complaint(error: yaml.MarkedYAMLError, text: str) -> str:
     if mark is not None and text.splitlines()[mark.line : mark.line + 1]:
         rest = text.splitlines()[mark.line][mark.column :]
         if rest.startswith("\t"):
-            return "a tab stands here: YAML indents with blanks"
+            return "there is a tab here: YAML indents with blanks"
     if error.problem == "found unhashable key":
-        return "a list or mapping stands here as a key: keys are plain words"
+        return "a list or mapping is used as a key here: keys are plain words"
     return ", ".join(part for part in (error.context, error.problem) if part)
 
 

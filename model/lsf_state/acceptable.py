@@ -1,4 +1,4 @@
-"""What an instance cannot have and a real cluster had is taken away, each kind with a note."""
+"""Removes what a real cluster had and an instance cannot have, each kind with a note."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class _Mended:
             self._gone[kind][index] = reason
 
     def _unreadable(self, texts: Sequence[str]) -> bool:
-        """Whether nothing of a requirement can be read, so that nobody knows what it asks for."""
+        """Whether nothing of a requirement can be read, so that what it asks for is unknown."""
         try:
             for text in texts:
                 heeded_part(text, self._options, readable(self._options))
@@ -168,7 +168,7 @@ class _Mended:
             if queue.name == job.queue and queue.users and strangers:
                 self._queues[index] = replace(queue, users=())
                 self._notes.touch(
-                    f"USERS of queue {queue.name} names {strangers}, and nothing says who that is "
+                    f"USERS of queue {queue.name} names {strangers}, and no input says who that is "
                     "(a group of the operating system, or of egroup): not checked",
                     [job.id for job in self._waiting["pending"] if job.queue == queue.name],
                 )

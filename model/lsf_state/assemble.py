@@ -102,7 +102,7 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
     if not any(held.values()):
         return instance
     notes.touch(
-        "nothing says how many GPUs hosts have: taken as those that running jobs hold "
+        "no input says how many GPUs hosts have: taken as those that running jobs hold "
         "(give bhosts -l or bhosts -gpu -l)"
     )
     hosts = tuple(
@@ -133,7 +133,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     of_queues = queues != instance.queues
     if touched or of_queues:
         notes.touch(
-            "GPUs that jobs ask for: nothing says which hosts have some (give bhosts -l or "
+            "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or "
             "bhosts -gpu -l)",
             None if of_queues else touched,
             count=len(touched),
@@ -223,30 +223,32 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 
 @dataclass(slots=True)
 class Seen:
-    """What the commands printed; None where one was not run.
-
-    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is
-    not listed is missing. gone: whether a job that is not listed has ended.
-    notes: what the commands said besides, a sentence each.
-    """
+    """What the commands printed; None where one was not run."""
 
     jobs: list[SeenJob] = field(default_factory=list)
+    #: Jobs submitted after it.
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
+    #: What lists of GPUs say.
     gpus: list[SeenGpus] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
+    #: Whether a host that is not listed is missing.
     all_hosts: bool = True
+    #: Whether a job that is not listed has ended.
     gone: bool = False
+    #: What the commands said besides, a sentence each.
     notes: Remarks = field(default_factory=Remarks)
 
 
 @dataclass(slots=True)
 class Assembled:
-    """notes: what was left out or differs. seen: what was seen, hosts as the instance has them."""
+    """An instance of what the commands printed, and the notes on it."""
 
     instance: Instance
+    #: What was left out or differs.
     notes: Remarks
+    #: What was seen, hosts as the instance has them.
     seen: Seen
 
 
@@ -279,7 +281,9 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
     if not hosts:
-        raise InputError("nothing says which hosts there are: give the output of bhosts, or a site")
+        raise InputError(
+            "no input says which hosts there are: give the output of bhosts, or a site"
+        )
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
@@ -550,7 +554,7 @@ class _Jobs:
             self.notes.append(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
                 f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
-                "look at them, and nothing says which they are (give -o dependency)"
+                "look at them, and no input says which they are (give -o dependency)"
             )
         for name, count in sorted(self.unread.items()):
             self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")

@@ -18,19 +18,17 @@ _UNHEEDED = ("base", "rails", "railmask")
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What -ext asks: nodes in all, slots a node, None where it does not say.
-
-    unheeded: options that were read and that no plan heeds.
-    """
+    """What -ext asks: nodes in all, slots a node, None where it does not say."""
 
     nodes: int | None = None
     ptile: int | None = None
+    #: Options that were read and that no plan heeds.
     unheeded: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1024)
 def topology(text: str) -> Topology:
-    """Read ``RMS[nodes=3;ptile=2]``; other external schedulers are read and not heeded.
+    """Read ``RMS[nodes=3;ptile=2]``; other external schedulers are read but not modelled.
 
     Raises InputError with what would be right.
     """
@@ -50,7 +48,7 @@ def topology(text: str) -> Topology:
             unheeded.append(name)
         elif name not in _POLICIES:
             if name in counts:
-                raise _refused(f"RMS[]: {name} stands there a second time")
+                raise _refused(f"RMS[]: {name} is given a second time")
             known = (*_COUNTS, *_POLICIES, *_UNHEEDED)
             raise _refused(f"RMS[] knows no {name!r}{nearest(name, known)}: write RMS[nodes=3]")
     return Topology(counts.get("nodes"), counts.get("ptile"), tuple(unheeded))

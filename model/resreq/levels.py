@@ -137,12 +137,10 @@ def _inheriting(usage: UsageString, lower: UsageString) -> UsageString:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes.
-
-    unit: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
-    """
+    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes."""
 
     bounds: Mapping[str, tuple[float, float]]
+    #: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
     unit: str = "MB"
 
     def shown(self, resource: str, value: float) -> str:
@@ -543,13 +541,11 @@ def resolve_counts(
 
 @dataclass(frozen=True, slots=True)
 class RequirementMerging:
-    """What decides in an instance how the requirements of its jobs are merged, put together once.
-
-    job_based: resources that count once a job (RSV-08).
-    """
+    """What decides how the requirements of an instance's jobs are merged, put together once."""
 
     instance: Instance
     options: Options
+    #: Resources that count once a job (RSV-08).
     job_based: frozenset[str]
 
     @classmethod

@@ -182,7 +182,7 @@ class Builder:
                 if per := _named(rest):
                     self.fail(per, f"{word} takes no '/{per}'", f"{word}=…")
                 if word in own:
-                    self.fail(name, f"{word} stands here a second time", f"one {word}")
+                    self.fail(name, f"{word} is given a second time", f"one {word}")
                 own.add(word)
                 if not values:
                     self.fail(name, f"{word} needs a value", f"{word}=…")
@@ -212,7 +212,7 @@ class Builder:
         resource = self._known(name, "duration", "decay")
         self._note_misspelling(name)
         if resource in seen:
-            self.fail(name, f"{resource} stands in this usage string a second time", "each once")
+            self.fail(name, f"{resource} is given a second time in this usage string", "each once")
         seen.add(resource)
         if phased and resource != "mem":
             self.fail(name, f"only mem takes phases, not {resource}", f"{resource}=number")
@@ -329,7 +329,7 @@ class Builder:
             if word == "block":
                 self._needs_newer(name, "span[block]")
             if word in seen:
-                self.fail(name, f"{word} stands here a second time", f"one {word}")
+                self.fail(name, f"{word} is given a second time", f"one {word}")
             if seen:
                 self._notes.append(
                     f"span: {next(iter(seen))} gives way to {word}, which comes last"
@@ -378,11 +378,13 @@ class Builder:
             name, *rest = item.children
             word = str(name)
             if word in found:
-                self.fail(name, f"{word} stands here a second time", f"one {word}")
+                self.fail(name, f"{word} is given a second time", f"one {word}")
             value = next((token for token in rest if token.type == "WORD"), None)
             places[word] = name
             if self._in_term and word in ("balance", "excl"):
-                self.fail(name, f"cu[{word}] cannot stand in a compound requirement", _CU_IN_TERMS)
+                self.fail(
+                    name, f"cu[{word}] cannot be used in a compound requirement", _CU_IN_TERMS
+                )
             found[word] = self._cu_value(name, value)
         if "balance" in found and found.get("pref") == "bestfit":
             place = max((places["balance"], places["pref"]), key=lambda t: t.start_pos or 0)
@@ -512,7 +514,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         turned = _STRING_RIGHT.search(body[:position].rstrip())
         if turned is not None:
             value, sign, name = turned.groups()
-            what = f"the string {name} stands on the right"
+            what = f"the string {name} is on the right"
             right = f"{name}{_MIRRORED.get(sign, sign)}{value}"
             return _error(what, body, turned.start(3), name, right)
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
@@ -523,7 +525,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         name, sign, number = amount.groups()
         if position in (amount.start(2), amount.start(3)):
             at, token = (amount.start(2), sign) if sign else (amount.start(3), number)
-            what = f"{name} stands apart from its amount"
+            what = f"{name} is separated from its amount"
             return _error(what, body, at, token, f"'=': {name}={number}")
     return None
 
@@ -587,9 +589,9 @@ _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same"
 _TILING = re.compile(
     r"(?:(?<=:)|^)\s*(?:stripe(?:\s*=\s*[0-9]+)?|gtile\s*=\s*(?:[0-9]+|'!'|\"!\"))\s*(?=:|\Z)"
 )
-_NOT_TILED = "stripe and gtile of span[] are read and not heeded"
+_NOT_TILED = "stripe and gtile of span[] are read but not modelled"
 #: What the note about affinity[] says.
-_AFFINITY = "affinity[] is read and not heeded: plans know slots, not processor cores"
+_AFFINITY = "affinity[] is read but not modelled: plans know slots, not processor cores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,7 +725,7 @@ def _with_leading(
         return found, stray
     if options.strict:
         return found[1:], (found[0], *stray)
-    notes.append(f"'{found[0].body}' stands before select[…]: both must hold")
+    notes.append(f"'{found[0].body}' precedes select[…]: both must hold")
     return found, stray
 
 
@@ -734,7 +736,7 @@ def _one_selection(options: Options) -> bool:
 def _second(text: str, section: SectionText, keyword: str) -> ResreqError:
     also = ", its conditions joined by && or ||" if keyword == "select" else ""
     return ResreqError(
-        f"{keyword}[] stands here a second time",
+        f"{keyword}[] is given a second time",
         text=text,
         position=section.at,
         token=section.keyword or section.body,
@@ -785,13 +787,13 @@ def _judge_stray(text: str, section: SectionText, options: Options, notes: list[
     """Text outside the sections: an error under strict syntax, else ignored with a note (004)."""
     if options.strict:
         raise ResreqError(
-            f"'{section.body}' stands outside the sections",
+            f"'{section.body}' is outside the sections",
             text=text,
             position=section.start,
             token=section.body,
             expected="the selection first, or all of it inside one select[…]",
         )
-    notes.append(f"'{section.body}' stands outside the sections and is ignored, as LSF does")
+    notes.append(f"'{section.body}' is outside the sections and is ignored, as LSF does")
 
 
 @lru_cache(maxsize=16384)

@@ -183,7 +183,7 @@ def _check(text: str, options: Options) -> None:
     if len(selections) > 1:
         _refuse(selections[1], "duplicate section")
     for section in stray:
-        _refuse(section, "the selection must come first or stand in select[]")
+        _refuse(section, "the selection must come first or be in select[]")
     for section in selections:
         if section.body.strip():
             _read(section.body, options)

@@ -125,7 +125,7 @@ def terms(text: str) -> tuple[TermText, ...]:
             )
         if rest[0] != "+":
             raise ResreqError(
-                "nothing may stand between or beside the terms of a compound requirement",
+                "nothing is allowed between or beside the terms of a compound requirement",
                 text=text,
                 position=at,
                 token=rest.split(maxsplit=1)[0],

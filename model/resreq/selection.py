@@ -151,7 +151,7 @@ class SelectionBuilder:
             parts[3].start_pos,
         )
         if self._options.strict and spaced:
-            self._fail(name, "blanks stand inside defined( )", f"defined({resource})")
+            self._fail(name, "there are blanks inside defined( )", f"defined({resource})")
         if resource in PRODUCTS:
             return Defined(resource)
         if canonical(resource) in BUILTINS:
@@ -200,7 +200,7 @@ class SelectionBuilder:
         if kind == "text":
             self._fail(
                 self._blame(left, token),
-                "a string stands left of a comparison",
+                "a string is on the left of a comparison",
                 "the resource there and the string on the right",
             )
         if kind == "string":
@@ -213,7 +213,7 @@ class SelectionBuilder:
             value = left.value if isinstance(left, Name) else left.text or plain(left.value)
             turned = f"{_word(right)}{mirrored(str(token))}{value}"
             blamed = self._blame(right, token)
-            self._fail(blamed, f"the string {_word(right)} stands on the right", turned)
+            self._fail(blamed, f"the string {_word(right)} is on the right", turned)
         if kind is not None and other == "text":
             self._fail(self._blame(right, token), f"{_word(left)} is no string", "a number")
         for part, other_side in ((left, right), (right, left)):

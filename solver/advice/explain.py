@@ -53,16 +53,16 @@ MOST_LINKS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One job of a critical path: the next one waits for its end, or for its start.
-
-    start, finish: seconds, None where nobody knows. by_start: the next waits for its start.
-    at_once: it starts when its own condition holds, so that what it waits for decides.
-    """
+    """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
+    #: Seconds, None where nobody knows.
     start: int | None
+    #: Seconds, None where nobody knows.
     finish: int | None
+    #: The next waits for its start.
     by_start: bool = False
+    #: It starts when its own condition holds, so that what it waits for decides.
     at_once: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,17 +177,16 @@ ASSUMED = (
 
 @dataclass(frozen=True, slots=True)
 class LostContest:
-    """One level of a share tree at which another account with pending jobs comes first.
+    """One level of a share tree at which another account with pending jobs comes first."""
 
-    path: of the level, ``normal/`` or ``Partition1/group2/``. ahead_from: the first second (from
-    the origin) at which the account will have the higher priority, None: not within 30 days.
-    """
-
+    #: Of the level, ``normal/`` or ``Partition1/group2/``.
     path: str
     account: str
     priority: float
     rival: str
     rival_priority: float
+    #: The first second (from the origin) at which the account will have the higher priority, None:
+    #: not within 30 days.
     ahead_from: int | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -296,23 +295,22 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps the job from starting from `first` to before `until`, at every instant of it.
-
-    until: None where it never ends. instants: how many instants were looked at; nothing that counts
-    changes between them.
-    """
+    """What keeps the job from starting from `first` to before `until`, at every instant of it."""
 
     first: int
+    #: None where it never ends.
     until: int | None
     reason: str
+    #: How many instants were looked at; nothing that counts changes between them.
     instants: int
 
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """The reason at one instant; planned: only planned jobs are in the way then."""
+    """The reason at one instant."""
 
     time: int
+    #: Only planned jobs are in the way then.
     planned: bool
     reason: Reason
 
@@ -467,34 +465,34 @@ class BlockingReservations:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One pending job: its start as planned, what stands before it, what would bring it forward.
-
-    tried: how many changes were tried for the suggestions, the best of which come first. now:
-    seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
-    of the job after this cycle. contests: accounts that come before the job's own by fairshare.
-    requirement: its conditions that hold on some hosts only. lsf: what LSF itself said of it, None
-    where the instance does not know.
-    chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
-    cut: a limit or Ctrl-C came before everything had been looked at. array: where a whole array was
-    asked about, its elements as planned; the job is then the first that does not start now.
-    diagnosis: what changes of the configuration would do, None where they were not asked for.
-    """
+    """One pending job: its start as planned, what stands before it, what would bring it forward."""
 
     outlook: Outlook
     method: str
     obstacles: tuple[Obstacle, ...]
     suggestions: tuple[Suggestion, ...]
+    #: How many changes were tried for the suggestions, the best of which come first.
     tried: int
 
+    #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
     origin: str | None = None
+    #: What bjobs says of the job after this cycle.
     reasons: tuple[Reason, ...] = ()
+    #: Accounts that come before the job's own by fairshare.
     contests: tuple[LostContest, ...] = ()
+    #: Its conditions that hold on some hosts only.
     requirement: tuple[str, ...] = ()
+    #: What LSF itself said of it, None where the instance does not know.
     lsf: SaidByLsf | None = None
+    #: A limit or Ctrl-C came before everything had been looked at.
     cut: bool = False
+    #: The jobs that decide when its dependency condition (-w) holds, the first one first.
     chain: tuple[ChainLink, ...] = ()
+    #: Where a whole array was asked about, its elements as planned; the job is then the first that
+    #: does not start now.
     array: PlannedArray | None = None
+    #: What changes of the configuration would do, None where they were not asked for.
     diagnosis: Diagnosis | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -591,7 +589,7 @@ def explain(
     placed jointly). time_limit: wall seconds of all plans together; effort, margin: of each, as in
     :func:`slotwise.plan`. configuration: whether changes of the configuration are tried too, as
     :func:`slotwise.diagnose` does, which runs the scheduler once for each. cancel: set it to stop
-    trying changes; before there is a start, the answer says that the job was not looked at.
+    trying changes; before there is a start, the answer says that the job was not examined.
     on_progress: called before each plan. Raises InputError for a job that is not pending,
     UnknownNameError for
     one that is not there.

@@ -44,16 +44,15 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Windows that bind one job.
+    """Windows that bind one job."""
 
-    dispatch: it starts inside them. run: it runs wholly inside one of them.
-    hosts: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
-    closed_until: (hosts [H], second) pairs; those hosts take no job before it.
-    """
-
+    #: It starts inside them.
     dispatch: Windows | None = None
+    #: It runs wholly inside one of them.
     run: Windows | None = None
+    #: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
+    #: (hosts [H], second) pairs; those hosts take no job before it.
     closed_until: tuple[tuple[BoolArray, int], ...] = ()
 
     @classmethod
@@ -72,7 +71,7 @@ class Calendar:
         return cls(dispatch, run, hosts) if dispatch or run or hosts else None
 
     def allows(self, start: int, duration: int | None) -> bool:
-        """Whether a job may start at `start` (seconds) and run for `duration` (None: for ever)."""
+        """Whether a job may start at `start` (seconds) and run for `duration` (None: no end)."""
         if self.dispatch is not None and not self.dispatch.is_open(start):
             return False
         if self.run is None:

@@ -1,4 +1,4 @@
-"""The profile of running jobs, kept up to date as jobs start and end.
+"""What running jobs use, now and later, kept up to date as jobs start and end.
 
 Rows of all jobs lie in growing columns; the rows of a job that ends are switched off and swept out
 when half of all rows are off. A cycle takes a :meth:`RunningProfile.copy`, which costs no more than
@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .free_now import FreeNow
+from ...model.reservation import Reservation
+from .calendar import NEVER
+from .free_now import FallingUse, FreeNow, HeldPart, parts_of
 from .profile import FOREVER, Profile
 from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
 from .usage import Block, Row, Usage
@@ -34,6 +36,7 @@ class RunningUsage(Usage):
         "_ascending",
         "_columns",
         "_count",
+        "_edges",
         "_entered",
         "_falling",
         "_odd",
@@ -50,8 +53,10 @@ class RunningUsage(Usage):
         self._off = 0
         self._columns = _columns(_FIRST)
         self._rows_of: dict[int, list[int]] = {}
-        #: Owners, ascending, and where the rows of each begin, of those not yet in `_rows_of`.
-        self._entered: tuple[IntArray, IntArray] | None = None
+        #: Owners that are not in `_rows_of`: their rows lie between two neighbours of `_edges`,
+        #: the first of which is here.
+        self._entered: dict[int, int] = {}
+        self._edges: IntArray = np.zeros(1, np.int64)
         self._falling: dict[int, float] = {}
         #: Owners of which some row ends before they do.
         self._odd: set[int] = set()
@@ -77,7 +82,7 @@ class RunningUsage(Usage):
         for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
             column[first:after] = values
         self._count = after
-        self._rows_of.setdefault(self.owner, []).extend(range(first, after))
+        self._listed(self.owner).extend(range(first, after))
         self._ascending = None
 
     def enter(
@@ -99,7 +104,8 @@ class RunningUsage(Usage):
         self._ascending = None
         names, starts = np.unique(owners[held], return_index=True)
         if not first:
-            self._entered = names, np.append(starts, after)
+            self._entered = dict(zip(names.tolist(), range(len(names)), strict=True))
+            self._edges = np.append(starts, after)
             return
         rows_of = self._known_rows()
         edges = [*(starts + first).tolist(), after]
@@ -108,24 +114,26 @@ class RunningUsage(Usage):
         self._by_owner()
 
     def _known_rows(self) -> dict[int, list[int]]:
-        """The rows of each owner; those entered at once are listed when somebody asks."""
-        if self._entered is not None:
-            names, edges = (column.tolist() for column in self._entered)
-            self._entered = None
-            for owner, low, high in zip(names, edges, edges[1:], strict=False):
-                self._rows_of.setdefault(owner, []).extend(range(low, high))
+        """The rows of each owner, also of those that were entered at once."""
+        edges = self._edges.tolist() if self._entered else []
+        for owner, place in self._entered.items():
+            self._rows_of[owner] = [*range(edges[place], edges[place + 1])]
+        self._entered = {}
         return self._rows_of
 
     def _of(self, owner: int) -> Sequence[int]:
         """The rows of one owner."""
-        found = self._rows_of.get(owner)
-        if found is not None or self._entered is None:
-            return found or ()
-        names, edges = self._entered
-        at = int(np.searchsorted(names, owner))
-        if at == len(names) or names[at] != owner:
-            return ()
-        return range(int(edges[at]), int(edges[at + 1]))
+        place = self._entered.get(owner)
+        if place is None:
+            return self._rows_of.get(owner, ())
+        return range(int(self._edges[place]), int(self._edges[place + 1]))
+
+    def _listed(self, owner: int) -> list[int]:
+        """The rows of one owner, to add others."""
+        if owner not in self._rows_of:
+            self._rows_of[owner] = list(self._of(owner))
+            self._entered.pop(owner, None)
+        return self._rows_of[owner]
 
     def _by_owner(self) -> None:
         """Bring the rows into the order of their owners, each with its rows as they were."""
@@ -155,19 +163,21 @@ class RunningUsage(Usage):
         ):
             column[at] = value
         self._count += 1
-        self._rows_of.setdefault(self.owner, []).append(at)
+        self._listed(self.owner).append(at)
         if row.decay:
             self._falling[at] = row.amount - row.floor
 
-    def may_hold_for(self, owner: int) -> bool:
-        """False where a job has no rows here; where they are not listed yet, it may."""
-        return owner in self._rows_of or self._entered is not None
+    def holds_for(self, owner: int) -> bool:
+        """Whether a job has rows here."""
+        return owner in self._rows_of or owner in self._entered
 
     def remove(self, owner: int) -> None:
         """Switch the rows of one job off."""
-        if not self._of(owner):
+        rows = list(self._of(owner))
+        if not rows:
             return
-        rows = self._known_rows().pop(owner)
+        if self._entered.pop(owner, None) is None:
+            del self._rows_of[owner]
         self._odd.discard(owner)
         self._columns[2][rows] = OFF
         self._ascending = None
@@ -186,8 +196,10 @@ class RunningUsage(Usage):
         if not self._columns[0].size:
             self._columns = _columns(_FIRST)
         self._rows_of = {
-            owner: [int(place[row]) for row in rows] for owner, rows in self._known_rows().items()
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
         }
+        if self._entered:
+            self._edges = np.append(0, place + 1)[self._edges]
         self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
         self._count, self._off = int(keep.sum()), 0
 
@@ -284,18 +296,121 @@ class RunningUsage(Usage):
 
 
 class RunningProfile(Profile):
-    """Running jobs by number, each with the finish that is expected of it.
-
-    A copy is good until the next job ends.
-    """
+    """Running jobs by number: what is free at present, and the finish expected of each."""
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
+        #: The present, exact to the second; `now` is its instant.
+        self.free_now = FreeNow(table)
+        #: What each job holds of it, but for jobs whose rows were entered all at once.
+        self.parts: dict[int, list[HeldPart]] = {}
+        #: What of that falls over time.
+        self.falls = FallingUse()
+        #: Of the jobs whose use is known to end, or not to.
         self.finish: dict[int, int] = {}
+        #: When each host took its last job, [H]. The profile of :meth:`copy` begins with the
+        #: present, and is good until the next job ends. A suspended job keeps its amounts, and its
+        #: finish is unknown; one that is preempted keeps all but its slots, and no profile counts
+        #: with it.
+        self.last_accepted = np.full(self.hosts, NEVER, dtype=np.int64)
         self._owner = -1
+        self.enter_reported()
 
-    def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
-        """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
+    # --- jobs that come, move and go --------------------------------------------------------------
+
+    def started(
+        self,
+        job: int,
+        holds: Sequence[Hold],
+        start: int,
+        finish: int | None,
+        loads: Iterable[Reservation] = (),
+    ) -> None:
+        """A job runs from `start` and is expected to end at `finish` (None: unknown).
+
+        loads: what it reserves of load indices.
+        """
+        parts: list[HeldPart] = []
+        for alternative, allocation, whole_hosts in holds:
+            parts += self.free_now.take(
+                alternative, allocation, elapsed=self.now - start, whole_hosts=whole_hosts
+            )
+        self.parts[job] = parts
+        self.falls.watch(job, start, self.now, parts, loads)
+        self._enter(job, holds, start, finish)
+
+    def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
+        """List what a job holds whose rows were entered all at once: the same until it ends."""
+        parts = [part for hold in holds for part in parts_of(self.table, *hold)]
+        for part in parts:
+            part.amount = part.reservation.at(0)
+        self.parts[job] = parts
+
+    def put_back(
+        self,
+        job: int,
+        holds: Sequence[Hold],
+        start: int,
+        finish: int | None,
+        amounts: Sequence[float],
+        loads: Iterable[Reservation],
+    ) -> None:
+        """A job runs, as a checkpoint has it; the present counts its amounts already.
+
+        finish: FOREVER if unknown, None where no profile counts with the job.
+        """
+        parts: list[HeldPart] = []
+        for alternative, allocation, whole_hosts in holds:
+            parts += parts_of(self.table, alternative, allocation, whole_hosts)
+        for part, amount in zip(parts, amounts, strict=True):
+            part.amount = amount
+        self.parts[job] = parts
+        self.falls.watch(job, start, self.now, parts, loads)
+        if finish is not None:
+            self._enter(job, holds, start, None if finish >= FOREVER else finish)
+
+    def moved(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+        """The end of a job is expected at another instant (None: unknown)."""
+        self._leave(job)
+        self._enter(job, holds, start, finish)
+
+    def preempted(self, job: int) -> None:
+        """A job gives its slots to another, and keeps the rest."""
+        self._set_slots(job, 0.0)
+        self._leave(job)
+
+    def takes_slots(self, job: int) -> None:
+        """A job that was preempted has its slots again."""
+        self._set_slots(job, 1.0)
+
+    def ended(self, job: int) -> None:
+        """A job is gone; of one entered at once its rows say what is free now."""
+        parts = self.parts.pop(job, None)
+        if parts is None:
+            self._give_rows_back(job)
+        else:
+            self.free_now.give(parts)
+            self.falls.forget(job)
+        self._leave(job)
+
+    def advance(self, now: int) -> None:
+        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        self.now = now
+        self.falls.bring_to(now, self.free_now)
+
+    def _set_slots(self, job: int, amount: float) -> None:
+        for part in self.parts.get(job, ()):
+            if not part.pool and part.index == SLOTS:
+                self.free_now.change(part, amount)
+
+    def _give_rows_back(self, job: int) -> None:
+        for index, usage in self._host_usage.items():
+            where, amounts = _running(usage).rows_of(job)
+            np.add.at(self.free_now.host(index), where, amounts)
+        for index, usage in self._pool_usage.items():
+            self.free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
+
+    def _enter(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         self._owner = job
         for alternative, allocation, whole_hosts in holds:
             self.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
@@ -315,13 +430,16 @@ class RunningProfile(Profile):
         """What many jobs, ascending by number, hold of a host resource or of a pool."""
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
+        if pool:
+            self.free_now.take_from_pool(index, float(amounts.sum()))
+        else:
+            np.subtract.at(self.free_now.host(index), where, amounts)
         usage.enter(owners, where, begin, end, amounts)
 
-    def ended(self, job: int) -> None:
-        """A job is gone."""
+    def _leave(self, job: int) -> None:
         # Of many pools a job is in few: most of them are passed by without a call.
         for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
-            if usage.may_hold_for(job):
+            if usage.holds_for(job):
                 usage.remove(job)
         self.finish.pop(job, None)
 
@@ -354,11 +472,16 @@ class RunningProfile(Profile):
         return found
 
     def twin(self, now: int) -> RunningProfile:
-        """An independent copy that jobs may join and leave, at another instant."""
+        """An independent copy that jobs may join and leave, at another instant.
+
+        For jobs that were entered all at once and hold the same all along.
+        """
         twin = RunningProfile(self.table, now)
+        twin.free_now = self.free_now.copy()
         twin.finish = dict(self.finish)
         twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
         twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
+        twin._last_begins()
         return twin
 
     def renumber(self, job: int, number: int) -> None:
@@ -368,22 +491,18 @@ class RunningProfile(Profile):
         if job in self.finish:
             self.finish[number] = self.finish.pop(job)
 
-    def give_back(self, job: int, free_now: FreeNow) -> None:
-        """A job whose rows hold the same all along is gone; so much is free now."""
-        for index, usage in self._host_usage.items():
-            where, amounts = _running(usage).rows_of(job)
-            np.add.at(free_now.host(index), where, amounts)
-        for index, usage in self._pool_usage.items():
-            free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
-        self.ended(job)
-
-    def last_begins(self, accepted: IntArray) -> None:
-        """Bring when each host took its last job, [H], up to the rows of slots."""
+    def _last_begins(self) -> None:
+        """Bring when each host took its last job up to the rows of slots."""
         usage = self._host_usage.get(SLOTS)
         if usage is not None:
             block = _running(usage).block()
             held = block.end != OFF
-            np.maximum.at(accepted, block.where[held], block.begin[held])
+            np.maximum.at(self.last_accepted, block.where[held], block.begin[held])
+
+    def enter_reported(self) -> None:
+        """Bring the profile up to date with what hosts report of their amounts."""
+        for index, away in self.free_now.away.items():
+            self.hold_reported(index, away)
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
         """What hosts report to be gone of an amount from now on, [H]; in place of the last word."""

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import filterfalse
 from typing import Any
 
@@ -214,23 +215,80 @@ def order_policy(
     return order
 
 
+@dataclass(slots=True)
+class OrderRules:
+    """What the configuration says of the order."""
+
+    #: Of each queue.
+    priority: dict[str, int]
+    #: QJOB_LIMIT of each queue, in slots, None for none.
+    limit: dict[str, int | None]
+    #: The stages of a cycle.
+    plan: Sequence[StagePlan]
+    #: Hosts of each host partition.
+    partitions: dict[str, frozenset[str]]
+    #: Hosts of each queue.
+    queue_hosts: dict[str, frozenset[str]]
+    #: Those outside of all partitions, None where there are none.
+    free_hosts: frozenset[str] | None
+    #: The share tree of a queue under fairshare.
+    policy_of: dict[str, str]
+
+    @classmethod
+    def of(cls, instance: Instance) -> OrderRules:
+        """Read off an instance."""
+        partitions = {
+            partition.name: frozenset(partition_hosts(instance.cluster, partition))
+            for partition in instance.partitions
+        }
+        return cls(
+            priority={queue.name: queue.priority for queue in instance.queues},
+            limit={queue.name: queue.queue_slots for queue in instance.queues},
+            plan=stage_plan(instance),
+            partitions=partitions,
+            queue_hosts={
+                queue.name: frozenset(queue_hosts(instance.cluster, queue))
+                for queue in instance.queues
+            },
+            free_hosts=outside(instance, partitions),
+            policy_of={name: item.master for item in queue_sets(instance) for name in item.queues},
+        )
+
+
+@dataclass(slots=True)
+class CycleTurns:
+    """The turns of the cycle at hand."""
+
+    #: The jobs that have them.
+    waiting: WaitingJobs
+    #: Ids of those that run and would grow.
+    growing: set[str] = field(default_factory=set)
+    #: Ranks that were offered, with the number of stages made by then (stages_made).
+    offered: dict[Rank, int] = field(default_factory=dict)
+    stages_made: int = 0
+    #: The accounts that a job was offered under, by policy.
+    under: dict[str, dict[str, Account]] = field(default_factory=dict)
+    #: Slots that the jobs of each queue of a slot pool still ask for.
+    pending_slots: dict[str, int] = field(default_factory=dict)
+    #: The stages to come.
+    script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
+    #: The one at hand and its hosts.
+    stage: Stage | None = None
+    #: The one at hand and its hosts.
+    mask: frozenset[str] | None = None
+    #: Jobs that no stage hands out.
+    withheld: Iterator[Offer] = iter(())
+    #: The offer that is not answered yet.
+    last: Offer | None = None
+
+
 class DispatchOrder:
     """See the module's description for the use; :func:`order_policy` makes one."""
 
     def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
         self.instance = instance
         self.trees = share_trees(instance)
-        self._priority = {queue.name: queue.priority for queue in instance.queues}
-        self._limit = {queue.name: queue.queue_slots for queue in instance.queues}
-        self._plan = stage_plan(instance)
-        self.partitions = {
-            partition.name: frozenset(partition_hosts(instance.cluster, partition))
-            for partition in instance.partitions
-        }
-        self._queue_hosts = {
-            queue.name: frozenset(queue_hosts(instance.cluster, queue)) for queue in instance.queues
-        }
-        self._free_hosts = outside(instance, self.partitions)
+        self._rules = OrderRules.of(instance)
         decay = Factors.of(instance.params).decay
         capacity = host_slots(instance)
         self.pools = {
@@ -238,26 +296,19 @@ class DispatchOrder:
             for pool in pools(instance)
         }
         self._pool_of = {queue: use for use in self.pools.values() for queue in use.pool.queues}
-        policy_of = {name: item.master for item in queue_sets(instance) for name in item.queues}
-        self._policy_of = policy_of
         hosts = {host: name for name, members in self.partitions.items() for host in members}
+        policy_of = self._rules.policy_of
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self.queued = WaitingJobs(self._priority)
+        self.queued = WaitingJobs(self._rules.priority)
         self._more: set[str] = set()
-        self._waiting = self.queued  # of the cycle at hand
-        self._growing: set[str] = set()
-        #: Ranks that were offered, with the number of stages made by then.
-        self._offered: dict[Rank, int] = {}
-        self._stages_made = 0
-        self._under: dict[str, dict[str, Account]] = {}
-        self._pending_slots: dict[str, int] = {}
-        self._script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
-        self._stage: Stage | None = None
-        self._mask: frozenset[str] | None = None
-        self._withheld: Iterator[Offer] = iter(())
-        self._last: Offer | None = None
+        self._turns = CycleTurns(self.queued)
+
+    @property
+    def partitions(self) -> dict[str, frozenset[str]]:
+        """Hosts of each host partition."""
+        return self._rules.partitions
 
     # -- one cycle ---------------------------------------------------------------------------
 
@@ -268,10 +319,10 @@ class DispatchOrder:
 
         slots: of each host that can run jobs, where that is not what is configured (host down).
         """
-        self._waiting = WaitingJobs(self._priority)
+        waiting = WaitingJobs(self._rules.priority)
         for arrival, job in enumerate(pending):
-            self._waiting.enter(job, arrival)
-        self._begin(now, pending, slots)
+            waiting.enter(job, arrival)
+        self._begin(now, waiting, pending, slots)
 
     def begin_cycle(
         self, now: int, more: Sequence[Job] = (), slots: Mapping[str, int] | None = None
@@ -283,24 +334,28 @@ class DispatchOrder:
         self.queued.settle()
         for arrival, item in enumerate(more):
             self.queued.enter(item, _LAST + arrival)
-        self._waiting = self.queued
-        self._begin(now, more, slots)
+        self._begin(now, self.queued, more, slots)
 
-    def _begin(self, now: int, jobs: Sequence[Job], slots: Mapping[str, int] | None = None) -> None:
+    def _begin(
+        self,
+        now: int,
+        waiting: WaitingJobs,
+        jobs: Sequence[Job],
+        slots: Mapping[str, int] | None = None,
+    ) -> None:
         """jobs: among which those are that run and would grow."""
         self.now = now
-        self._waiting.settle()
-        self._growing = {job.id for job in jobs if job.id in self.ledger.entries}
-        self._offered = {}
-        self._stages_made = 0
-        self._under = {}
-        self._pending_slots = {queue: self._waiting.slots[queue] for queue in self._pool_of}
+        waiting.settle()
+        self._turns = CycleTurns(
+            waiting,
+            growing={job.id for job in jobs if job.id in self.ledger.entries},
+            pending_slots={queue: waiting.slots[queue] for queue in self._pool_of},
+        )
         if slots is not None:
             for use in self.pools.values():
                 use.set_capacity(slots)
-        self._script = self._stages()
-        self._withheld = self._held_back()
-        self._stage = self._last = None
+        self._turns.script = self._stages()
+        self._turns.withheld = self._held_back()
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits from now on, until it starts or is withdrawn.
@@ -317,25 +372,26 @@ class DispatchOrder:
 
     def next(self) -> Offer | None:
         """The job to try now; None when every job has had its turn."""
-        while self._last is None:
-            if self._stage is None:
-                found = next(self._script, None)
+        turns = self._turns
+        while turns.last is None:
+            if turns.stage is None:
+                found = next(turns.script, None)
                 if found is None:
-                    self._last = next(self._withheld, None)
+                    turns.last = next(turns.withheld, None)
                     break
-                self._stage, self._mask = found
-            first = self._stage.first()
+                turns.stage, turns.mask = found
+            first = turns.stage.first()
             if first is None:
-                self._stage = None
-            elif first[0] not in self._waiting.gone:
-                self._last = self._offer(self._stage, *first)
+                turns.stage = None
+            elif first[0] not in turns.waiting.gone:
+                turns.last = self._offer(turns.stage, *first)
             else:
-                self._stage.answered(first[0])
-        return self._last
+                turns.stage.answered(first[0])
+        return turns.last
 
     def next_but(self, unstartable: Unstartable) -> Offer | None:
         """The job to try now once those are skipped that are hopeless."""
-        if not self._waiting.any_but(unstartable):
+        if not self._turns.waiting.any_but(unstartable):
             return None
         while (offer := self.next()) is not None and unstartable.fails(offer.job):
             self.skipped(offer.job)
@@ -353,11 +409,11 @@ class DispatchOrder:
         memory: MB it holds, for the adjustment plug-in.
         """
         before = self.ledger.charged(job.id)
-        self.ledger.started(job, allocation, now, self._under.get(job.id, {}), memory)
+        self.ledger.started(job, allocation, now, self._turns.under.get(job.id, {}), memory)
         self._pool_change(job.queue, allocation, now)
         self._answered(job)
         self.queued.leave(job.id)
-        self._waiting.leave(job.id)
+        self._turns.waiting.leave(job.id)
         self._weigh(job.id, before)
 
     # -- events at any time ------------------------------------------------------------------
@@ -365,7 +421,7 @@ class DispatchOrder:
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
         """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
         before = self.ledger.charged(job.id)
-        under = {tree.name: account for tree, account in before} | self._under.get(job.id, {})
+        under = {tree.name: account for tree, account in before} | self._turns.under.get(job.id, {})
         self.ledger.reserved(job, slots, now, under)
         self._weigh(job.id, before)
 
@@ -432,64 +488,67 @@ class DispatchOrder:
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""
         for name, hosts in self.partitions.items():
-            queues = [queue for queue, own in self._queue_hosts.items() if own & hosts]
+            queues = [queue for queue, own in self._rules.queue_hosts.items() if own & hosts]
             yield self._tree_stage(name, queues), hosts
-        if self._free_hosts is not None and not self._free_hosts:
+        if self._rules.free_hosts is not None and not self._rules.free_hosts:
             return
         orders = {name: use.order(self.now, self._wanted(use)) for name, use in self.pools.items()}
-        for plan in self._plan:
+        for plan in self._rules.plan:
             if not plan.pool:
-                yield self._plain_stage(plan), self._free_hosts
+                yield self._plain_stage(plan), self._rules.free_hosts
                 continue
             order = orders[plan.pool]
-            yield self._pool_stage(plan.queues[0], order), self._free_hosts
+            yield self._pool_stage(plan.queues[0], order), self._rules.free_hosts
             if plan.last:
                 for stage in self._left_over(self.pools[plan.pool], order):
-                    yield stage, self._free_hosts
+                    yield stage, self._rules.free_hosts
 
     def _plain_stage(self, plan: StagePlan) -> PlainStage:
         if plan.policy:
             return self._tree_stage(plan.policy, plan.queues)
-        return PlainStage(QueueTraversal(self._waiting.of_queues(plan.queues)))
+        return PlainStage(QueueTraversal(self._turns.waiting.of_queues(plan.queues)))
 
     def _tree_stage(self, policy: str, queues: Sequence[str]) -> PlainStage:
         tree = self.trees[policy]
-        return PlainStage(self._tree_walk(tree, queues, self._waiting.gone.__contains__), tree)
+        return PlainStage(
+            self._tree_walk(tree, queues, self._turns.waiting.gone.__contains__), tree
+        )
 
     def _tree_walk(
         self, tree: ShareTree, queues: Sequence[str], gone: Callable[[Rank], bool]
     ) -> TreeTraversal:
-        jobs = self._waiting.jobs
+        jobs = self._turns.waiting.jobs
 
         def accounts_of(rank: Rank) -> tuple[Account, ...]:
             job = jobs[rank]
-            if job.id not in self._growing:
+            if job.id not in self._turns.growing:
                 return tree.accounts(job.user, job.group)
             # A running job that would grow has one account: the one it is charged to.
             charged = [at for policy, at in self.ledger.charged(job.id) if policy is tree]
             return tuple(charged[:1]) or tree.accounts(job.user, job.group)[:1]
 
-        lines = self._waiting.lines(tree.name, queues, accounts_of)
+        lines = self._turns.waiting.lines(tree.name, queues, accounts_of)
         return TreeTraversal(tree, lines, gone, self.now)
 
     def _gone_or_offered(self) -> Callable[[Rank], bool]:
         """Whether a job has started, or was offered by a stage made before this one."""
-        self._stages_made += 1
-        made, offered, gone = self._stages_made, self._offered, self._waiting.gone
+        turns = self._turns
+        turns.stages_made += 1
+        made, offered, gone = turns.stages_made, turns.offered, turns.waiting.gone
         return lambda rank: rank in gone or offered.get(rank, made) < made
 
     def _pool_stage(self, queue: str, order: Sequence[str], *, entitled: bool = True) -> PoolStage:
         use = self._pool_of[queue]
         limit = use.entitled(order, self._wanted(use))[queue] if entitled else None
-        tree = self.trees.get(self._policy_of.get(queue, ""))
-        jobs = self._waiting.jobs
+        tree = self.trees.get(self._rules.policy_of.get(queue, ""))
+        jobs = self._turns.waiting.jobs
         walk: Traversal
         if use.free <= 0 or (limit is not None and limit <= use.in_use[queue]):
             walk = QueueTraversal(())
         elif tree:
             walk = self._tree_walk(tree, (queue,), self._gone_or_offered())
         else:
-            ranks = self._waiting.of_queues((queue,))
+            ranks = self._turns.waiting.of_queues((queue,))
             walk = QueueTraversal(filterfalse(self._gone_or_offered(), ranks))
         return PoolStage(walk, jobs, use, queue, limit, tree)
 
@@ -511,8 +570,8 @@ class DispatchOrder:
 
     def _by_priority(self, use: PoolUse) -> PoolStage:
         """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
-        jobs = self._waiting.jobs
-        ranks = filterfalse(self._gone_or_offered(), self._waiting.of_queues(use.pool.queues))
+        jobs = self._turns.waiting.jobs
+        ranks = filterfalse(self._gone_or_offered(), self._turns.waiting.of_queues(use.pool.queues))
         ordered = sorted(ranks, key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
         return PoolStage(QueueTraversal(ordered), jobs, use, use.pool.queues[0], None)
 
@@ -520,23 +579,23 @@ class DispatchOrder:
         """Slots that the jobs of each queue could still take, within QJOB_LIMIT (QBF-08)."""
         wanted: dict[str, float] = {}
         for queue in use.pool.queues:
-            limit = self._limit[queue]
+            limit = self._rules.limit[queue]
             room = None if limit is None else max(0, limit - use.in_use[queue])
-            slots = self._pending_slots[queue]
+            slots = self._turns.pending_slots[queue]
             wanted[queue] = slots if room is None else min(slots, room)
         return wanted
 
     def _offer(self, stage: Stage, rank: Rank, most: int | None) -> Offer:
-        job = self._waiting.jobs[rank]
-        self._offered.setdefault(rank, self._stages_made)
+        job = self._turns.waiting.jobs[rank]
+        self._turns.offered.setdefault(rank, self._turns.stages_made)
         account = stage.walk.account()
         if stage.tree is None or account is None:
-            return Offer(job, rank, self._mask, max_slots=most)
-        self._under.setdefault(job.id, {})[stage.tree.name] = account
+            return Offer(job, rank, self._turns.mask, max_slots=most)
+        self._turns.under.setdefault(job.id, {})[stage.tree.name] = account
         return Offer(
             job,
             rank,
-            self._mask,
+            self._turns.mask,
             stage.tree.name,
             account_path(stage.tree, account),
             stage.tree.priority(account, self.now),
@@ -545,23 +604,23 @@ class DispatchOrder:
         )
 
     def _answered(self, job: Job) -> None:
-        if self._last is not None and self._last.job.id == job.id:
-            if self._stage is not None:
-                self._stage.answered(self._last.rank)
-            self._last = None
-        if job.queue in self._pending_slots and self._waiting.rank(job.id) is not None:
-            self._pending_slots[job.queue] -= job.most_slots
+        if self._turns.last is not None and self._turns.last.job.id == job.id:
+            if self._turns.stage is not None:
+                self._turns.stage.answered(self._turns.last.rank)
+            self._turns.last = None
+        if job.queue in self._turns.pending_slots and self._turns.waiting.rank(job.id) is not None:
+            self._turns.pending_slots[job.queue] -= job.most_slots
 
     def _held_back(self) -> Iterator[Offer]:
         """Jobs that no stage handed out, in queue order, with the reason."""
-        for rank in self._waiting.everyone():
-            if rank not in self._offered:
-                job = self._waiting.jobs[rank]
-                yield Offer(job, rank, self._free_hosts, withheld=self._reason(job))
+        for rank in self._turns.waiting.everyone():
+            if rank not in self._turns.offered:
+                job = self._turns.waiting.jobs[rank]
+                yield Offer(job, rank, self._rules.free_hosts, withheld=self._reason(job))
 
     def refusal(self, job: Job) -> str:
         """Why no job of this user ever has a turn at queue level, "" if one may have."""
-        policy = self._policy_of.get(job.queue)
+        policy = self._rules.policy_of.get(job.queue)
         if policy and not self.trees[policy].accounts(job.user, job.group):
             return f"{_who(job)} has no share in queue {policy}"
         return ""
@@ -585,10 +644,10 @@ class DispatchOrder:
 
     def _weigh(self, job: str, before: Iterable[tuple[ShareTree, Account]] = ()) -> None:
         """Bring the walk up to date with the accounts that a job is, and was, counted on."""
-        if self._stage is None:
+        if self._turns.stage is None:
             return
         for tree, account in (*before, *self.ledger.charged(job)):
-            self._stage.weigh(tree, account)
+            self._turns.stage.weigh(tree, account)
 
 
 def _who(job: Job) -> str:

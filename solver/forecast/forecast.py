@@ -1,9 +1,9 @@
-"""Forecasts: samples of when each job starts, and what they come to."""
+"""Forecasts: samples of when each job starts, and their quantiles."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from numbers import Real
@@ -46,13 +46,11 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What P10 and P90, in seconds from the moment of asking, are multiplied by.
-
-    forecasts: how many past ones this rests on; 0: nothing is known.
-    """
+    """What P10 and P90, in seconds from the moment of asking, are multiplied by."""
 
     early: float = 1.0
     late: float = 1.0
+    #: How many past ones this rests on; 0: nothing is known.
     forecasts: int = 0
 
     def bounds(self, early: Floats, likely: Floats, late: Floats) -> tuple[Floats, Floats]:
@@ -142,31 +140,35 @@ SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecasts:
-    """When each of n jobs starts. Times in seconds of the cluster's clock.
+    """When each of n jobs starts. Times in seconds of the cluster's clock."""
 
-    now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
-    job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
-    (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
-    wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
-    ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold:
-    too few ended jobs or samples. omissions: what is obeyed nowhere of these jobs. policy: of the
-    pool, None where the loop ran hosts. endless: rows of the world's jobs that are taken to run for
-    ever in every sample.
-    """
-
+    #: The moment of asking.
     now: int
+    #: Of the jobs.
     names: tuple[str, ...]
+    #: Int64 of shape (n,), start if every job ran to its limit and nobody came, NEVER where it has
+    #: none.
     by_limits: Ints
+    #: Int64 of shape (n, samples), starts in each sample, NEVER where it has none.
     samples: Ints
     calibration: Calibration = UNCALIBRATED
+    #: Fewer samples than were wanted.
     cut: bool = False
+    #: What was odd about the history.
     remarks: tuple[str, ...] = ()
+    #: Of the instance.
     origin: str | None = None
+    #: What ran the cluster forward, in words.
     run_by: str = ""
+    #: Of what was drawn.
     seed: int = 0
+    #: Why bounds may not hold: too few ended jobs or samples.
     doubts: tuple[str, ...] = ()
+    #: What is obeyed nowhere of these jobs.
     omissions: tuple[Omission, ...] = ()
+    #: Of the pool, None where the loop ran hosts.
     policy: str | None = None
+    #: Rows of the world's jobs that are taken to run for ever in every sample.
     endless: tuple[int, ...] = ()
 
     @property
@@ -245,43 +247,89 @@ def _quantile(waits: Floats, level: float) -> Floats:
     return np.asarray(np.quantile(waits, level, axis=1, method="inverted_cdf"))
 
 
+#: Futures between two looks at whether the quantiles are known well enough.
+BETWEEN_LOOKS = 10
+#: Standard errors of a rank on either side of a quantile: 95 in 100 intervals hold it.
+SURE = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How futures are drawn."""
+
+    #: How many, at most.
+    samples: int = SAMPLES
+    #: Of what is drawn; a future depends on it and its number alone.
+    seed: int = 0
+    #: Seconds; no more are drawn once each quantile of each asked job is known to so much
+    #: (:func:`uncertainty`), None for all.
+    precision: int | None = None
+    #: Processes that draw.
+    workers: int = 1
+    #: Asked now and then; once it says yes the forecasts rest on the futures so far.
+    stop: Callable[[], bool] = never
+
+    def enough(self, found: Mapping[int, Ints], count: int, now: int) -> bool:
+        """Whether the first futures suffice, looked at after every few."""
+        if self.precision is None or count % BETWEEN_LOOKS or count >= self.samples:
+            return False
+        starts = np.stack([found[number] for number in range(count)], axis=1)
+        waits = np.where(starts == NEVER, np.inf, starts - now)
+        return all(
+            (uncertainty(waits, level) <= self.precision).all() for level in (EARLY, LIKELY, LATE)
+        )
+
+
+def uncertainty(waits: Floats, level: float) -> Floats:
+    """Half the length of the 95 % confidence interval of a quantile of each row, (n,).
+
+    waits: (n, samples). By order statistics, which take no form of the distribution for granted;
+    infinite where the samples are too few for an interval. Where both ends are infinite it is 0.
+    """
+    samples = waits.shape[1]
+    around = SURE * np.sqrt(samples * level * (1 - level))
+    low, high = int(np.floor(samples * level - around)), int(np.ceil(samples * level + around))
+    if low < 1 or high >= samples:
+        return np.full(len(waits), np.inf)
+    ordered = np.sort(waits, axis=1)
+    first, last = ordered[:, low - 1], ordered[:, high]
+    both = np.isinf(first) & np.isinf(last)
+    return np.where(both, 0.0, np.where(both, 0.0, last) - np.where(both, 0.0, first)) / 2
+
+
 def forecast_world(
     world: ForwardWorld,
     names: tuple[str, ...],
     runtimes: RunTimeModel,
     arrivals: Arrivals,
+    drawn: Drawn | None = None,
     *,
-    samples: int = SAMPLES,
-    seed: int = 0,
     known: int | None = None,
     calibration: Calibration = UNCALIBRATED,
-    workers: int = 1,
     jobs: Iterable[str] | None = None,
-    stop: Callable[[], bool] = never,
 ) -> Forecasts:
-    """Run a world forward once with limits and `samples` times with drawn run times and arrivals.
+    """Run a world forward once with limits, and often with drawn run times and arrivals.
 
     names: of the asked jobs. known: the second up to which models may know the past, now if None.
-    workers: processes that draw samples; a sample depends on the seed and its number alone. jobs:
-    those of the asked jobs to forecast, all where None: a future then ends once they have started,
-    and says of them what a forecast of all does. stop: once it says yes the forecasts rest on the
-    samples so far.
+    jobs: those of the asked jobs to forecast, all where None: a future then ends once they have
+    started, and says of them what a forecast of all does.
     Raises OutOfTime where a world that takes long is stopped before the first of them.
     """
+    drawn = drawn or Drawn()
     known = world.now if known is None else known
     chosen = np.arange(len(names))
     if jobs is not None:
         wanted = set(jobs)
         chosen = ints([row for row, name in enumerate(names) if name in wanted])
-    by_limits = starts_at_limits(world.about(world.asked[chosen]), stop)
-    run_times = runtimes.draw(world.jobs, known, samples, seed)
-    coming = arrivals.after(world.now, known, world.jobs, run_times, seed)
+    by_limits = starts_at_limits(world.about(world.asked[chosen]), drawn.stop)
+    run_times = runtimes.draw(world.jobs, known, drawn.samples, drawn.seed)
+    coming = arrivals.after(world.now, known, world.jobs, run_times, drawn.seed)
     # With limits on all that runs and waits, who has no start by them has none in any future.
     sure = bool((world.jobs.limit != NO_LIMIT).all())
     hopeful = np.flatnonzero(by_limits != NEVER) if sure else np.arange(len(chosen))
     asked = world.about(world.asked[chosen[hopeful]])
     until = world.now + look_ahead(by_limits, world.now)
-    found, cut = _futures(asked, run_times, coming, until, workers, stop)
+    found, cut = _futures(asked, run_times, coming, until, drawn)
     starts = np.full((len(chosen), found.shape[1]), NEVER, dtype=np.int64)
     starts[hopeful] = found
     return Forecasts(
@@ -295,33 +343,57 @@ def forecast_world(
     )
 
 
+class _DueFutures(Iterator[tuple[Ints, ComingJobs]]):
+    """The futures still to run, as tasks; more may be added while others run."""
+
+    def __init__(self, run_times: Ints, coming: Coming, until: int) -> None:
+        self._run_times, self._coming = run_times, coming
+        #: Numbers of futures, each with the second up to which jobs come.
+        self.due = deque((number, until) for number in range(run_times.shape[1]))
+        #: Those handed out of which nothing has been heard.
+        self.taken: deque[tuple[int, int]] = deque()
+
+    def __next__(self) -> tuple[Ints, ComingJobs]:
+        if not self.due:
+            raise StopIteration
+        number, until = self.due.popleft()
+        self.taken.append((number, until))
+        return self._run_times[:, number], self._coming(number, until)
+
+
 def _futures(
-    world: ForwardWorld, run_times: Ints, coming: Coming, until: int, workers: int, stop: Stop
+    world: ForwardWorld,
+    run_times: Ints,
+    coming: Coming,
+    until: int,
+    drawn: Drawn,
 ) -> tuple[Ints, bool]:
     """Starts of the asked jobs in each future, [asked, samples], and whether some are missing.
 
     until: jobs come up to this second. A future in which an asked job has not started by then is
     run again with twice as many days of them, up to the longest look ahead.
     """
-    left = list(range(run_times.shape[1]))
+    futures = _DueFutures(run_times, coming, until)
     found: dict[int, Ints] = {}
+    complete: set[int] = set()
+    first = 0
     last = world.now + LONGEST_LOOK
-    while left:
-        tasks = ((run_times[:, sample], coming(sample, until)) for sample in left)
-        try:
-            done = list(results_of(_sample, world, tasks, workers, stop))
-        except OutOfTime:
-            if not found:
-                raise
-            return _stacked(found), True
-        found |= dict(zip(left, done, strict=False))
-        if len(done) < len(left):
-            return _stacked(found), True
-        if until >= last:
-            break
-        left = [sample for sample in left if (found[sample] > until).any()]
-        until = min(last, until + (until - world.now))
-    return _stacked(found), False
+    try:
+        for starts in results_of(_sample, world, futures, drawn.workers, drawn.stop):
+            number, seen = futures.taken.popleft()
+            found[number] = starts
+            if seen < last and (starts > seen).any():
+                futures.due.appendleft((number, min(last, seen + (seen - world.now))))
+                continue
+            complete.add(number)
+            while first in complete:
+                first += 1
+                if drawn.enough(found, first, world.now):
+                    return _stacked({n: found[n] for n in range(first)}), False
+    except OutOfTime:
+        if not found:
+            raise
+    return _stacked(found), len(complete) < run_times.shape[1]
 
 
 def _stacked(found: dict[int, Ints]) -> Ints:
@@ -341,7 +413,7 @@ def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> I
 
 
 def _without_endless(starts: Ints, now: int) -> Ints:
-    """NEVER for a job that waits for one that runs for ever."""
+    """NEVER for a job that waits for one that runs indefinitely."""
     return np.where(starts - now >= ENDLESS // 2, NEVER, starts)
 
 

@@ -1,4 +1,4 @@
-"""The jobs that have ended, as a log tells them: SWF, lsb.acct or lsb.events, in columns."""
+"""Ended jobs of a log (SWF, lsb.acct or lsb.events) in columns."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Ended jobs on the clock of an instance, and what was odd about the log.
+    """Ended jobs on the clock of an instance, and what was odd about the log."""
 
-    jobs: by end. users: number of each user's name. like: a row of `jobs` as a job, so that one
-    like it can be submitted again; its times are the log's.
-    """
-
+    #: By end.
     jobs: PastJobs
+    #: Number of each user's name.
     users: Mapping[str, int] = field(default_factory=dict)
+    #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
+    #: log's.
     like: Callable[[int], Job] = lambda row: Job(str(row))
     remarks: tuple[str, ...] = ()
 
@@ -100,7 +100,9 @@ def read_history(path: str | Path, instance: Instance, *, keep_going: bool = Fal
     source = str(path)
     ended, epoch, remarks = _read(Path(path), keep_going)
     if not ended:
-        raise InputError([Problem("no job of this log has ended: it tells nothing", source)])
+        raise InputError(
+            [Problem("no job of this log has ended: nothing can be learned from it", source)]
+        )
     same_clock = instance.origin is not None and epoch is not None
     shift = _offset(epoch, instance)
     if weeks := _weeks(ended, instance.now - shift, same_clock=same_clock):

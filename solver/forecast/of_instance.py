@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import TypedDict, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .arrivals import (
     overload_of,
 )
 from .backtest import PastLog, Replayed, backtest, calibration_of
-from .forecast import SAMPLES, UNCALIBRATED, Calibration, Forecasts, forecast_world
+from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
 from .history import History, numbered, read_history, without_own
 from .hosts import SimulatedLog, hosts_world
 from .moment import ForwardWorld, PoolWorld, jobs_here, never, pool_world, waiting_names
@@ -44,23 +44,25 @@ def calibration_by_history(
     history: History,
     jobs: int,
     policy: str,
-    *,
-    samples: int,
-    seed: int,
-    workers: int = 1,
+    drawn: Drawn,
     tell: Callable[[int], object] = lambda done: None,
-    stop: Stop = never,
 ) -> Calibration:
     """Factors of P10 and P90 by a backtest of so many jobs of the history.
 
-    policy: of a pool. samples, seed, workers, tell, stop: as of a backtest.
-    Raises InputError where no job of the history waits, OutOfTime once stop says yes.
+    policy: of a pool. tell: called with how many jobs are done.
+    Raises InputError where no job of the history waits, OutOfTime once it has to stop.
     """
-    past = past_of_history(instance, history, policy, stop)
+    past = past_of_history(instance, history, policy, drawn.stop)
     questions = backtest(
-        past, jobs=jobs, samples=samples, seed=seed, workers=workers, tell=tell, stop=stop
+        past,
+        jobs=jobs,
+        samples=drawn.samples,
+        seed=drawn.seed,
+        workers=drawn.workers,
+        tell=tell,
+        stop=drawn.stop,
     )
-    if stop():
+    if drawn.stop():
         raise OutOfTime
     return calibration_of(questions)
 
@@ -126,6 +128,7 @@ def forecast(
     *,
     samples: int = SAMPLES,
     seed: int = 0,
+    precision: int | None = None,
     policy: str = "easy",
     runtimes: RunTimeModel | None = None,
     arrivals: Arrivals | None = None,
@@ -138,7 +141,9 @@ def forecast(
 ) -> Forecasts:
     """When each pending job will really start, in the order in which they have turns.
 
-    history: of ended jobs, or the log that holds them (SWF, lsb.acct, lsb.events). policy: of a
+    history: of ended jobs, or the log that holds them (SWF, lsb.acct, lsb.events). samples: futures
+    that are drawn; precision: seconds, fewer are drawn where P10, P50 and P90 of each job are known
+    to so much (95 % confidence). policy: of a
     pool of interchangeable slots (docs/replay.md). runtimes, arrivals: other models than those of
     the history. calibration: factors of P10 and P90, as a backtest found them; calibrate: find them
     first, by a backtest of so many jobs of the history on this cluster, with the models of the
@@ -157,27 +162,24 @@ def forecast(
     OutOfTime
         It was stopped before the first sample.
     """
-    check_drawing(samples, seed, workers, calibration)
+    check_drawing(samples, seed, workers, calibration, precision)
     _check_calibrate(calibrate, calibration)
     _check_names(policy, jobs, waiting_names(instance))
     past = past_of(history, instance)
-    world = world_of(instance, past, policy)
-    drawn: _Drawn = {"samples": samples, "seed": seed, "workers": workers, "stop": stop}
+    drawn, world = Drawn(samples, seed, precision, workers, stop), world_of(instance, past, policy)
     remarks: tuple[str, ...] = ()
     if calibrate is not None:
         try:
-            calibration = calibration_by_history(
-                instance, past, calibrate, policy, tell=tell, **drawn
-            )
+            calibration = calibration_by_history(instance, past, calibrate, policy, drawn, tell)
         except InputError as error:
             remarks = (f"warning: not calibrated: {error}",)
     runtimes, arrivals = runtimes or Ratios(past.jobs), arrivals or PastBlocks(past.jobs)
     names = waiting_names(instance)
     found = forecast_world(
-        world, names, runtimes, arrivals, calibration=calibration, jobs=jobs, **drawn
+        world, names, runtimes, arrivals, drawn, calibration=calibration, jobs=jobs
     )
-    said = (*past.remarks, *remarks)
     of_pool = world.policy if isinstance(world, PoolWorld) else None
+    said = (*past.remarks, *remarks)
     found = replace(found, remarks=said, seed=seed, run_by=run_by(world), policy=of_pool)
     return _with_remarks(found, instance, past)
 
@@ -215,15 +217,6 @@ def _check_names(policy: object, jobs: object, names: tuple[str, ...]) -> None:
             raise UnknownNameError.among("pending job", job, names)
 
 
-class _Drawn(TypedDict):
-    """How futures are drawn, for the forecast as for a backtest before it."""
-
-    samples: int
-    seed: int
-    workers: int
-    stop: Callable[[], bool]
-
-
 def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
     """Raises InputError for no number of jobs, and for factors that are given already."""
     if calibrate is None:
@@ -241,7 +234,13 @@ def run_by(world: ForwardWorld) -> str:
     return "the loop as configured"
 
 
-def check_drawing(samples: object, seed: object, workers: object, calibration: object) -> None:
+def check_drawing(
+    samples: object,
+    seed: object,
+    workers: object,
+    calibration: object,
+    precision: object = None,
+) -> None:
     """Raises InputError with everything by which no samples can be drawn."""
     wrong = []
     if not _is_whole(samples) or not 1 <= samples <= MOST_SAMPLES:
@@ -250,6 +249,8 @@ def check_drawing(samples: object, seed: object, workers: object, calibration: o
         wrong.append(f"seed must be a whole number, not {seed!r}")
     if not _is_whole(workers) or workers < 1:
         wrong.append(f"workers must be a whole number of 1 or more, not {workers!r}")
+    if precision is not None and not (_is_whole(precision) and precision >= 1):
+        wrong.append(f"precision must be whole seconds of 1 or more, not {precision!r}")
     if not isinstance(calibration, Calibration):
         wrong.append(f"calibration must be a Calibration, not {calibration!r}")
     if wrong:

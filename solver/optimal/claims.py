@@ -293,8 +293,10 @@ Place = tuple[Demand, Start]
 
 #: The rule that a plan without BACKFILL leaves out.
 JOINTLY = "joint placement beside what is held"
-#: Said where the limit came before it was known which jobs need BACKFILL.
-NOT_ALL_KNOWN = "the limit came before it was looked at which jobs need BACKFILL for their starts"
+#: Said where the limit was reached before it was known which jobs need BACKFILL.
+NOT_ALL_KNOWN = (
+    "the limit was reached before it was looked at which jobs need BACKFILL for their starts"
+)
 
 
 def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:

@@ -64,7 +64,7 @@ def plan_first_fit(
     now = problem.instance.now
     notes = [WHOLE_NODES] if whole_nodes else []
     if unseen:
-        notes.append(f"cut short by the limit: {len(unseen)} jobs not looked at")
+        notes.append(f"cut short by the limit: {len(unseen)} jobs not examined")
     return Plan(
         method="time-based",
         objective="lexicographic",

@@ -44,16 +44,17 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The best plan so far. total, low: its cost and a bound of it, in units.
-
-    settled: optimal with every weight kept to nine digits. coarse: a model was solved to its end,
-    but could not hold all digits of the weights: more time would not tell more.
-    """
+    """The best plan so far."""
 
     starts: Starts
+    #: Its cost and a bound of it, in units.
     total: int
+    #: Its cost and a bound of it, in units.
     low: int
+    #: Optimal with every weight kept to nine digits.
     settled: bool = False
+    #: A model was solved to its end, but could not hold all digits of the weights: more time would
+    #: not tell more.
     coarse: bool = False
 
     @property

@@ -14,6 +14,21 @@ from ..scheduler.events import EventKind, EventQueue
 ScheduleAfter = Literal["event", "timestamp"]
 
 
+class _Precedence:
+    """Which job follows which: SWF columns 17 and 18."""
+
+    def __init__(self, workload: Workload) -> None:
+        #: The job that each follows, -1 for none.
+        self.before: list[int] = predecessors(workload).tolist()
+        #: Seconds that each waits after the one before it.
+        self.think: list[int] = [] if workload.think is None else workload.think.tolist()
+        #: Those that follow a job.
+        self.behind: dict[int, list[int]] = {}
+        for job, before in enumerate(self.before):
+            if before >= 0:
+                self.behind.setdefault(before, []).append(job)
+
+
 class Engine(ABC):
     """One pool of identical processors under one policy, advanced event by event.
 
@@ -37,12 +52,7 @@ class Engine(ABC):
 
     def __init__(self, workload: Workload, procs: int, schedule_after: ScheduleAfter) -> None:
         self.submit: list[int] = workload.submit.tolist()
-        self._follows: list[int] = predecessors(workload).tolist()
-        self._think: list[int] = [] if workload.think is None else workload.think.tolist()
-        self._followers: dict[int, list[int]] = {}
-        for job, before in enumerate(self._follows):
-            if before >= 0:
-                self._followers.setdefault(before, []).append(job)
+        self._order = _Precedence(workload)
         #: When jobs that follow others came after all, by job.
         self.submitted_at: dict[int, int] = {}
         self.run: list[int] = workload.run_time.tolist()
@@ -130,14 +140,14 @@ class Engine(ABC):
                 again = job in self.submitted_at
                 if not again and job + 1 < len(start):
                     queue.push(self.submit[job + 1], EventKind.SUBMIT, job + 1)
-                if self._follows[job] < 0 or again or self._may_submit(job, now):
+                if self._order.before[job] < 0 or again or self._may_submit(job, now):
                     self.submitted(job, now)
             else:
                 self.finished += 1
                 self.ended(job, now)
-                for other in self._followers.get(job, ()):
+                for other in self._order.behind.get(job, ()):
                     if self.submit[other] <= now:
-                        self._submit(other, now + self._think[other])
+                        self._submit(other, now + self._order.think[other])
             if each_event or not self._more_now(now):
                 self.schedule(now)
         return bool(queue)
@@ -148,13 +158,13 @@ class Engine(ABC):
         If it has ended the other comes when that time is over, else when the end comes: at one time
         stamp ends come last.
         """
-        before = self._follows[job]
+        before = self._order.before[job]
         end = self.start[before] + self.run[before]
         if self.start[before] < 0 or end >= now:
             return False
-        if end + self._think[job] <= now:
+        if end + self._order.think[job] <= now:
             return True
-        self._submit(job, end + self._think[job])
+        self._submit(job, end + self._order.think[job])
         return False
 
     def _submit(self, job: int, time: int) -> None:
@@ -197,7 +207,7 @@ class Engine(ABC):
 
 
 class ProcessorProfile:
-    """`free[i]` processors are free over [times[i], times[i+1]), the last value for ever.
+    """`free[i]` processors are free over [times[i], times[i+1]), the last value indefinitely.
 
     Neighbouring steps differ, so the lists are as short as they can be.
     """
@@ -286,7 +296,7 @@ class ProcessorProfile:
                 return start
 
 
-# --- The waiting jobs of a pool by size, so that those that cannot fit are not looked at ----------
+# --- The waiting jobs of a pool by size, so that those that cannot fit are not examined ----------
 
 
 class WaitingBySize:

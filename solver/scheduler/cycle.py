@@ -1,4 +1,4 @@
-"""One scheduling cycle, phase by phase (LOP-01); docs/loop.md tells it in order.
+"""One dispatch cycle, phase by phase (LOP-01); docs/loop.md describes the order.
 
 1. Suspended jobs go on where they may.
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.
@@ -17,8 +17,8 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.demand import TermDemand
-from ..availability.free_now import HeldBack, Residual
-from ..availability.resources import SLOTS, BoolArray, IntArray
+from ..availability.free_now import Residual
+from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
@@ -40,7 +40,7 @@ from .world import World
 def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     """Whether one of some pending jobs fits now beside nothing but what runs."""
     world = cycle.world
-    beside = Residual(world.free_now, world.now, HeldBack())
+    beside = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(beside.free(SLOTS, world.now), 0)
     most = int(free.sum())
     shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
@@ -89,15 +89,20 @@ def stands(cycle: CycleState) -> bool:
     """Whether what the cycle before this one said of its jobs stands, if these only had company.
 
     It does not where something falls or grows, where the time to hold something is over, and where
-    an instant that was reckoned with has come.
+    an instant that was computed with has come.
     """
     world = cycle.world
     now = world.now
-    if world.falling or world.suspended or world.growing or world.requests.any_dynamic:
+    if (
+        world.running_profile.falls.amounts
+        or world.subsets.suspended
+        or world.subsets.growing
+        or world.requests.any_dynamic
+    ):
         return False
     if not all(_not_yet_submitted(held, cycle.record.time, now) for held in cycle.reservations):
         return False
-    backfilled = (state.expected_end(now) for state in world.borrowing.values())
+    backfilled = (state.expected_end(now) for state in world.subsets.borrowing.values())
     if any(end is not None and end <= now + 1 for end in backfilled):
         return False
     return not any(runs_out(cycle, state) for state in cycle.timed.values())
@@ -114,7 +119,7 @@ def _not_yet_submitted(held: Held, last: int, now: int) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Preemption (LOP-06) and suspension by load or run window (RSV-11): who stands still, who
+# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who
 # goes on
 #
 # A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of
@@ -128,7 +133,7 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
-    stopped = [state for state in world.suspended.values() if state.status == PREEMPTED]
+    stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
         if all(free[host] >= slots for host, slots in state.allocation.items()):
@@ -245,7 +250,7 @@ def wishes_to_grow(cycle: CycleState) -> list[Job]:
     """Of each running job that may grow the slots it still wants, as a range from 1."""
     return [
         replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
-        for state in cycle.world.growing.values()
+        for state in cycle.world.subsets.growing.values()
         if state.status == RUNNING and state.slots < state.job.most_slots
     ]
 
@@ -367,8 +372,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
 class _Tried:
     """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
 
-    What fails with so many lenders fails with fewer. free: slots that are free on all hosts
-    together; who needs more of them fails too.
+    What fails with so many lenders fails with fewer.
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
@@ -379,6 +383,7 @@ class _Tried:
         #: With how many lenders such a job has failed, by the number of its shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
         self._least = cycle.world.requests.least_slots()
+        #: Slots that are free on all hosts together; who needs more of them fails too.
         self.free = 0.0
 
     def failed(self, state: JobState, holders: int) -> None:
@@ -418,7 +423,7 @@ def fills(cycle: CycleState, state: JobState) -> bool:
 def _estimates_of_holders(cycle: CycleState) -> list[int]:
     """Until when reservations lend what they hold, ascending.
 
-    Who holds nothing now, since enough comes free by its start, needs its place from then on.
+    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
     """
     lending = [held for held in cycle.reservations if held.slots or held.start is not None]
     if not any(held.slots if held.kept is None else held.kept for held in lending):
@@ -467,9 +472,6 @@ class Cycle:
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
     ) -> None:
         self.state = CycleState(world, eligibility, settings, budget)
-        self.budget = budget
-        self.world = world
-        self.settings = settings
         self.method = METHODS[settings.reservation]
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
@@ -491,6 +493,16 @@ class Cycle:
         self._passed: int | None = None
 
     @property
+    def world(self) -> World:
+        """The cluster and its jobs."""
+        return self.state.world
+
+    @property
+    def settings(self) -> Settings:
+        """How cycles are run."""
+        return self.state.settings
+
+    @property
     def passed(self) -> bool:
         """Whether the last cycle was left out: whatever the order, nobody could start."""
         return self._passed is not None
@@ -509,7 +521,7 @@ class Cycle:
         """One cycle at the world's time; only_submissions: nothing else happened since the last."""
         state = self.state
         self._passed = None
-        newcomers = {job.number for job in self.world.new_arrivals}
+        newcomers = {job.number for job in self.world.arrivals.new}
         stands = only_submissions and self._only_for(newcomers)
         if stands:
             state.go_on()
@@ -528,7 +540,7 @@ class Cycle:
         if self.backfills and state.reservations:
             backfill(state, newcomers if stands else ())
         for job, offer in self._in_waiting_order():
-            if self.budget.late():
+            if self.state.budget.late():
                 break
             state.turns.looked_at.add(job.number)
             found = self.decide(job, offer)
@@ -562,11 +574,16 @@ class Cycle:
         """
         world, state = self.world, self.state
         known = self._passed if only_submissions else None
-        among = world.pending.values() if known is None else world.new_arrivals[known:]
+        among = world.pending.values() if known is None else world.arrivals.new[known:]
         self._passed = None
-        if self.preempts or world.suspended or world.growing or may_any_start(state, among):
+        if (
+            self.preempts
+            or world.subsets.suspended
+            or world.subsets.growing
+            or may_any_start(state, among)
+        ):
             return False
-        self._passed = len(world.new_arrivals)
+        self._passed = len(world.arrivals.new)
         state.record = CycleRecord(world.now, pending=len(world.pending))
         world.changed = self._quiescent = False
         return True
@@ -580,7 +597,9 @@ class Cycle:
         self._later.clear()
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._holders = (
-            {n for n in state.timed if state.timed[n].held} if state.backfilled_slots.any else set()
+            {n for n in state.timed if state.timed[n].holding.hosts}
+            if state.backfilled_slots.any
+            else set()
         )
         self.method.before(state)
         if isinstance(order, FirstCome) or not self._nothing_left():
@@ -592,7 +611,7 @@ class Cycle:
         """Every job from the one at hand on has its turn, as long as a turn may change anything."""
         order, state = self.world.order, self.state
         state_of = self.world.states.of
-        while (offer := order.next()) is not None and not self.budget.late():
+        while (offer := order.next()) is not None and not self.state.budget.late():
             job = state_of(offer.job.id)
             self._holders.discard(job.number)
             if job.status == RUNNING:
@@ -602,7 +621,7 @@ class Cycle:
                 order.skipped(offer.job)
                 if self._nothing_left():
                     state.turns.nothing_left = True
-                    state.turns.curtailed |= self.method.looks_ahead and self.budget.stopped()
+                    state.turns.curtailed |= self.method.looks_ahead and self.state.budget.stopped()
                     break
             elif offer.job.id == self.wanted:
                 self.answered = True
@@ -613,7 +632,7 @@ class Cycle:
         state = self.state
         if not state.turns.recount:
             return False
-        if self.method.looks_ahead and not self.budget.stopped():
+        if self.method.looks_ahead and not self.state.budget.stopped():
             # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
             again = bool(state.instance.partitions) and bool(state.reservations)
             if again or state.may_reserve_more():
@@ -639,7 +658,7 @@ class Cycle:
         waiting, seen = world.pending, state.turns.looked_at
         shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
         if shared and any(
-            job.number in waiting and job.number not in seen for job in world.new_arrivals
+            job.number in waiting and job.number not in seen for job in world.arrivals.new
         ):
             return False
         return not any(
@@ -649,8 +668,8 @@ class Cycle:
 
     def _note_newcomers(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
-        for job in self.world.new_arrivals:
-            if self.budget.late():
+        for job in self.world.arrivals.new:
+            if self.state.budget.late():
                 break
             if job.start is None and not job.reason:
                 shape = self.state.shape(job)
@@ -659,7 +678,7 @@ class Cycle:
                 if not known and not isinstance(self.world.order, FirstCome):
                     known = self.state.not_yet(job.job, job.duration)
                 self.state.note(job, known or self.state.why(job, shape, closed))
-        self.world.new_arrivals.clear()
+        self.world.arrivals.new.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:
         """Start one job, or else reserve for it; whether it started."""

@@ -29,7 +29,6 @@ from ...model.job import Job
 from ...model.pending import sentence
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import HeldPart
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
 from ..fairshare.queue_order import UNLIMITED, JobKind
@@ -42,38 +41,48 @@ from ..resolve import Resolver
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """What equal jobs have in common.
-
-    demand: as at dispatch (pref as asked). reserving: as a reservation sees it (TBR-13).
-    never: why no such job can ever start, "" if one may. dynamic: its candidates depend on what
-    runs at the moment. least: slots that have to be free wherever such a job starts.
-    """
+    """What equal jobs have in common."""
 
     number: int
     job: Job
+    #: As at dispatch (pref as asked).
     demand: Demand
+    #: As a reservation sees it (TBR-13).
     reserving: Demand
+    #: Why no such job can ever start, "" if one may.
     never: str
+    #: Its candidates depend on what runs at the moment.
     dynamic: bool
+    #: Slots that have to be free wherever such a job starts.
     least: int = 0
 
 
-class Requests:
-    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+def _distinguished(instance: Instance) -> tuple[bool, bool]:
+    """Whether some limit distinguishes users, and whether one distinguishes projects."""
+    return (
+        bool(
+            instance.users
+            or any(host.user_slots is not None for host in instance.cluster.hosts)
+            or any(queue.user_slots is not None for queue in instance.queues)
+            or any(limit.users is not None for limit in instance.limits)
+        ),
+        any(limit.projects is not None for limit in instance.limits),
+    )
 
-    follow_load: loads change while the simulation runs, so every order of hosts may. margin:
-    seconds that a plan keeps free behind pending jobs.
-    """
+
+class Requests:
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up."""
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        self.margin = margin
         self.resolver = Resolver.of(instance, reserving=False, margin=margin)
         self._shapes: dict[tuple[object, ...], Shape] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
         self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
+        #: Loads change while the simulation runs, so every order of hosts may. margin: seconds that
+        #: a plan keeps free behind pending jobs.
         self.follow_load = False
         #: Whether the candidates of some shape depend on what runs at the moment.
         self.any_dynamic = False
@@ -81,20 +90,13 @@ class Requests:
         self._kept: list[Demand] = []
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
-        self._by_user = self._by_project = True
-        self._scopes()
+        self._distinguishes = _distinguished(instance)
         self._values: Callable[[], dict[str, FloatArray]] | None = None
 
-    def _scopes(self) -> None:
-        """Whether some limit tells users, or projects, apart."""
-        instance = self.instance
-        self._by_user = bool(
-            instance.users
-            or any(host.user_slots is not None for host in instance.cluster.hosts)
-            or any(queue.user_slots is not None for queue in instance.queues)
-            or any(limit.users is not None for limit in instance.limits)
-        )
-        self._by_project = any(limit.projects is not None for limit in instance.limits)
+    @property
+    def margin(self) -> int:
+        """Seconds that a plan keeps free behind pending jobs."""
+        return self.resolver.margin
 
     def shape(self, job: Job) -> Shape:
         """The shape of a job."""
@@ -132,12 +134,12 @@ class Requests:
         """All that decides what a job asks for."""
         return (
             job.queue,
-            job.user if self._by_user else "",
+            job.user if self._distinguishes[0] else "",
             job.res_req,
             job.gpu,
             job.slots,
             job.max_slots,
-            job.project if self._by_project else "",
+            job.project if self._distinguishes[1] else "",
             job.application,
             job.hosts,
             job.exclusive,
@@ -303,55 +305,92 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
 )
 
 
+@dataclass(slots=True)
+class HoldingTime:
+    """How long a pending job has held something; its queue's MAX_RESERVE_TIME ends that."""
+
+    #: Those it held last, in order.
+    hosts: tuple[int, ...] = ()
+    #: When it began.
+    since: int | None = None
+    #: Before this it may hold nothing, its time being over. In seconds.
+    rest_until: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to remember of it."""
+        return bool(self.hosts) or self.since is not None or self.rest_until is not None
+
+    def clear(self) -> None:
+        """The job waits no more, or for something else."""
+        self.hosts, self.since, self.rest_until = (), None, None
+
+    def changes_at(self, length: int) -> int | None:
+        """When `length` seconds of holding, or the rest after them, are over; None for never."""
+        if self.rest_until is not None:
+            return self.rest_until
+        return None if self.since is None else self.since + length
+
+    def may_hold(self, now: int, length: int, rest: int) -> bool:
+        """Whether the job may hold something: `length` seconds, then not for `rest` (MEM-04)."""
+        if self.rest_until is not None:
+            if now < self.rest_until:
+                return False
+            self.rest_until = self.since = None
+        if self.since is not None and now >= self.since + length:
+            self.rest_until, self.since, self.hosts = now + rest, None, ()
+            return False
+        return True
+
+
 @dataclass(slots=True, eq=False)
 class JobState:
-    """A job; times in seconds, None for "not yet" or "unknown".
-
-    number: its place in the input, which also breaks ties. shape: None until it is submitted.
-    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
-    holds.
-    borrowed: slots by host that are held for others, where it backfilled.
-    placed: since when it holds its slots where it holds them now; stretches: before that, from when
-    to when it held which.
-    work: seconds it really has to run, None for ever. ran: seconds it ran before `since`, the start
-    of its present stretch of running. limit: seconds after which it is killed.
-    duration: seconds it is expected to run.
-    estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
-    expected: the last estimate.
-    reason: why it did not start when it was first looked at. held_since, rest_until: of
-    MAX_RESERVE_TIME. held: hosts it held last, in order. arrival: how many began to wait before it.
-    """
+    """A job; times in seconds, None for "not yet" or "unknown"."""
 
     job: Job
+    #: Its place in the input, which also breaks ties.
     number: int
     status: str = FUTURE
+    #: None until it is submitted.
     shape: Shape | None = None
+    #: Seconds it is expected to run.
     duration: int | None = None
+    #: Seconds it really has to run, None without end.
     work: int | None = None
+    #: Seconds after which it is killed.
     limit: int | None = None
     start: int | None = None
+    #: When it really ended.
     end: int | None = None
     since: int = 0
+    #: Seconds it ran before `since`, the start of its present stretch of running.
     ran: int = 0
+    #: Since when it holds its slots where it holds them now.
     placed: int = 0
+    #: Before that, from when to when it held which.
     stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
+    #: One allocation a term of its requirement.
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
-    parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
+    #: Slots by host that are held for others, where it backfilled.
     borrowed: Allocation = field(default_factory=dict)
+    #: The first estimate of its start, when and by what method.
     estimate: int | None = None
+    #: The first estimate of its start, when and by what method.
     estimated_at: int | None = None
+    #: The first estimate of its start, when and by what method.
     estimate_by: str = ""
+    #: The last estimate.
     expected: int | None = None
+    #: Why it did not start when it was first looked at.
     reason: str = ""
     now_waits_for: str = ""
-    held_since: int | None = None
-    rest_until: int | None = None
-    held: tuple[int, ...] = ()
+    #: What it held last, and how long.
+    holding: HoldingTime = field(default_factory=HoldingTime)
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0
+    #: How many began to wait before it.
     arrival: int = 0
 
     @property
@@ -570,16 +609,15 @@ _NO_ROW = -1
 
 
 class JobStates(OnDemand[JobState]):
-    """States by number. given: the jobs in the order of the input.
-
-    here: states that are kept, by number: of jobs that wait or run, and of those to come that
-    somebody has asked for by number or id and may have changed. modified: jobs that are no longer
-    as they were given, by number.
-    """
+    """States by number."""
 
     def __init__(self, given: Sequence[Job]) -> None:
+        #: The jobs in the order of the input.
         self.given = given
+        #: States that are kept, by number: of jobs that wait or run, and of those to come that
+        #: somebody has asked for by number or id and may have changed.
         self.here: dict[int, JobState] = {}
+        #: Jobs that are no longer as they were given, by number.
         self.modified: dict[int, Job] = {}
         self.ended = EndedJobs()
         self._row = array("i", [_NO_ROW]) * len(given)
@@ -694,7 +732,7 @@ class JobStates(OnDemand[JobState]):
             self._row[number] = row
 
 
-# --- The states of running jobs, those entered in columns made when somebody asks for them --------
+# --- The states of running jobs, those entered in columns made on demand for them --------
 
 
 class RunningStates(MutableMapping[int, JobState]):

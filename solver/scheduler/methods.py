@@ -49,12 +49,13 @@ class Optimal:
 
 @dataclass(frozen=True, slots=True)
 class _Top:
-    """One of the jobs that are planned together. offer: the turn that brought it in."""
+    """One of the jobs that are planned together."""
 
     state: JobState
     shape: Shape
     closed: BoolArray | None
     demand: Demand
+    #: The turn that brought it in.
     offer: Offer
 
 

@@ -49,7 +49,7 @@ from .world import KeptRunning
 #: What the jobs behind one without BACKFILL may do to its start.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
 #: Said of a job that got a greedy answer because the time for a better one was over.
-SHORTENED = "no place for it in the future was looked for: the limit came first"
+SHORTENED = "no place for it in the future was looked for: the limit was reached first"
 
 
 def plan_next_cycle(
@@ -65,7 +65,7 @@ def plan_next_cycle(
 
     jobs: how many jobs of highest priority get a future allocation (LSB_TIME_RESERVE_NUMJOBS); all
     of them where None, which is what a planner wants to see. budget: when it is over, jobs that had
-    no turn yet are reserved for greedily, and when its grace is over they are not looked at.
+    no turn yet are reserved for greedily, and when its grace is over they are not examined.
     margin: seconds to keep free behind every pending job. kept: what runs, entered before.
     What runs is entered whatever the budget is; its grace does not end before jobs had turns.
     Raises InputError where the instance does not allow the method (TBR-15).
@@ -112,11 +112,7 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
 
 
 class NextCycle:
-    """The next cycle of an instance, run, and what it says of pending jobs.
-
-    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
-    job id.
-    """
+    """The next cycle of an instance, run, and what it says of pending jobs."""
 
     def __init__(
         self,
@@ -137,7 +133,9 @@ class NextCycle:
         """
         self.budget = budget or Budget()
         self.margin = margin
+        #: The instance with all its rules.
         self.asked = instance
+        #: As estimates see it.
         self.instance = as_estimates_see_it(instance)
         self.method = method
         self.jobs = jobs
@@ -153,9 +151,10 @@ class NextCycle:
         if likely:
             _expect(session, likely)
         session.settle()
-        self._settled = session.settled
+        self._settled = session.so_far.settled
         self.world = session.world
         self.cycle = session.cycle
+        #: Reservations by job id.
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
         self._unseen = self._not_looked_at()
         state = self.cycle.state
@@ -209,7 +208,7 @@ class NextCycle:
         if self._shortened:
             said.append(counted(len(self._shortened), "job", "reserved for greedily"))
         if self._unseen:
-            said.append(counted(len(self._unseen), "job", "not looked at"))
+            said.append(counted(len(self._unseen), "job", "not examined"))
         said = said or ["what started last may move the places of others"]
         return (f"cut short by the limit: {', '.join(said)}", *unknown)
 

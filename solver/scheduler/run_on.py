@@ -74,7 +74,7 @@ def placed_by_loop(
     watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
-        session.begin()
+        session.begin(pending_only=True)
         while waiting and not session.budget.stopped() and session.advance():
             waiting.difference_update(session.cycle.record.started)
             if watched in waiting and session.world.now > latest:
@@ -92,7 +92,7 @@ def run_on_within(
     session = _session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
     try:
-        session.begin()
+        session.begin(pending_only=True)
     except OutOfTime:
         return None
     while waiting and session.advance():
@@ -113,7 +113,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
         return frozenset()
     session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
-        session.begin()
+        session.begin(pending_only=True)
     except OutOfTime:
         return frozenset()
     if not session.advance() or session.world.now > instance.now or session.budget.stopped():
@@ -127,7 +127,10 @@ def _session(
     """A loop in which no job comes and all run to their limits."""
     at_limits = replace(
         instance,
-        running=tuple(replace(run, job=_at_its_limit(run.job)) for run in instance.running),
+        running=tuple(
+            run if run.job.run_time is None else replace(run, job=_at_its_limit(run.job))
+            for run in instance.running
+        ),
         pending=tuple(_at_its_limit(job) for job in instance.pending),
         future=(),
     )
@@ -164,7 +167,7 @@ def _at_its_limit(job: Job) -> Job:
 # doing.
 
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
-NOT_TRIED = "the limit came before it was tried which of the rules named change a start"
+NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
 #: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
 TURNS = 600
 _Starts = Mapping[str, int]
@@ -172,15 +175,15 @@ _Starts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class MovedStart:
-    """A job that the loop starts at another second than planned, and the rules that may be why.
-
-    start, planned: seconds, None for never. jobs: it, and others that the rules move.
-    """
+    """A job that the loop starts at another second than planned, and the rules that may be why."""
 
     rules: tuple[str, ...]
     job: str
+    #: Seconds, None for never.
     start: int | None
+    #: Seconds, None for never.
     planned: int | None
+    #: It, and others that the rules move.
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
@@ -314,11 +317,13 @@ def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """planned_top: the jobs with a future allocation in the plan; top: those in the loop."""
+    """The loops that tell what a rule changes."""
 
     instance: Instance
     method: str
+    #: The jobs with a future allocation in the plan.
     planned_top: int | None
+    #: Those in the loop.
     top: int | None
     budget: Budget
 

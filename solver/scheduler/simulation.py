@@ -208,6 +208,26 @@ _WORDS = {
 }
 
 
+class SoFar:
+    """What a simulation has done so far."""
+
+    def __init__(self, now: int) -> None:
+        #: How many were run.
+        self.cycles = 0
+        #: How many jobs have started.
+        self.started = 0
+        #: The second at which something last happened that may let a job start.
+        self.last_progress = now
+        #: Of the cycles, where it is kept.
+        self.log: list[dict[str, Any]] = []
+        #: Changes that were left out, and why.
+        self.notes: list[str] = []
+        #: What each cycle of :meth:`Session.settle` did.
+        self.settled: list[CycleRecord] = []
+        #: Nothing is left to happen.
+        self.complete = False
+
+
 class Session:
     """A simulation that can be advanced cycle by cycle, stopped, saved and gone on with."""
 
@@ -239,25 +259,19 @@ class Session:
         self.changes = sorted(changes, key=lambda change: change.time)
         self.recorder = recorder
         self.keep_log = keep_log
-        self.log: list[dict[str, Any]] = []
-        self.notes: list[str] = []
-        #: What each cycle of :meth:`settle` did.
-        self.settled: list[CycleRecord] = []
-        self.cycles = 0
-        self.started = 0
-        self.complete = False
+        self.so_far = SoFar(instance.now)
         cluster = instance.cluster
         hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
         self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
         running = tuple(item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
-        self.requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
-        self.requests.instance = self.requests.resolver.instance = self.instance
-        self.requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
+        requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
+        requests.instance = requests.resolver.instance = self.instance
+        requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
             self.instance,
-            self.requests,
+            requests,
             dispatch_policy(self.instance),
             settings.cycle,
             JobStates(self.given),
@@ -265,20 +279,22 @@ class Session:
         states = [OK if host.takes_jobs else host.status for host in cluster.hosts]
         self.eligibility = Eligibility(self.world, states)
         self.cycle = Cycle(self.world, self.eligibility, settings, self.budget)
-        self.last_progress = instance.now
         #: Whether nothing but submissions happened since the last cycle.
         self._only_submissions = False
         self._check_changes()
         self._announce_jobs()
 
-    def begin(self) -> None:
+    def begin(self, *, pending_only: bool = False) -> None:
         """Enter the jobs and the changes: once, before the first `advance`.
 
+        pending_only: nobody will ask for the records of the jobs that run already.
         Raises OutOfTime where the budget of a run is over. That of a plan does not cut this short,
         since there is nothing to be said without what runs; a grace that has begun begins anew.
         """
         with no_collection():
             self._enter_jobs()
+            if not (self.settings.planning or pending_only):
+                self.world.make_states()
         if not self.settings.planning:
             take_over(self.cycle.state, self.instance)
         self.budget.renew_grace()
@@ -289,15 +305,12 @@ class Session:
                 self.world.events.push(max(change.time, self.instance.now), kind, number)
 
     def _enter_jobs(self) -> None:
-        world, running = self.world, self.instance.running
         if self.kept is not None:
-            self.kept.enter(world)
-        elif self.settings.planning:
-            world.add_all_running()
-        else:
-            for number, item in enumerate(running):
-                self.budget.check_search()
-                world.add_running(world.states.keep(number), item)
+            self.kept.enter(self.world)
+            return
+        if not self.settings.planning:
+            self.budget.check_search()
+        self.world.add_all_running(with_events=not self.settings.planning)
 
     def _announce_jobs(self) -> None:
         """Look at every job once; those that do not run come at their times, for a plan at once."""
@@ -347,6 +360,11 @@ class Session:
         if problems:
             raise InputError(problems)
 
+    @property
+    def requests(self) -> Requests:
+        """What jobs ask for."""
+        return self.world.requests
+
     # --- one step -------------------------------------------------------------------------------
 
     def advance(self, *, pass_over: bool = False) -> bool:
@@ -357,24 +375,24 @@ class Session:
         time = self.next_time()
         if time is None or (self.until is not None and time > self.until):
             self._run_out(self.until if time is not None else None)
-            self.complete = True
+            self.so_far.complete = True
             return False
-        self._only_submissions = not self.world.something_falls
+        self._only_submissions = not self.world.running_profile.falls.any
         if self._happen(time):
-            self.last_progress = time
+            self.so_far.last_progress = time
         self.world.advance(time)
         newcomers = self._only_submissions
-        if pass_over and self.cycles and self.cycle.pass_over(only_submissions=newcomers):
+        if pass_over and self.so_far.cycles and self.cycle.pass_over(only_submissions=newcomers):
             return True
         record = self.cycle.run(only_submissions=self._only_submissions)
-        self.cycles += 1
-        self.started += len(record.started)
+        self.so_far.cycles += 1
+        self.so_far.started += len(record.started)
         # A job without an end that a run window stops and lets go on brings nothing to an end.
         resumed = map(self.world.states.of, record.resumed)
         if record.started or any(state.real_end() is not None for state in resumed):
-            self.last_progress = time
+            self.so_far.last_progress = time
         if self.keep_log:
-            self.log.append(log_entry(record, self.world))
+            self.so_far.log.append(log_entry(record, self.world))
         if self.recorder is not None:
             self.recorder(record, self.world)
         return True
@@ -387,9 +405,9 @@ class Session:
         """
         if not self.advance():
             return
-        self.settled.append(self.cycle.record)
+        self.so_far.settled.append(self.cycle.record)
         while self.cycle.record.started and not (self.cycle.answered or self.budget.stopped()):
-            self.settled.append(self.cycle.run())
+            self.so_far.settled.append(self.cycle.run())
 
     def _happen(self, time: int) -> bool:
         """Everything up to `time`, each at its own time; whether anything happened."""
@@ -446,7 +464,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
-            world.enter_reported()
+            world.running_profile.enter_reported()
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
@@ -455,7 +473,7 @@ class Session:
     def _note(self, job: str, change: Change, why: str) -> None:
         if why:
             what = _WORDS[type(change).__name__]
-            self.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
+            self.so_far.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
 
     # --- time -----------------------------------------------------------------------------------
 
@@ -473,9 +491,9 @@ class Session:
         found: list[int] = []
         if world.events:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
-        if not self.cycles:
+        if not self.so_far.cycles:
             found.append(self.instance.now)
-        elif world.pending or world.suspended:
+        elif world.pending or world.subsets.suspended:
             found += [self.grid(time) for time in self._wake_times()]
             found += self._reordered(min(found, default=None))
         time = min(found, default=None)
@@ -491,7 +509,7 @@ class Session:
             found.append(now + step)
         elif not step and self.cycle.record.started:
             found.append(now)
-        fall = world.next_fall()
+        fall = world.running_profile.falls.next_after(world.now)
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
@@ -511,17 +529,17 @@ class Session:
         if isinstance(order, FirstCome) or self.cycle.passed or not step:
             return []
         if before is None:
-            before = self.last_progress + self._patience + 1
-        if self.world.growing or self.cycle.record.booked:
+            before = self.so_far.last_progress + self._patience + 1
+        if self.world.subsets.growing or self.cycle.record.booked:
             return [now + step]
         time = next_reordering(order, now, step, before)
         return [] if time is None else [time]
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.something_falls:
+        if self.world.running_profile.falls.any:
             return False
-        return time - self.last_progress > self._patience
+        return time - self.so_far.last_progress > self._patience
 
     @property
     def _patience(self) -> int:
@@ -538,10 +556,10 @@ class Session:
             settings=self.settings,
             jobs=JobRecords(self.world.states, self.world.names, self.instance.now),
             time=self.world.now,
-            cycles=self.cycles,
-            complete=self.complete,
-            log=tuple(self.log),
-            notes=tuple(self.notes),
+            cycles=self.so_far.cycles,
+            complete=self.so_far.complete,
+            log=tuple(self.so_far.log),
+            notes=tuple(self.so_far.notes),
             omissions=heeded_nowhere_in_a_run(self.source, self.world.requests.resolver),
         )
 
@@ -633,7 +651,7 @@ def simulate(
                 if not more:
                     break
                 if on_progress is not None:
-                    done = len(instance.running) + session.started
+                    done = len(instance.running) + session.so_far.started
                     now = session.world.now
                     on_progress(Progress(done, total, None, None, monotonic() - begun, now))
     return session.result()

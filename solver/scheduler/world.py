@@ -1,4 +1,4 @@
-"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+"""The cluster and its jobs over time: what runs where, what is free, and the events to come.
 
 Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
 present, the profile of running jobs, the order's accounts and the events to come.
@@ -15,11 +15,16 @@ from ...model.duration import expected_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
-from ..availability.calendar import NEVER
 from ..availability.demand import Demand
-from ..availability.free_now import FreeNow, HeldPart, parts_of
+from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
-from ..availability.resources import SLOTS, Allocation, FloatArray, IntArray, Pool
+from ..availability.resources import (
+    Allocation,
+    FloatArray,
+    IntArray,
+    Pool,
+    ResourceTable,
+)
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
@@ -87,12 +92,50 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
 # --- world ----------------------------------------------------------------------------------------
 
 
-class World:
-    """States of all jobs, by number; amounts; events. cycle: seconds between two cycles.
+class RunningSubsets:
+    """Running jobs that need attention of their own, by number."""
 
-    suspended: of those running. growing: resizable ones. borrowing: those that backfilled on slots
-    held for others. falling: amounts that fall over time. falling_loads: loads that do.
-    """
+    def __init__(self) -> None:
+        #: Those that hold their slots, or have given them up, and do not run.
+        self.suspended: dict[int, JobState] = {}
+        #: Resizable ones.
+        self.growing: dict[int, JobState] = {}
+        #: Those that backfilled on slots held for others.
+        self.borrowing: dict[int, JobState] = {}
+
+    def add(self, state: JobState) -> None:
+        """A job runs."""
+        if state.job.resizable:
+            self.growing[state.number] = state
+        if state.borrowed:
+            self.borrowing[state.number] = state
+
+    def discard(self, number: int) -> None:
+        """A job runs no more."""
+        for of in (self.suspended, self.growing, self.borrowing):
+            of.pop(number, None)
+
+
+class ArrivalOrder:
+    """The order in which jobs have become pending."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        #: Those since the last cycle.
+        self.new: list[JobState] = []
+
+    def number(self, state: JobState) -> None:
+        """A job becomes the last one pending."""
+        state.arrival = self.count
+        self.count += 1
+
+    def withdraw(self, state: JobState) -> None:
+        """A job is pending no more, or no longer as it was."""
+        self.new = [other for other in self.new if other is not state]
+
+
+class World:
+    """States of all jobs, by number, what they hold, and the events to come."""
 
     def __init__(
         self,
@@ -105,33 +148,45 @@ class World:
         self.instance = instance
         self.requests = requests
         self.order = order
+        #: Seconds between two cycles.
         self.cycle = cycle
         self.now = instance.now
-        self.table = requests.resolver.table
-        self.free_now = FreeNow(self.table)
+        #: What running jobs hold of the hosts, now and over time.
         self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: MutableMapping[int, JobState] = {}
-        self.suspended: dict[int, JobState] = {}
-        self.growing: dict[int, JobState] = {}
-        self.borrowing: dict[int, JobState] = {}
-        self.falling: dict[int, list[HeldPart]] = {}
-        self.falling_loads: dict[int, list[Reservation]] = {}
-        self.last_accepted = np.full(len(instance.cluster.hosts), NEVER, dtype=np.int64)
+        #: The running jobs that need attention of their own.
+        self.subsets = RunningSubsets()
+        #: Jobs that have become pending.
+        self.arrivals = ArrivalOrder()
         self.names = [host.name for host in instance.cluster.hosts]
-        self.index = instance.cluster.host_index()
-        self.new_arrivals: list[JobState] = []
+        #: Whether anything has happened since the last cycle.
         self.changed = True
         self.dependents: Dependents | None = None
-        self._arrivals = 0
-        self.enter_reported()
 
-    def enter_reported(self) -> None:
-        """Bring the profile up to date with what hosts report of their amounts."""
-        for index, away in self.free_now.away.items():
-            self.running_profile.hold_reported(index, away)
+    # --- what a :class:`..rules.eligibility.Situation` has -------------------------------------
+
+    @property
+    def table(self) -> ResourceTable:
+        """The resources and limits of the instance."""
+        return self.requests.resolver.table
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """Host names to places."""
+        return self.requests.resolver.host_index()
+
+    @property
+    def free_now(self) -> FreeNow:
+        """What is free at the moment."""
+        return self.running_profile.free_now
+
+    @property
+    def last_accepted(self) -> IntArray:
+        """When each host took its last job, [H]."""
+        return self.running_profile.last_accepted
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
@@ -220,7 +275,8 @@ class World:
         self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
-        self.last_accepted[hosts] = np.maximum(self.last_accepted[hosts], running.start)
+        accepted = self.last_accepted
+        accepted[hosts] = np.maximum(accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
 
@@ -236,11 +292,11 @@ class World:
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
-    def add_all_running(self) -> None:
-        """All jobs that run already, for a plan: what they give back one by one is not kept.
+    def add_all_running(self, *, with_events: bool) -> None:
+        """Enter all jobs that run already.
 
-        Those of the plain kind have no object and no event until somebody asks: for a plan no time
-        goes by.
+        Those of the plain kind get their state object when it is first asked for.
+        with_events: False for a plan, in which no time passes and no job ends.
         """
         running = self.instance.running
         self.running = RunningStates(range(len(running)), self.states.keep)
@@ -250,30 +306,51 @@ class World:
         def by_itself(number: int) -> None:
             self.add_running(self.states.keep(number), running[number])
 
-        plain = Entering(self.requests.resolver, self.index).enter(
+        plain = Entering(self.requests.resolver).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
-            self.free_now,
             self.running_profile,
-            self.last_accepted,
             other=by_itself,
         )
         self.states.entered(set(plain.tolist()), self._runs_on)
         for number in plain.tolist():
             if running[number].job.resizable:
-                self.growing[number] = self.states.keep(number)
+                self.subsets.growing[number] = self.states.keep(number)
+        if with_events:
+            self._expect_ends(plain, ends[plain], expected[plain])
         self.changed = True
+
+    def make_states(self) -> None:
+        """Make the state objects of running jobs that nobody has asked for yet."""
+        for number in self.running:
+            self.states.keep(number)
 
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
+        self.running_profile.list_parts(state.number, self.holds(state))
         return state
+
+    def _expect_ends(self, numbers: IntArray, ends: IntArray, expected: IntArray) -> None:
+        """As :meth:`expect_end` for running jobs of the plain kind, all at once."""
+        soonest = self.now + 1
+        after = np.where(expected == soonest, self.now + max(1, self.cycle), expected)
+        rows = zip(
+            numbers.tolist(), np.maximum(ends, soonest).tolist(), after.tolist(), strict=True
+        )
+        overdue = (expected < ends).tolist()
+        for (number, end, again), late in zip(rows, overdue, strict=True):
+            if end < FOREVER:
+                self.events.push(end, Event.END, number)
+            if late:
+                self.events.push(again, Event.OVERDUE, number)
+        self.events.order_by_job()
 
     def submit(self, state: JobState) -> None:
         """A job joins the pending ones."""
         state.status = PENDING
         self._wait(state)
-        self.new_arrivals.append(state)
+        self.arrivals.new.append(state)
         self.enter(state)
 
     def enter(self, state: JobState) -> None:
@@ -286,12 +363,11 @@ class World:
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
         self.order.withdrawn(state.job)
-        self.new_arrivals = [other for other in self.new_arrivals if other is not state]
+        self.arrivals.withdraw(state)
 
     def _wait(self, state: JobState) -> None:
         self.pending[state.number] = state
-        state.arrival = self._arrivals
-        self._arrivals += 1
+        self.arrivals.number(state)
 
     def _queue(self, state: JobState) -> None:
         kind = self.requests.kind(state.job, state.limit)
@@ -318,29 +394,20 @@ class World:
         state.ran = 0
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
-        hosts = list(state.allocation)
-        self.last_accepted[hosts] = now
-        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
+        self.last_accepted[list(state.allocation)] = now
+        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
-        state.held, state.held_since, state.rest_until = (), None, None
-        if state.borrowed:
-            self.borrowing[state.number] = state
+        state.holding.clear()
         # It is in a cycle that jobs start; who is let go by that has a turn in the next.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
         state.status = RUNNING
         assert state.start is not None
-        elapsed = self.now - state.start
-        for alternative, allocation, whole in holds:
-            state.parts += self.free_now.take(
-                alternative, allocation, elapsed=elapsed, whole_hosts=whole
-            )
-        self._watch_falls(state)
         self.running[state.number] = state
-        if state.job.resizable:
-            self.growing[state.number] = state
-        self.running_profile.started(state.number, holds, state.start, state.expected_end(self.now))
+        self.subsets.add(state)
+        finish = state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.expect_end(state)
         self.changed = True
 
@@ -399,38 +466,23 @@ class World:
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
-        self.free_now.give(state.parts)
-        state.parts = []
-        self.falling.pop(state.number, None)
-        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         self.running.pop(state.number)
-        self.suspended.pop(state.number, None)
-        self.growing.pop(state.number, None)
-        self.borrowing.pop(state.number, None)
+        self.subsets.discard(state.number)
         self.changed = True
 
     # --- going on from a checkpoint -----------------------------------------------------------
 
     def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
-        """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
+        """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
-        holds = self.holds(state)
-        for alternative, allocation, whole in holds:
-            state.parts += parts_of(self.table, alternative, allocation, whole)
-        for part, amount in zip(state.parts, amounts, strict=True):
-            part.amount = amount
-        self._watch_falls(state)
+        self.running_profile.put_back(
+            state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
+        )
         self.running[state.number] = state
-        if state.job.resizable:
-            self.growing[state.number] = state
-        if state.borrowed:
-            self.borrowing[state.number] = state
+        self.subsets.add(state)
         if state.status != RUNNING:
-            self.suspended[state.number] = state
-        if finish is not None:
-            known = None if finish >= FOREVER else finish
-            self.running_profile.started(state.number, holds, state.start, known)
+            self.subsets.suspended[state.number] = state
 
     def enter_limits_of_running(self) -> None:
         """Let the limits that cover what ran at first join the table, as when these jobs came."""
@@ -446,16 +498,15 @@ class World:
     # --- suspending -----------------------------------------------------------------------------
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
-        """A running job stands still on its slots, which nobody else may use (RSV-11).
+        """A running job is suspended on its slots, which nobody else may use (RSV-11).
 
         When it will end is unknown until it goes on.
         """
         state.ran += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
-        self.suspended[state.number] = state
-        self.running_profile.ended(state.number)
-        self._relive(state, known=False)
+        self.subsets.suspended[state.number] = state
+        self._expect_anew(state, None)
         self.order.suspended(state.job.id, now)
         self.changed = True
 
@@ -465,45 +516,37 @@ class World:
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
         state.moves(now)
-        for part in self._slot_parts(state):
-            self.free_now.change(part, 0.0)
-        self.running_profile.ended(state.number)
+        self.running_profile.preempted(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
             state.placed = now
-            for part in self._slot_parts(state):
-                self.free_now.change(part, 1.0)
-        self.running_profile.ended(state.number)
+            self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
-        del self.suspended[state.number]
-        self._relive(state)
+        del self.subsets.suspended[state.number]
+        self._expect_anew(state, self.now)
         self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
-    def _relive(self, state: JobState, *, known: bool = True) -> None:
-        """Enter a job into the profile anew: its finish has moved, or is not known any more."""
+    def _expect_anew(self, state: JobState, at: int | None) -> None:
+        """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
-        finish = state.expected_end(self.now) if known else None
-        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        finish = None if at is None else state.expected_end(at)
+        self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
         """A running job has another run limit."""
         self.set_durations(state)
         if state.status == RUNNING:
-            self.running_profile.ended(state.number)
-            self._relive(state)
+            self._expect_anew(state, self.now)
             self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState, time: int) -> None:
         """A job runs longer than expected: at `time` it will be expected in the next second."""
-        assert state.start is not None
-        self.running_profile.ended(state.number)
-        finish = state.expected_end(time)
-        self.running_profile.started(state.number, self.holds(state), state.start, finish)
+        self._expect_anew(state, time)
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
@@ -512,19 +555,11 @@ class World:
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
         state.moves(self.now)
-        self.free_now.give(state.parts)
-        state.parts = []
-        self.falling.pop(state.number, None)
-        self.falling_loads.pop(state.number, None)
         self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
-        for alternative, slots, whole in self.holds(state):
-            state.parts += self.free_now.take(
-                alternative, slots, elapsed=self.now - state.start, whole_hosts=whole
-            )
-        self._watch_falls(state)
-        self._relive(state)
+        holds, finish = self.holds(state), state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
 
@@ -536,53 +571,8 @@ class World:
 
     def advance(self, now: int) -> None:
         """Bring what falls over time to its amount at `now` (RSV-02)."""
-        self.now = self.running_profile.now = now
-        for number, parts in list(self.falling.items()):
-            start = self.running[number].start
-            assert start is not None
-            for part in parts:
-                self.free_now.change(part, part.reservation.at(now - start))
-            if all(_settled(part.reservation, now - start) for part in parts):
-                del self.falling[number]
-        for number, loads in list(self.falling_loads.items()):
-            start = self.running[number].start
-            assert start is not None
-            if all(_settled(load, now - start) for load in loads):
-                del self.falling_loads[number]
-
-    def _watch_falls(self, state: JobState) -> None:
-        """Note what of a running job's reservations falls over time."""
-        assert state.start is not None
-        elapsed = self.now - state.start
-        parts = [part for part in state.parts if part.falls]
-        if not all(_settled(part.reservation, elapsed) for part in parts):
-            self.falling[state.number] = parts
-        loads = self.requests.resolver.load_reservations(state.job, state.alternative)
-        falling = [load for load in loads if load.drops()]
-        if not all(_settled(load, elapsed) for load in falling):
-            self.falling_loads[state.number] = falling
-
-    @property
-    def something_falls(self) -> bool:
-        """Whether a reservation of some running job falls before the job ends."""
-        return bool(self.falling or self.falling_loads)
-
-    def next_fall(self) -> int | None:
-        """When the next reservation of a running job falls; now where one falls all the time."""
-        found: list[int] = []
-        falling = [
-            *((n, part.reservation) for n, parts in self.falling.items() for part in parts),
-            *((n, load) for n, loads in self.falling_loads.items() for load in loads),
-        ]
-        for number, reservation in falling:
-            start = self.running[number].start
-            assert start is not None
-            elapsed = self.now - start
-            for phase in reservation.phases:
-                if phase.end is not None and elapsed < phase.end:
-                    begun = phase.decay and elapsed >= phase.start
-                    found.append(self.now if begun else start + phase.end)
-        return min(found, default=None)
+        self.now = now
+        self.running_profile.advance(now)
 
     def holds(self, state: JobState) -> list[Hold]:
         """What a running job uses, and where."""
@@ -606,12 +596,12 @@ class World:
         """An allocation by host names."""
         return {self.names[host]: slots for host, slots in allocation.items()}
 
-    @staticmethod
-    def _slot_parts(state: JobState) -> Iterable[HeldPart]:
-        return [part for part in state.parts if not part.pool and part.index == SLOTS]
+    def _loads(self, state: JobState) -> Iterable[Reservation]:
+        """What a running job reserves of load indices."""
+        return self.requests.resolver.load_reservations(state.job, state.alternative)
 
-    def _memory(self, state: JobState) -> Iterable[HeldPart]:
-        for part in state.parts:
+    def _memory(self, job: int) -> Iterable[HeldPart]:
+        for part in self.running_profile.parts[job]:
             if not part.pool and self.table.host_resources[part.index].name == "mem":
                 yield part
 
@@ -631,12 +621,6 @@ def holds_of(
     return [(term.alternatives[alternative], allocation, whole)]
 
 
-def _settled(reservation: Reservation, elapsed: int) -> bool:
-    """Whether a reservation never changes again."""
-    last = reservation.phases[-1]
-    return elapsed >= (last.start if last.end is None else last.end)
-
-
 # --- Running jobs that stay entered from one plan to the next, and are changed one by one ---------
 #
 # Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
@@ -648,19 +632,17 @@ def _settled(reservation: Reservation, elapsed: int) -> bool:
 class KeptRunning:
     """The running jobs of an instance, by their place in it, and what they hold.
 
-    instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
-    that are kept; growing: of those of them that are resizable.
+    instance: as estimates see it, hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
-        table = self.requests.resolver.table
-        self.free_now = FreeNow(table)
-        self.profile = RunningProfile(table, instance.now)
-        for index, away in self.free_now.away.items():
-            self.profile.hold_reported(index, away)
+        self.profile = RunningProfile(self.requests.resolver.table, instance.now)
+        #: Of all running jobs.
         self.states: list[JobState] = []
+        #: Numbers of those that are kept.
         self.plain: set[int] = set()
+        #: Of those of them that are resizable.
         self.growing: set[int] = set()
         self.started(instance, instance.running)
 
@@ -678,16 +660,14 @@ class KeptRunning:
         ends, expected = ends_of_running(self.requests, jobs, world.now)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
-        plain = Entering(self.requests.resolver, world.index).enter(
+        plain = Entering(self.requests.resolver).enter(
             Running(
                 jobs,
                 np.arange(first, len(self.states)),
                 expected,
                 (ends > world.now) & np.array(steady, dtype=bool),
             ),
-            self.free_now,
             self.profile,
-            np.zeros(len(instance.cluster.hosts), dtype=np.int64),
             other=lambda _: None,
         )
         for number in plain.tolist():
@@ -699,7 +679,7 @@ class KeptRunning:
     def ended(self, number: int) -> None:
         """A job is gone; the last one of the instance takes its place."""
         if number in self.plain:
-            self.profile.give_back(number, self.free_now)
+            self.profile.ended(number)
             self.plain.discard(number)
             self.growing.discard(number)
         last = self.states.pop()
@@ -719,14 +699,12 @@ class KeptRunning:
 
     def enter(self, world: World) -> None:
         """All running jobs, for a world that only looks at those kept."""
-        world.free_now = self.free_now.copy()
         world.running_profile = self.profile.twin(world.now)
-        self.profile.last_begins(world.last_accepted)
         running = world.instance.running
         world.running = RunningStates(range(len(running)), world.states.keep)
         world.states.entered(self.plain, lambda state: self.states[state.number])
         for number in sorted({*range(len(running))} - self.plain):
             world.add_running(world.states.keep(number), running[number])
         for number in sorted(self.growing):
-            world.growing[number] = world.states.keep(number)
+            world.subsets.growing[number] = world.states.keep(number)
         world.changed = True

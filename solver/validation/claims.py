@@ -29,7 +29,7 @@ def entries(facts: Facts) -> Iterator[Violation]:
     seen = Counter([item.job for item in plan.reservations] + [item.job for item in plan.unplaced])
     for job, times in seen.items():
         if job in facts.pending and times > 1:
-            yield Violation("entry", f"job {job}: it stands in the plan {times} times", job)
+            yield Violation("entry", f"job {job}: it is in the plan {times} times", job)
         elif job not in facts.pending:
             why = "it runs already" if job in running else "there is no such pending job"
             yield Violation("entry", f"job {job}: {why}", job)

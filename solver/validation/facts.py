@@ -40,17 +40,17 @@ from ...model.resreq.syntax import (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that a plan breaks.
+    """One rule that a plan breaks."""
 
-    check: the rule's short name (``slots``, ``span``, ``run-window``, …). message: a sentence with
-    job, host, time, amount and limit as far as the rule has them. job, host: "" where none is to
-    blame alone. time: seconds from the origin, None where the rule has no instant.
-    """
-
+    #: The rule's short name (``slots``, ``span``, ``run-window``, …).
     check: str
+    #: A sentence with job, host, time, amount and limit as far as the rule has them.
     message: str
+    #: "" where none is to blame alone.
     job: str = ""
+    #: "" where none is to blame alone.
     host: str = ""
+    #: Seconds from the origin, None where the rule has no instant.
     time: int | None = None
 
     def __str__(self) -> str:
@@ -122,15 +122,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class HostView:
-    """One host as a select section sees it.
-
-    by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19). home: the submission host, None if not known.
-    """
+    """One host as a select section sees it."""
 
     host: Host
     cluster: Cluster
     names: Names
+    #: PARALLEL_SCHED_BY_SLOT (REQ-19).
     by_slot: bool = False
+    #: The submission host, None if not known.
     home: Host | None = None
 
     def text(self, name: str) -> str | None:
@@ -333,14 +332,12 @@ class SlotColumns:
 
 @dataclass(frozen=True, slots=True)
 class UnitsOfType:
-    """The compute units of one type in configuration order.
-
-    of_host: the numbers of the units that a host is in. members: for each unit and host of it the
-    number of the unit and the position of the host.
-    """
+    """The compute units of one type in configuration order."""
 
     units: tuple[ComputeUnit, ...]
+    #: The numbers of the units that a host is in.
     of_host: Mapping[str, Sequence[int]]
+    #: For each unit and host of it the number of the unit and the position of the host.
     members: tuple[IntArray, IntArray]
 
     @classmethod
@@ -390,10 +387,9 @@ class TermShare:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A job that runs or is planned, holding its allocation over [start, finish), None: for ever.
+    """A job that runs or is planned, holding its allocation over [start, finish), None: no end.
 
     Of a planned job the margin of its plan is added to the finish: so long nobody may come.
-    requirement: None where it is refused or no split over its terms exists; `fault` says why.
     """
 
     job: Job
@@ -401,6 +397,7 @@ class Holding:
     finish: int | None
     allocation: Mapping[str, int]
     planned: bool
+    #: None where it is refused or no split over its terms exists; `fault` says why.
     requirement: Requirement | None = None
     parts: tuple[TermShare, ...] = ()
     fault: str = ""
@@ -433,12 +430,28 @@ class Unfinished(Exception):
 
 
 @dataclass(slots=True)
-class Facts:
-    """Everything the checks look up; built once for a plan.
+class _FactsFound:
+    """What has been looked up before, each by what it depends on; None: not yet."""
 
-    stop: whether the judge has to give up, asked by :meth:`poll`.
-    same_needs: resources in which hosts must agree, by what same[] names (filled by `shape`).
-    """
+    expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
+    members: dict[str, frozenset[str]] = field(default_factory=dict)
+    everyone: dict[str, frozenset[str]] = field(default_factory=dict)
+    alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
+    reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
+    requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
+    known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
+        default_factory=dict
+    )
+    units: dict[str, UnitsOfType] = field(default_factory=dict)
+    columns: list[SlotColumns] = field(default_factory=list)
+    own_slots: dict[int, frozenset[str]] | None = None
+    reserving: dict[str, list[Holding]] | None = None
+    array_limits: dict[str, int] | None = None
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything the checks look up; built once for a plan."""
 
     instance: Instance
     plan: Plan
@@ -447,25 +460,14 @@ class Facts:
     queues: dict[str, Queue]
     pending: dict[str, Job]
     names: Names
+    #: Whether the judge has to give up, asked by :meth:`poll`.
     stop: Callable[[], bool] = lambda: False
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
+    #: Resources in which hosts must agree, by what same[] names (filled by `shape`).
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
-    _expanded: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
-    _members: dict[str, frozenset[str]] = field(default_factory=dict)
-    _everyone: dict[str, frozenset[str]] = field(default_factory=dict)
-    _alike: dict[tuple[str, str, str], list[Holding]] = field(default_factory=dict)
-    _reserved: dict[tuple[int, int], tuple[Reservation, ...]] = field(default_factory=dict)
-    _requirements: dict[tuple[object, ...], Requirement | str] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], tuple[Simple, tuple[Reservation, ...]]] = field(
-        default_factory=dict
-    )
-    _units: dict[str, UnitsOfType] = field(default_factory=dict)
-    _columns: list[SlotColumns] = field(default_factory=list)
-    _own_slots: dict[int, frozenset[str]] | None = None
-    _reserving: dict[str, list[Holding]] | None = None
-    _array_limits: dict[str, int] | None = None
+    _found: _FactsFound = field(default_factory=_FactsFound)
 
     @classmethod
     def of(
@@ -522,7 +524,7 @@ class Facts:
         job, allocation = running.job, running.allocation
         finish = expected_finish(self.instance, running)
         key = (_asked(job), running.alternative)
-        known = self._known.get(key)
+        known = self._found.known.get(key)
         if known is not None:
             found, held = known
             parts = (TermShare(allocation, found, held),)
@@ -530,7 +532,7 @@ class Facts:
         bare = Holding(job, running.start, finish, allocation, planned=False)
         holding = self._resolved(bare, running.alternative, split)
         if isinstance(holding.requirement, Simple) and not holding.fault:
-            self._known[key] = holding.requirement, holding.parts[0].reservations
+            self._found.known[key] = holding.requirement, holding.parts[0].reservations
         return holding
 
     def poll(self) -> None:
@@ -551,9 +553,8 @@ class Facts:
             for holding in self.planned
         ]
         by_host = _by_host([*self.running, *planned])
-        return replace(
-            self, planned=planned, by_host=by_host, _alike={}, _columns=[], _reserving=None
-        )
+        found = replace(self._found, alike={}, columns=[], reserving=None)
+        return replace(self, planned=planned, by_host=by_host, _found=found)
 
     def _resolved(
         self,
@@ -594,20 +595,22 @@ class Facts:
     def _reservations(self, simple: Simple, alternative: int) -> tuple[Reservation, ...]:
         """What a requirement of this plan reserves; equal requests share one."""
         key = (id(simple), alternative)
-        if key not in self._reserved:
+        if key not in self._found.reserved:
             bare = with_reservations(TermShare({}, simple), alternative)
-            self._reserved[key] = bare.reservations
-        return self._reserved[key]
+            self._found.reserved[key] = bare.reservations
+        return self._found.reserved[key]
 
     def requirement(self, job: Job) -> Requirement | str:
         """The merged requirement of a job, or why it is refused; equal requests share one."""
         key = _asked(job)
-        if key not in self._requirements:
+        if key not in self._found.requirements:
             try:
-                self._requirements[key] = effective_requirement(self.instance, job).requirement
+                self._found.requirements[key] = effective_requirement(
+                    self.instance, job
+                ).requirement
             except SlotwiseError as error:
-                self._requirements[key] = str(error)
-        return self._requirements[key]
+                self._found.requirements[key] = str(error)
+        return self._found.requirements[key]
 
     def finish_of(self, job: Job, start: int) -> int | None:
         """When a job that starts then is expected to end (TBR-03), None for never."""
@@ -637,71 +640,73 @@ class Facts:
     def expand(self, names: Iterable[str]) -> frozenset[str]:
         """Hosts that host, group and unit names stand for; unknown names stand for none."""
         key = tuple(names)
-        if key not in self._expanded:
+        if key not in self._found.expanded:
             expand = self.instance.cluster.expand
-            self._expanded[key] = frozenset(host for name in key for host in expand(name) or ())
-        return self._expanded[key]
+            self._found.expanded[key] = frozenset(
+                host for name in key for host in expand(name) or ()
+            )
+        return self._found.expanded[key]
 
     def everyone(self, attribute: str) -> frozenset[str]:
         """The users, queues or projects of all jobs that run or are planned."""
-        if attribute not in self._everyone:
+        if attribute not in self._found.everyone:
             found = frozenset(getattr(holding.job, attribute) for holding in self.holdings())
-            self._everyone[attribute] = found
-        return self._everyone[attribute]
+            self._found.everyone[attribute] = found
+        return self._found.everyone[attribute]
 
     def alike(self) -> dict[tuple[str, str, str], list[Holding]]:
         """All jobs by user, queue and project: limits cover all of a kind or none."""
-        if not self._alike:
+        if not self._found.alike:
             for holding in self.holdings():
                 job = holding.job
-                self._alike.setdefault((job.user, job.queue, job.project), []).append(holding)
-        return self._alike
+                self._found.alike.setdefault((job.user, job.queue, job.project), []).append(holding)
+        return self._found.alike
 
     def array_limits(self) -> dict[str, int]:
         """How many elements of an array may run at once: the least that one of them says."""
-        if self._array_limits is None:
+        if self._found.array_limits is None:
             found: dict[str, int] = {}
             jobs = [*self.instance.pending, *(run.job for run in self.instance.running)]
             for job in jobs:
                 if job.array_limit is not None and "[" in job.id:
                     array = job.id[: job.id.index("[")]
                     found[array] = min(job.array_limit, found.get(array, job.array_limit))
-            self._array_limits = found
-        return self._array_limits
+            self._found.array_limits = found
+        return self._found.array_limits
 
     def reserving(self, resource: str) -> list[Holding]:
         """All jobs whose requirement reserves the resource."""
-        if self._reserving is None:
-            self._reserving = {}
+        if self._found.reserving is None:
+            self._found.reserving = {}
             for holding in self.holdings():
                 named = {item.resource for part in holding.parts for item in part.reservations}
                 for name in named:
-                    self._reserving.setdefault(name, []).append(holding)
-        return self._reserving.get(resource, [])
+                    self._found.reserving.setdefault(name, []).append(holding)
+        return self._found.reserving.get(resource, [])
 
     def units(self, type_: str) -> UnitsOfType:
         """The compute units of a type."""
-        if type_ not in self._units:
+        if type_ not in self._found.units:
             cluster = self.instance.cluster
-            self._units[type_] = UnitsOfType.of(cluster.units, type_, self.hosts)
-        return self._units[type_]
+            self._found.units[type_] = UnitsOfType.of(cluster.units, type_, self.hosts)
+        return self._found.units[type_]
 
     def columns(self) -> SlotColumns:
         """The slots that all jobs hold, as columns."""
-        if not self._columns:
+        if not self._found.columns:
             held = ((h.job.id, h.start, h.finish, h.allocation) for h in self.holdings())
-            self._columns.append(SlotColumns(self.hosts, held))
-        return self._columns[0]
+            self._found.columns.append(SlotColumns(self.hosts, held))
+        return self._found.columns[0]
 
     def own_limits(self) -> dict[int, frozenset[str]]:
         """The hosts by the slots that each user may have of them (JL/U), where that is set."""
-        if self._own_slots is None:
+        if self._found.own_slots is None:
             found: dict[int, set[str]] = {}
             for host in self.hosts.values():
                 if host.user_slots is not None:
                     found.setdefault(host.user_slots, set()).add(host.name)
-            self._own_slots = {most: frozenset(hosts) for most, hosts in found.items()}
-        return self._own_slots
+            self._found.own_slots = {most: frozenset(hosts) for most, hosts in found.items()}
+        return self._found.own_slots
 
     def hosts_have(self, resource: str) -> bool:
         """Whether the resource is host-based: some host carries an amount of it."""
@@ -709,7 +714,7 @@ class Facts:
 
     def members(self, name: str) -> frozenset[str]:
         """The user of that name, or all users of the group of that name, subgroups included."""
-        if name not in self._members:
+        if name not in self._found.members:
             groups = {group.name: group for group in self.instance.groups}
             found, waiting = {name}, [name]
             while waiting:
@@ -717,8 +722,8 @@ class Facts:
                 new = set(group.members) - found if group else set()
                 found |= new
                 waiting += new
-            self._members[name] = frozenset(found)
-        return self._members[name]
+            self._found.members[name] = frozenset(found)
+        return self._found.members[name]
 
 
 def _asked(job: Job) -> tuple[object, ...]:

@@ -94,13 +94,13 @@ def test_ask_as_csv() -> None:
 
 def test_ask_by_the_exact_method() -> None:
     text = output("ask", "--example", "headline", LINE, "--method", "optimal", "--effort", "5")
-    assert text.startswith("the line starts +4h")
+    assert text.startswith("the job starts +4h")
     assert "(optimal, proved the earliest)" in text
 
 
 def test_nothing_to_explore() -> None:
     text = output("ask", "--example", "joint-wins", "-n 1 -W 0:10", "--explore")
-    assert text.startswith("the line starts now")
+    assert text.startswith("the job starts now")
     assert "nothing tried starts sooner" in text
 
 
@@ -170,8 +170,8 @@ def test_bsub_alone_reads_the_job_from_standard_input(words: list[str]) -> None:
     script = "#!/bin/sh\n#BSUB -n 8 -W 2:00\n#BSUB -n 4\n#BSUB -R 'span[ptile=4]'\nrun\n"
     done = CliRunner().invoke(app, ["ask", "--example", "headline", *words], input=script)
     assert done.exit_code == 0, done.output
-    assert "the line starts +4h" in done.stdout
-    assert "passed over: -n 4 (given twice: the first counts, -n 8)" in done.stdout
+    assert "the job starts +4h" in done.stdout
+    assert "ignored: -n 4 (given twice: the first counts, -n 8)" in done.stdout
     assert CliRunner().invoke(app, ["ask", "--example", "headline", *words], input="").exit_code
 
 

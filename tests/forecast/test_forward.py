@@ -89,7 +89,7 @@ def test_a_running_job_past_its_limit_ends_at_once_and_frees_its_slots_then():
 def test_a_job_without_a_limit_is_planned_for_ever_and_ends_as_drawn():
     jobs = asked_of((0, -1, 3, 10), (0, 100, 4, -1), (0, 90, 1, -1), (0, -1, 1, -1))
     world = PoolWorld(1000, 4, jobs, ints([1, 2, 3]))
-    # The head waits for ever as far as anybody knows, so all may overtake it that fit.
+    # The head waits indefinitely as far as anybody knows, so all may overtake it that fit.
     assert world.starts(ints([60, 100, 90, 7]), NOBODY).tolist() == [1090, 1000, 1090 + 100]
 
 

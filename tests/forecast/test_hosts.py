@@ -16,7 +16,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.arrivals import NOBODY, ComingJobs, NoArrivals
-from slotwise.solver.forecast.forecast import forecast_world, starts_at_limits
+from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
 from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
 from slotwise.solver.forecast.jobs import NEVER, keys_of
@@ -48,7 +48,7 @@ def test_at_limits_it_is_the_loop_run_on(seed: int, fair: bool, method: str) -> 
     assert by_name(world, starts_at_limits(world)) == really
     # A sample is such a run too, and leaves nothing behind for the next.
     names = tuple(world.names[row] for row in world.asked.tolist())
-    found = forecast_world(world, names, AtLimits(), NoArrivals(), samples=2)
+    found = forecast_world(world, names, AtLimits(), NoArrivals(), Drawn(2))
     for sample in range(2):
         assert by_name(world, found.samples[:, sample]) == really
 
@@ -251,7 +251,7 @@ def test_it_stops_in_the_middle_of_a_sample() -> None:
         asked.append(1)
         return len(asked) > 30
 
-    found = forecast_world(world, ("3",), AtLimits(), NoArrivals(), samples=10**4, stop=later)
+    found = forecast_world(world, ("3",), AtLimits(), NoArrivals(), Drawn(10**4, stop=later))
     assert 1 <= found.samples.shape[1] < 30
 
 
@@ -328,7 +328,7 @@ def test_limits_hold_in_the_forecast() -> None:
     )
     world = hosts_world(instance, NOTHING, settings_for(instance, cycle=0))
     exact = ExactRunTimes(dict(zip(keys_of(["1"]).tolist(), [500], strict=True)))
-    found = forecast_world(world, ("2", "3"), exact, NoArrivals(), samples=1)
+    found = forecast_world(world, ("2", "3"), exact, NoArrivals(), Drawn(1))
     assert found.by_limits.tolist() == [900, 0]
     assert found.samples[:, 0].tolist() == [500, 0]
 

@@ -48,7 +48,7 @@ def test_a_job_without_a_limit_that_outran_all_others_is_named_and_nobody_starts
     assert {time for item in found.records() for key, time in item.items() if key != "job"} == {
         None
     }
-    (remark,) = _about(found.remarks, "taken to run for ever")
+    (remark,) = _about(found.remarks, "taken to run indefinitely")
     assert remark.startswith("job r has no run limit, and no ended job like it ran as long")
 
 
@@ -56,7 +56,7 @@ def test_where_others_ran_longer_its_end_is_drawn_and_nothing_is_said():
     found = forecast(_instance(begun=NOW - 100), _history(), samples=20)
     assert found.endless == ()
     assert (found.samples != NEVER).all()
-    assert not _about(found.remarks, "for ever")
+    assert not _about(found.remarks, "indefinitely")
     limited = forecast(_instance(limit=9_000), _history(), samples=20)
     assert (limited.samples[:, :] > NOW).all()
 

@@ -64,7 +64,7 @@ def test_json_has_lines_too(indent: int | str | None) -> None:
     [
         ('{"a": 1,}', "f.json:1: not JSON: "),
         ('{"a":\n "NaN", "b":\n -Infinity}', "f.json:3: -Infinity is no number"),
-        ('{"a": 1,\n"name": "a",\n"name": "b"}', "f.json:3: name: the key 'name' stands"),
+        ('{"a": 1,\n"name": "a",\n"name": "b"}', "f.json:3: name: the key 'name' is given twice"),
         ("[" * 100_000, "f.json: nested too deeply"),
         ("1" * 5000, "f.json: has a value that cannot be read: "),
     ],

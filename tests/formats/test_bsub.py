@@ -359,8 +359,8 @@ def test_forms_of_a_directive(directive: str, fields: int | None) -> None:
 @pytest.mark.parametrize(
     ("directive", "note"),
     [
-        ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option stands behind #BSUB)"),
-        ("#bsub -n 4", "#bsub -n 4 (line 2: an option stands behind #BSUB)"),
+        ("# BSUB -n 4", "# BSUB -n 4 (line 2: an option follows #BSUB)"),
+        ("#bsub -n 4", "#bsub -n 4 (line 2: an option follows #BSUB)"),
         ("#BSUB n 4", "#BSUB n 4 (line 2: no option)"),
     ],
 )
@@ -433,3 +433,16 @@ def test_a_long_script_is_read_and_long_options_are_not() -> None:
         parse_bsub("#!/bin/sh\n" + "#BSUB -n 4\n" * 50_000)
     with pytest.raises(InputError, match="characters long"):
         parse_bsub("-n 4 " * 50_000)
+
+
+@pytest.mark.parametrize(
+    "begin", ["{} bsub", "export {}; bsub", "export {}\nbsub", "X=gpu\n{} bsub"]
+)
+def test_variables_give_the_queue_and_the_project_that_no_option_gives(begin: str) -> None:
+    call = begin.format("LSB_DEFAULTQUEUE=$X" if "X=" in begin else "LSB_DEFAULTQUEUE=gpu")
+    assert parse_bsub(f"{call} -n 4 ./a")["queue"] == "gpu"
+    assert parse_bsub(f"{call} -q normal -n 4 ./a")["queue"] == "normal"
+    with_script = bsub_line(f"{call} -n 4 < a.lsf", script="#BSUB -q normal\n./a")
+    assert with_script.fields["queue"] == "normal"
+    project = begin.format("LSB_DEFAULTPROJECT=alpha") + " -n 4 ./a"
+    assert parse_bsub(project)["project"] == "alpha"

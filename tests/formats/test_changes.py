@@ -157,7 +157,7 @@ SAID = [
     "changes.yaml:19: changes[16].submit.submit: the entry's `at` says when: leave it out",
     "changes.yaml:20: changes[17].release.slots: ",
     "changes.yaml:21: changes[18].at: the key 'at' is missing",
-    "changes.yaml:22: changes[19].bmod.slots: slots stands in the bsub line already",
+    "changes.yaml:22: changes[19].bmod.slots: slots is given in the bsub line already",
     "changes.yaml:23: changes[20].at: '2026-03-02T09:00:00' has no time zone",
 ]
 
@@ -191,7 +191,7 @@ def test_each_of_them_alone_is_told_the_same(line: int) -> None:
         ("[1, 2]", "must be a mapping"),
         ("", "must be a mapping"),
         ("format: slotwise-changes/1\nchanges:\n- {at: 5m, up: [a\n", "not YAML"),
-        ("format: slotwise-changes/1\nchanges: [{at: 5m, at: 6m}]\n", "stands here twice"),
+        ("format: slotwise-changes/1\nchanges: [{at: 5m, at: 6m}]\n", "is given twice"),
     ],
 )
 def test_what_is_no_file_of_changes(text: str, says: str) -> None:

@@ -118,7 +118,7 @@ def test_columns_of_rows_and_their_gaps() -> None:
 
 @pytest.mark.parametrize("sign", ["\\u001b", "\x7f", "\u202e", "\\t", "é"])
 def test_signs_that_may_be_strange_are_looked_at(sign: str) -> None:
-    """Where a text of JSON is plain ASCII its values are not looked at once more."""
+    """Where a text of JSON is plain ASCII its values are not examined once more."""
     text = '{"format": "slotwise/1", "hosts": [{"name": "a", "slots": 1, "type": "%s"}]}'
     assert loads_with_warnings(text % "x")[0].cluster.hosts[0].type == "x"
     if sign == "é":

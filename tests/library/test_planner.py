@@ -394,7 +394,7 @@ def test_a_told_start_moves_later_only_where_it_must() -> None:
     assert starts(free) == {"urgent": 600, "a": 800, "b": 1100, "c": 1100}
     assert starts(held) == {"urgent": 1000, "a": 600, "b": 900, "c": 900}
     assert sw.validate(held.instance, held.plan(), as_lsf=True) == []
-    assert any("told" in note for note in held.plan().notes)
+    assert any("promised" in note for note in held.plan().notes)
     assert held.plan().status == "heuristic"
     within = sw.Planner(small(), tolerance=200)
     within.plan()

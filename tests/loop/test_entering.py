@@ -33,8 +33,14 @@ def worlds(instance: Instance) -> tuple[World, World]:
     one, other = (session.world for session in sessions)
     for state, running in entering(one, instance):
         one.add_running(state, running)
-    other.add_all_running()
+    other.add_all_running(with_events=True)
+    assert in_order(one) == in_order(other)
     return one, other
+
+
+def in_order(world: World) -> list[tuple[int, int, int]]:
+    """Times, kinds and jobs of the events, as they will come."""
+    return [(time, kind, job) for time, kind, _, job in sorted(world.events.state()[0])]
 
 
 def entering(world: World, instance: Instance) -> Iterator[tuple[JobState, RunningJob]]:
@@ -64,7 +70,9 @@ def are_the_same(instance: Instance) -> None:
                 second.free_in_pool(index, time)
             )
     for mine, its in zip(
-        one.running_profile.slots_by_finish(), other.running_profile.slots_by_finish(), strict=True
+        one.running_profile.slots_by_finish(),
+        other.running_profile.slots_by_finish(),
+        strict=True,
     ):
         assert mine.tolist() == its.tolist()
     assert one.running_profile.finish == other.running_profile.finish
@@ -78,15 +86,14 @@ def test_of_the_examples(name: str) -> None:
     are_the_same(sw.load(sw.example(name)))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_of_random_clusters(seed: int) -> None:
-    """Jobs of every kind: exclusive, in phases, suspended, overdue, without an end."""
+def of_every_kind(seed: int, *, pending: int = 2) -> Instance:
+    """Running jobs: exclusive, in phases, suspended, overdue, without an end, ending early."""
     rng = random.Random(seed)
-    instance = generate(hosts=12, per_enclosure=4, running=40, pending=2, load=0.9, seed=seed)
+    instance = generate(hosts=12, per_enclosure=4, running=40, pending=pending, load=0.9, seed=seed)
 
     def changed(number: int) -> object:
         run = instance.running[number]
-        kind = rng.randrange(7)
+        kind = rng.randrange(9)
         if kind == 0:
             return replace(run, suspended=True)
         if kind == 1:
@@ -100,10 +107,37 @@ def test_of_random_clusters(seed: int) -> None:
             return replace(run, job=replace(run.job, exclusive=True))
         if kind == 5:
             return replace(run, finish=instance.now + rng.randrange(1, 9999))
+        if kind == 6:
+            return replace(run, job=replace(run.job, run_time=rng.randrange(1, 9999)))
+        if kind == 7:
+            load = "rusage[r1m=0.5:duration=10]"
+            return replace(run, job=replace(run.job, res_req=(load,)))
         return run
 
     running = tuple(changed(number) for number in range(len(instance.running)))
-    are_the_same(replace(instance, running=running))  # type: ignore[arg-type]
+    return replace(instance, running=running)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_random_clusters(seed: int) -> None:
+    are_the_same(of_every_kind(seed))
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based"])
+@pytest.mark.parametrize("seed", range(8, 14))
+def test_the_loop_goes_the_same_way(
+    seed: int, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = of_every_kind(seed, pending=25)
+    found = sw.simulate(instance, reservation=method, cycle=0)
+
+    def one_by_one(world: World, *, with_events: bool) -> None:
+        assert with_events
+        for state, running in entering(world, instance):
+            world.add_running(state, running)
+
+    monkeypatch.setattr(World, "add_all_running", one_by_one)
+    assert list(sw.simulate(instance, reservation=method, cycle=0).jobs) == list(found.jobs)
 
 
 def test_a_job_is_an_object_when_somebody_asks_for_it() -> None:

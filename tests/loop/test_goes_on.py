@@ -116,7 +116,7 @@ _POOL = Instance(
         ({"held": (HeldHosts("r", ("a",)),)}, "no pending job is called 'r'"),
         ({"held": (HeldHosts("p", ("b",)),)}, "b"),
         ({"held": (HeldHosts("p", ("a",), 11),)}, "lies 1 s after the instance's now"),
-        ({"held": (HeldHosts("p"), HeldHosts("p"))}, "job p stands here already"),
+        ({"held": (HeldHosts("p"), HeldHosts("p"))}, "job p is given already"),
         ({"borrowed": (BorrowedSlots("p", {"a": 1}),)}, "no running job is called 'p'"),
         ({"borrowed": (BorrowedSlots("r", {"a": 3}),)}, "the job has 2 slots on a, not 3"),
     ],

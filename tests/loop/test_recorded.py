@@ -172,7 +172,7 @@ def test_hosts_that_come_and_go_explain_the_long_waits() -> None:
     plain = json.loads(run("simulate", ACCT, "--cycle", 1, "--format", "json")[1])
     code, text, said = run("simulate", ACCT, "--cycle", 1, "--events", EVENTS, "--format", "json")
     assert code == 0
-    assert "20 of 21 hosts come and go" in said
+    assert "20 of 21 hosts fail and return" in said
     with_lives = json.loads(text)["recorded"][0]
     assert with_lives["not_started"] == 0
     assert with_lives["mean_absolute_error"] < plain["recorded"][0]["mean_absolute_error"] / 4

@@ -121,7 +121,7 @@ UNEQUAL = (("u1", 11), ("u2", 5), ("u3", 5))
     [
         (("u1", "u1"), EACH, False),
         (("u1", "u2"), EACH, False),  # u2 has nothing in use and stays before u1
-        (("u2", "u3"), UNEQUAL, False),  # level with each other for ever
+        (("u2", "u3"), UNEQUAL, False),  # level with each other indefinitely
         (("u1", "u2"), UNEQUAL, True),
         (("u1", "u1"), (("red", 3), ("blue", 1)), False),
     ],

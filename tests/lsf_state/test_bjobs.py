@@ -301,8 +301,8 @@ def test_columns_that_are_not_there_are_named() -> None:
     read_bjobs(Text(records % "PEND", "x"), CALENDAR, notes)
     assert notes == [
         "x: has no column nreq_slot, combined_resreq, runtimelimit, submit_time, job_priority, "
-        "specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting job asks for by "
-        "that (give them to bjobs -o)"
+        "specified_start_time, ask_hosts, dependency: it is not known what 1 waiting job asks for "
+        "by that (give them to bjobs -o)"
     ]
     read_bjobs(Text(records % "DONE", "x"), CALENDAR, notes)
     assert len(notes) == 1

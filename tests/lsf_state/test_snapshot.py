@@ -376,7 +376,7 @@ def test_the_commands_are_run(path: Path) -> None:
     assert code == 0
     assert said == (
         "slotwise: `bjobs -u all -json …`: has no column combined_resreq, runtimelimit, "
-        "job_priority, specified_start_time, ask_hosts, dependency: nobody knows what 1 waiting "
+        "job_priority, specified_start_time, ask_hosts, dependency: it is not known what 1 waiting "
         "job asks for by that (give them to bjobs -o)\n"
         "slotwise: bqueues says of long neither limits nor policies, users and hosts: taken as "
         "none and as all (bqueues -l has them)\n"
@@ -465,7 +465,7 @@ def test_the_text_of_show_is_the_text_that_is_read(tmp_path: Path, seed: int) ->
 def test_nothing_says_which_hosts_there_are(tmp_path: Path) -> None:
     code, _, said = _run("import", "snapshot", "--bjobs", DATA / "bjobs-done.json")
     assert code == 2
-    assert said.startswith("nothing says which hosts there are")
+    assert said.startswith("no input says which hosts there are")
 
 
 def test_bhosts_and_bqueues_in_lsf_s_json(tmp_path: Path) -> None:
@@ -516,7 +516,7 @@ def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
     code, text, _ = _run("snapshot")
     assert code == 0
     assert "gpu_num gpu_mode j_exclusive" in (path / "calls").read_text()
-    assert loads(text).pending[0].gpu == ""  # nothing says which hosts have GPUs
+    assert loads(text).pending[0].gpu == ""  # no input says which hosts have GPUs
     _command(path, "gpus", "HOST_NAME GPU_ID MODEL MUSED\nh 0 TeslaK80 0M\n  1 TeslaK80 0M\n")
     plain = (path / "bhosts").read_text()
     both = "import sys, os\nif '-gpu' in sys.argv: os.execv({!r}, sys.argv)\n"

@@ -58,7 +58,7 @@ def test_who_is_behind_is_counted_and_said() -> None:
     instance = full(3)
     found = sw.plan(instance, "time-based", first=5)
     assert found.behind == 9
-    assert found.notes[-1] == "9 jobs behind the first 5 not looked at"
+    assert found.notes[-1] == "9 jobs behind the first 5 not examined"
     assert not found.cut
     saved = read_plan(json.loads(json.dumps(found.to_dict())), instance, "saved.json")
     assert saved == found

@@ -87,7 +87,7 @@ def _pending(cluster: Cluster, *jobs: Job, **more: object) -> Instance:
 
 @pytest.mark.parametrize("method", ["optimal", "milp"])
 def test_an_earlier_job_changes_its_alternative_for_a_later_one(method: str) -> None:
-    """The first job takes 150 MB for ever, unless a later start asks for the other way."""
+    """The first job takes 150 MB indefinitely, unless a later start asks for the other way."""
     cluster = Cluster((Host("a", 4, amounts={"mem": 300.0}),))
     first = Job("p", res_req=("rusage[mem=150||mem=(200 50):duration=2]",), run_limit=10 * MINUTE)
     second = Job("q", res_req=("rusage[mem=200]",), run_limit=10 * MINUTE)

@@ -159,7 +159,7 @@ def test_the_duration_is_the_first_that_is_given(first: int) -> None:
         assert found["next"].start == expected
     else:
         assert found.unplaced[0].reason == (
-            "the jobs before it hold its places for ever (they have no run limit, or no start)"
+            "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
         )
 
 

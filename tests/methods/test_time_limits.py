@@ -99,7 +99,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left at the stop is not looked at at all."""
+    """What is left at the stop is not examined at all."""
     monkeypatch.setattr(planning, "GRACE", 0.0)
 
 

@@ -596,7 +596,7 @@ def test_memory_that_no_job_accounts_for_is_named(method: str) -> None:
     found = solve(instance, method, effort=20)
     none = found.unplaced[0]
     assert none.job == "j"
-    if method != "time-based":  # there the job holds for ever what it waits with
+    if method != "time-based":  # there the job holds indefinitely what it waits with
         assert found["s"].start == loop_start(instance, "s") == 3600
     assert none.reason.startswith("does not fit beside what hosts report to be in use")
     assert loop_start(instance, "j") is None

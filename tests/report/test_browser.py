@@ -311,6 +311,7 @@ def test_dark_and_narrow(opened: Any) -> None:
     find(opened, "#theme").click()
 
 
+@pytest.mark.slow
 def test_five_thousand_hosts(browser: Any, tmp_path: Path) -> None:
     """Aggregated at first; a rack and an enclosure unfold down to the bars of hosts."""
     instance = generate(hosts=5000, running=11500, pending=60, seed=3)

@@ -66,7 +66,7 @@ def answer(*arguments: str) -> dict[str, Any]:
         (
             "linux rusage[mem=1] microcs73",
             255,
-            'Error near "microcs73": the selection must come first or stand in select[]. '
+            'Error near "microcs73": the selection must come first or be in select[]. '
             "Job not submitted.",
         ),
     ],
@@ -93,7 +93,7 @@ def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "select[mem>50] order[-mem]",
-        "note: 'extra' stands outside the sections and is ignored, as LSF does",
+        "note: 'extra' is outside the sections and is ignored, as LSF does",
         "1 of 3 hosts match, best first:",
         "  1. hostA",
         "not chosen:",

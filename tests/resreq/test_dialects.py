@@ -108,7 +108,7 @@ TWICE = [
 def test_10_takes_one_selection_and_lsf_7_joins_them(text: str, token: str) -> None:
     with pytest.raises(ResreqError) as caught:
         parse(text)
-    assert caught.value.what == "select[] stands here a second time"
+    assert caught.value.what == "select[] is given a second time"
     assert caught.value.token == token
     parse(text, dialect="7")
 
@@ -133,7 +133,7 @@ def test_affinity_is_noted_and_kept_word_for_word() -> None:
     parsed = parse_with_notes(text, Options())
     assert isinstance(parsed.requirement, Simple)
     assert parsed.requirement.affinity == text[len("affinity[") : -1]
-    assert any("not heeded" in note for note in parsed.notes)
+    assert any("not modelled" in note for note in parsed.notes)
 
 
 @pytest.mark.behaviour("REQ-21")

@@ -117,7 +117,7 @@ def test_a_selection_beside_a_select_section_holds_too_in_lsf_7(text: str, expec
 
 @pytest.mark.parametrize("text", ["mem<5 && select[a]", "mem<5 select[a]", "select[a] && b"])
 def test_strict_syntax_has_no_text_beside_a_select_section(text: str) -> None:
-    assert "stands outside the sections" in refusal(text, Options(strict=True)).what
+    assert "is outside the sections" in refusal(text, Options(strict=True)).what
 
 
 def test_an_error_in_a_joined_selection_points_into_the_whole_string() -> None:
@@ -126,9 +126,9 @@ def test_an_error_in_a_joined_selection_points_into_the_whole_string() -> None:
 
 def test_what_is_ignored_beside_the_sections_is_said() -> None:
     notes = parse_with_notes("rusage[mem=1] linux", Options()).notes
-    assert notes == ("'linux' stands outside the sections and is ignored, as LSF does",)
+    assert notes == ("'linux' is outside the sections and is ignored, as LSF does",)
     assert parse_with_notes("mem<5 select[a]", SEVEN).notes == (
-        "'mem<5' stands before select[…]: both must hold",
+        "'mem<5' precedes select[…]: both must hold",
     )
 
 

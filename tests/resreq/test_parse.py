@@ -317,7 +317,7 @@ def test_text_that_ordinary_syntax_ignores_is_reported(
 ) -> None:
     parsed = parse_with_notes(text, Options())
     assert print_requirement(parsed.requirement) == normal
-    assert parsed.notes == (f"'{ignored}' stands outside the sections and is ignored, as LSF does",)
+    assert parsed.notes == (f"'{ignored}' is outside the sections and is ignored, as LSF does",)
 
 
 @pytest.mark.behaviour("REQ-08")

@@ -246,6 +246,7 @@ def _children(process: int) -> list[int]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 def test_one_worker_killed_in_the_middle(tmp_path: Path, slow_table: str) -> None:
     study = slow_study(tmp_path)

@@ -60,7 +60,7 @@ def read_hosts(
         for entry in entries(section, problems, table=True):
             for name in _names(entry, problems):
                 if name in machines:
-                    problems.add(entry.place, f"the host {name} stands here twice", "Host.HOSTNAME")
+                    problems.add(entry.place, f"the host {name} is given twice", "Host.HOSTNAME")
                 elif entry.text("SERVER") in ("0", "N", "n"):
                     clients.add(name)
                 else:

@@ -35,13 +35,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A logical line: comments gone, continuation lines joined.
-
-    starts: for each physical line that went into it, its offset in `text` and its number.
-    """
+    """A logical line: comments gone, continuation lines joined."""
 
     text: str
     file: str
+    #: For each physical line that went into it, its offset in `text` and its number.
     starts: tuple[tuple[int, int], ...]
 
     def place(self, offset: int = 0) -> Place:
@@ -246,17 +244,16 @@ class _Branch:
 
 @dataclass(slots=True)
 class LineReader:
-    """Reads the files of one configuration directory, `root`.
-
-    decisions: every condition met, in order. files: the files read. again: characters of files
-    that were included once more.
-    """
+    """Reads the files of one configuration directory, `root`."""
 
     root: Path
     circumstances: Circumstances
     problems: Problems
+    #: Every condition met, in order.
     decisions: list[Decision] = field(default_factory=list)
+    #: The files read.
     files: list[Path] = field(default_factory=list)
+    #: Characters of files that were included once more.
     again: int = 0
 
     def lines(self, path: Path) -> list[Line]:
@@ -330,7 +327,7 @@ class LineReader:
             else:
                 branch = branches[-1]
                 if branch.last:
-                    self.problems.add(place, "#else stands after #else: one is enough")
+                    self.problems.add(place, "#else follows #else: one is enough")
                 branch.active, branch.taken, branch.last = not branch.taken, True, True
             return True
         return False
@@ -342,7 +339,7 @@ class LineReader:
                 return
             branch = branches[-1]
             if branch.last:
-                self.problems.add(place, "#elif stands after #else: write it before")
+                self.problems.add(place, "#elif follows #else: write it before")
         else:
             branch = _Branch(place, False, False)
             branches.append(branch)

@@ -470,5 +470,5 @@ def note_missing(draft: Draft, notes: Notes) -> None:
             notes.may_differ(f"module {module}", reason, what)
     order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
     if order == ["schmod_reserve", "schmod_parallel"]:
-        reason = "schmod_reserve stands before it; the documents want it behind"
+        reason = "schmod_reserve precedes it; the documentation wants it to follow"
         notes.may_differ("module schmod_parallel", reason, "lsb.modules")

@@ -32,15 +32,13 @@ class LsfSection:
 
 @dataclass(frozen=True, slots=True)
 class LsfEntry:
-    """One thing that is configured: a section of pairs, or a row of a table.
-
-    values: by key in capitals; what is not set (``-``, ``()``, nothing) is not there. keys: the
-    same keys as they are written.
-    """
+    """One thing that is configured: a section of pairs, or a row of a table."""
 
     section: str
     place: Place
+    #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
     values: Mapping[str, Value]
+    #: The same keys as they are written.
     keys: Mapping[str, str]
 
     def text(self, key: str) -> str:
@@ -71,7 +69,7 @@ def read_sections(
             close()
         elif inside:
             text = inside[0].text.strip()[:40]
-            problems.add(inside[0].place(), f"{text!r} stands outside of any section")
+            problems.add(inside[0].place(), f"{text!r} is outside of any section")
 
     for line in lines:
         edge = _EDGE.match(line.text)
@@ -125,7 +123,7 @@ def _pairs(section: LsfSection, lines: Iterable[Line], problems: Problems) -> Ls
         key = match[1].upper()
         label = f"{section.name}.{match[1]}"
         if key in first and section.name != CONF:
-            message = f"stands twice in this section, first in line {first[key].line}: keep one"
+            message = f"is given twice in this section, first in line {first[key].line}: keep one"
             problems.add(line.place(), message, label)
             continue
         first[key] = line.place()

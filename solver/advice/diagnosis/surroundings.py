@@ -272,8 +272,8 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         jobs = [run.job.id for run in running if run.job.queue == name]
         jobs += [other.id for other in pending if other.queue == name]
         cause = (
-            f"nobody knows when {named([f'job {item}' for item in jobs])} will end: queue {name} "
-            "has no RUNLIMIT and they have no -W"
+            f"it is not known when {named([f'job {item}' for item in jobs])} will end: queue "
+            f"{name} has no RUNLIMIT and they have no -W"
         )
         text = f"{length // HOUR}:00"
         change = SettingChange(

@@ -1,4 +1,4 @@
-"""From the bound's side: prices, then searches until nothing better can be left."""
+"""Bounds of a pool: prices, then searches until no better plan can exist."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
 from .pricing import Fineness, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
+from .windows import WindowSearch
 
 # --- the last end: an energy bound, then CP-SAT ---------------------------------------------------
 
@@ -99,8 +100,8 @@ def _solve(
 # --- from the bound's side ------------------------------------------------------------------------
 # From the bound's side: prices, ever finer, then a search until nothing better can be left.
 #
-# The search is by layers where capacity never falls and jobs are few, and a tree of forward plans
-# otherwise and in the end.
+# The search is by layers where capacity never falls and jobs are few, by windows of the large jobs
+# where they are many, and a tree of forward plans otherwise and in the end.
 #
 # A generator: each step is a small piece of work (mostly under a second), after which others may
 # run. Plans that others find meanwhile make the following steps sharper.
@@ -140,8 +141,13 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
-        fine = refine(problem, None, incumbent.value, FINE, horizon=horizon, busy=incumbent.last)
-        yield from best_of(posted(incumbent, fine))
+        fineness = QUICK if problem.large else FINE
+        prices = refine(
+            problem, None, incumbent.value, fineness, horizon=horizon, busy=incumbent.last
+        )
+        best = yield from best_of(posted(incumbent, prices))
+        if best is not None:
+            yield from WindowSearch(incumbent, best).run()
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -152,6 +158,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         if len(problem) <= SEARCHABLE:
             yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
+    if len(problem) > SEARCHABLE and root.bound is not None:
+        yield from WindowSearch(incumbent, root.bound).run()
     yield from root.branch()
 
 
