@@ -289,9 +289,8 @@ class Resolver:
             merged = effective_requirement(self.instance, job)
             notes = merged.warnings
             terms = tuple(self._terms(job, queue, merged.requirement))
-            impossible = self._refusal(job, queue, merged.requirement) or _nowhere(terms)
-            if impossible.endswith(_UNMET):
-                impossible += self._where_not(job, queue, merged.requirement, terms)
+            asked = merged.requirement
+            impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
         except InputError as error:
@@ -536,12 +535,21 @@ class Resolver:
                 return f"-n {job.slots} is outside PROCLIMIT {least}..{most} of queue {queue.name}"
         return ""
 
-    def _where_not(
+    def _nowhere(
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
-        """``: `` and what fails, and where, of the first term that no host suits."""
-        parts = zip(_parts(job, requirement), terms, strict=True)
-        simple = next(simple for (simple, _), term in parts if not term.candidates.size)
+        """Why no host suits the first term that none suits, "" where each has some."""
+        for (simple, _), term in zip(_parts(job, requirement), terms, strict=True):
+            if term.candidates.size:
+                continue
+            missing = [item.missing for item in term.alternatives if item.missing]
+            inside = " inside a compute unit of its type" if term.unit is not None else ""
+            unmet = f"no host{inside} meets its requirement"
+            return missing[0] if missing else unmet + self._where_not(job, queue, simple)
+        return ""
+
+    def _where_not(self, job: Job, queue: Queue, simple: Simple) -> str:
+        """``: `` and what fails, and where, of a term that no host suits."""
         key = (simple.select, job.hosts, queue.name, self.home(job), self._gpus_chosen(job))
         if key not in self._kept.unmet:
             met = self._select(simple, self.home(job))
@@ -594,10 +602,6 @@ class Resolver:
         return ""
 
 
-#: How the reason of a job ends that no host suits.
-_UNMET = "meets its requirement"
-
-
 def _parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
     """The simple requirements of a job that ask for slots, with how many."""
     if isinstance(requirement, Simple):
@@ -618,17 +622,6 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
         return ((),)
     count = len(simple.rusage.alternatives)
     return tuple(simple.rusage.reservations(index) for index in range(count))
-
-
-def _nowhere(terms: tuple[TermDemand, ...]) -> str:
-    for term in terms:
-        if not term.candidates.size:
-            missing = [item.missing for item in term.alternatives if item.missing]
-            if missing:
-                return missing[0]
-            inside = " inside a compute unit of its type" if term.unit is not None else ""
-            return f"no host{inside} {_UNMET}"
-    return ""
 
 
 # --------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
-from ...model.pending import PendingReason
+from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
@@ -32,7 +32,7 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
-from ..pending_reasons import Reason, amounts_short, find_shortage, held_back_by, over
+from ..pending_reasons import amounts_short, find_shortage, held_back_by
 from ..placement.earliest import can_start
 from ..scheduler.history import snapshot_of
 from .diagnosis.diagnose import diagnose
@@ -282,12 +282,13 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
 # --- What keeps a job from starting before its planned start, true over whole stretches of time ---
 
 #: A job may fit where a running one gives memory back; time-based reservation does not look there.
-BETWEEN_ENDS = Reason(
-    "it fits, but time-based reservation starts jobs only now and when other jobs end"
+BETWEEN_ENDS = Reason.of(
+    Pending.POSTPONED,
+    "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
 #: Of a job that never starts, a week after the last change.
 EVERY_WEEK = "the same again every week, as its windows open and close"
-CLOSED = Reason("a dispatch or run window is closed or closes too soon")
+CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
 #: Jobs that are named in one reason.
 MOST_NAMED = 3
 
@@ -328,7 +329,7 @@ def find_obstacles(
     now = view.problem.instance.now
     if demand.earliest > now:
         until = demand.earliest if start is None else min(demand.earliest, start)
-        yield Obstacle(now, until, held_back_by(demand), 1)
+        yield Obstacle(now, until, sentence(held_back_by(demand)), 1)
     candidates = view.profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
     looked_at = set(candidates)
     times = [time for time in _instants(view, demand) if start is None or time < start]
@@ -344,7 +345,7 @@ def find_obstacles(
     who = BlockingReservations(view, demand)
     rows = [
         (part, names)
-        for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
+        for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.alike))
         for part, names in who.parts(list(alike))
     ]
     ends = [*(part[0].time for part, _ in rows[1:]), last]
@@ -477,7 +478,7 @@ class Explanation:
     now: int = 0
     origin: str | None = None
     #: What bjobs says of the job after this cycle.
-    reasons: tuple[PendingReason, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     #: Accounts that come before the job's own by fairshare.
     contests: tuple[LostContest, ...] = ()
     #: Its conditions that hold on some hosts only.

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 from ...model.configuration import Queue
 from ...model.dependency import waiting_order
 from ...model.job import Job
+from ...model.pending import Pending
 from ..precedence import NOT_YET, Event, earliest, jobs_of
 from .calendar import Calendar
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
@@ -177,12 +178,16 @@ def in_waiting_order(order: Sequence[Demand]) -> list[Demand]:
 
 @dataclass(frozen=True, slots=True)
 class GroupCap:
-    """At most `slots` slots and `hosts` hosts of one placement inside `mask` [H]; None: no cap."""
+    """At most `slots` slots and `hosts` hosts of one placement inside `mask` [H]; None: no cap.
+
+    reason, short: as of the pool that has the cap.
+    """
 
     mask: BoolArray
     slots: int | None = None
     hosts: int | None = None
     reason: str = ""
+    short: Pending = Pending.LIMIT_HOST
 
 
 @dataclass(frozen=True, slots=True)

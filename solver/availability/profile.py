@@ -245,9 +245,9 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
     if left == 0:
         caps[pool.mask] = 0
     elif use.per is Per.SLOT:
-        groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason))
+        groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason, short=pool.short))
     elif use.per is Per.HOST:
-        groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
+        groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason, short=pool.short))
 
 
 def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:

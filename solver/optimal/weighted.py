@@ -23,7 +23,7 @@ from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Starts, guided_plan, improve, times_of
+from .order_search import Extent, Starts, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
@@ -218,10 +218,8 @@ def _search(
         costs,
         budget,
         alone,
-        first=found.starts,
-        enough=low,
-        seconds=seconds,
-        moves=moves,
+        found.starts,
+        Extent(moves, seconds, enough=low),
         on_better=lambda better: tell(better, low),
     )
     return found.better(best, total)

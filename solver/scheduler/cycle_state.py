@@ -16,16 +16,17 @@ import numpy as np
 from ...model.configuration import Queue
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
 from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
-from ..pending_reasons import BEGIN_TIME, Moment, shortage
+from ..pending_reasons import BEGIN_TIME, not_yet, shortage
 from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import place_most
-from ..precedence import NOT_YET, After, Event, Precedence, earliest
+from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
@@ -252,11 +253,11 @@ class CycleState:
     def not_yet(self, job: Job, duration: int | None) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         if job.begin is not None and job.begin > self.world.now:
-            return BEGIN_TIME
+            return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
             release = self.release_of(job)
             if release is None or release > self.world.now:
-                return NOT_YET
+                return sentence(not_yet(job))
         return self.eligibility.queue_open(job, duration)
 
     # --- jobs that wait for others (-w) -----------------------------------------------------------

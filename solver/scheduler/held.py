@@ -162,25 +162,19 @@ class Held:
 
 
 def hold_future(
-    state: JobState,
-    demand: Demand,
-    start: Start,
-    beside: Availability,
-    now: int,
-    *,
-    unreserved: Availability,
-    spare: FloatArray,
-    method: str,
-    memory: bool,
+    held: Held, beside: Availability, now: int, *, unreserved: Availability, spare: FloatArray
 ) -> Held:
-    """A reservation of what is free now of its future allocation (TBR-07).
+    """The reservation with what is free now of its future allocation (TBR-07).
 
-    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
-    host that come free by its start, [H]; changed. These are not kept from others, but where memory
-    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if
-    `memory`) is short (MEM-08).
+    held: holds nothing yet; its `with_memory` is whether memory may be held with the slots. beside:
+    what others do not keep; unreserved: what others have not reserved. spare: slots of each host
+    that come free by its start, [H]; changed. These are not kept from others, but where memory is
+    held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if it may
+    be held) is short (MEM-08).
     """
-    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    demand, start, memory = held.demand, held.start, held.with_memory
+    assert demand is not None
+    assert start is not None
     alternative = demand.terms[0].alternatives[start.alternative]
     with_memory = memory and takes_memory(alternative, beside.table)
     if not with_memory:
@@ -498,24 +492,22 @@ class HeldOverTime:
             ),
         )
 
+    def _empty(self) -> Held:
+        """The reservation of the same place with nothing held of it."""
+        held = self.held
+        return Held(
+            *(held.state, held.method, held.estimate),
+            with_memory=held.with_memory,
+            start=held.start,
+            demand=held.demand,
+        )
+
     def part_at(self, plain: Profile, time: int) -> Reserved:
         """What the reservation would hold of its future allocation if it were made at `time`."""
         part = self.at.get(time)
         if part is None:
-            held, demand, start = self.held, self.held.demand, self.held.start
-            assert demand is not None
-            assert start is not None
-            step = hold_future(
-                held.state,
-                demand,
-                start,
-                plain,
-                time,
-                unreserved=plain,
-                spare=self._spare_at(plain, time),
-                method=held.method,
-                memory=held.with_memory,
-            )
+            spare = self._spare_at(plain, time)
+            step = hold_future(self._empty(), plain, time, unreserved=plain, spare=spare)
             kept = step.slots if step.kept is None else step.kept
             part = self.at[time] = Reserved(step.slots, step.memory, kept)
             # Where nothing is held for want of something, still more taken changes nothing.

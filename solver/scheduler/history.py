@@ -14,7 +14,7 @@ from ...model.display import duration_text
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ...model.pending import Pending, PendingReason
+from ...model.pending import Pending, Reason
 from ..availability.resources import FloatArray
 from ..budget import Budget
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
@@ -48,7 +48,7 @@ class PendingJob:
     #: Why it does not start now, in a sentence with its numbers.
     reason: str = ""
     #: All of it in LSF's words, with the hosts.
-    reasons: tuple[PendingReason, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> 
     instance = _instance_of(session)
     order = session.world.order
     known = dict(_all_waiting(session)) if said is None else said
-    new = PendingJob(reasons=(PendingReason(Pending.NEW),))
+    new = PendingJob(reasons=(Reason(Pending.NEW),))
     return Snapshot(
         instance,
         order if isinstance(order, DispatchOrder) else order_policy(instance),
@@ -363,7 +363,7 @@ class JobEvent:
     kind: str
     slots: Mapping[str, int] = field(default_factory=dict)
     memory: Mapping[str, float] = field(default_factory=dict)
-    reasons: tuple[PendingReason, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +400,7 @@ class Historian:
         self._events: dict[int, list[JobEvent]] = {}
         self._states: dict[int, list[tuple[int, str]]] = {}
         self._last: dict[int, tuple[str, int]] = {}
-        self._said: dict[int, tuple[PendingReason, ...]] = {}
+        self._said: dict[int, tuple[Reason, ...]] = {}
         self._held: dict[int, tuple[Mapping[str, int], Mapping[str, float]]] = {}
         self._where: dict[int, Mapping[str, int]] = {}
         self._open: set[int] = set()

@@ -26,6 +26,7 @@ from ...model.duration import expected_duration, granted_run_limit
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.pending import sentence
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
@@ -415,7 +416,7 @@ class JobState:
         """
         job = self.job
         held_back = job.begin is not None and job.begin > max(job.submit, now)
-        return self.reason or (BEGIN_TIME if held_back else "")
+        return self.reason or (sentence(BEGIN_TIME) if held_back else "")
 
     def moves(self, now: int) -> None:
         """Its slots are no longer, or not all, what they were until now."""

@@ -462,8 +462,6 @@ class NextCycle:
             return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
-        if waits_for == NOT_YET:
-            waits_for = f"{NOT_YET}: {job.dependency}"
         if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
             waits_for = f"needs {needs}, holds {sum(reserved.values())} now"

@@ -470,18 +470,15 @@ def hold_now(
     method: str,
 ) -> Held:
     """What has to be kept of a future allocation, if nothing but slots and memory is short."""
+    memory = cycle.queues[state.job.queue].holds_memory
+    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    profile, free = cycle.planned.profile(state), cycle.planned.always_free(state)
     return hold_future(
-        state,
-        demand,
-        start,
+        held,
         cycle.beside(closed, state),
         cycle.world.now,
         unreserved=cycle.unreserved(closed, state),
-        spare=spare_slots(
-            cycle.planned.profile(state), demand, start, cycle.planned.always_free(state)
-        ),
-        method=method,
-        memory=cycle.queues[state.job.queue].holds_memory,
+        spare=spare_slots(profile, demand, start, free),
     )
 
 

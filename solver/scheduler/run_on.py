@@ -16,7 +16,8 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
-from ..pending_reasons import BEYOND_REPORTED
+from ..pending_reasons import beyond_reported
+from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility, InitialSituation
 from ..rules.left_out import (
@@ -283,8 +284,16 @@ def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
     closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
     if closing and _load_closes(instance, found):
         return closing
-    short = any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced)
-    return [LOADS] if LOADS in names and short else []
+    return [LOADS] if LOADS in names and _beyond_reported(instance, found) else []
+
+
+def _beyond_reported(instance: Instance, found: Plan) -> bool:
+    """Whether a job has no start because of what hosts report to be in use."""
+    without = {item.job for item in found.unplaced}
+    problem = PlanningProblem.of(instance) if without else None
+    return problem is not None and any(
+        beyond_reported(problem, demand) for demand in problem.demands if demand.job.id in without
+    )
 
 
 def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:

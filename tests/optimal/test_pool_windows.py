@@ -13,7 +13,7 @@ from pool_problems import brute_force, from_running, pool_problems
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.improver import grouped_orders
-from slotwise.solver.optimal.pool.pricing import Fineness, refine
+from slotwise.solver.optimal.pool.pricing import Fineness, Reach, refine
 from slotwise.solver.optimal.pool.problem import Decoder, Ints
 from slotwise.solver.optimal.pool.windows import WindowCase, WindowSearch
 
@@ -26,9 +26,7 @@ def begun(problem: PoolProblem, order: list[int]) -> WindowSearch:
     horizon = int((incumbent.starts + problem.durations).max())
     bounds = [
         bound
-        for bound in refine(
-            problem, None, incumbent.value, PRICES, horizon=horizon, busy=incumbent.last
-        )
+        for bound in refine(problem, Reach(None, horizon, incumbent.last), incumbent.value, PRICES)
         if bound is not None
     ]
     best = max(bounds, key=lambda bound: bound.floor)

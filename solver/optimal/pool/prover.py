@@ -11,7 +11,7 @@ import numpy as np
 from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
-from .pricing import Fineness, achievable_starts, best_of, functions_in_use, refine
+from .pricing import Fineness, Reach, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
 from .windows import WindowSearch
 
@@ -123,17 +123,11 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     """Raise the incumbent's bound, to the end if there is time. Needs positive weights."""
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
+    every_start = Reach(None, horizon, incumbent.last)
     coarse = yield from best_of(
         posted(
             incumbent,
-            refine(
-                problem,
-                None,
-                incumbent.value,
-                COARSE,
-                horizon=horizon,
-                busy=incumbent.last,
-            ),
+            refine(problem, every_start, incumbent.value, COARSE),
         )
     )
     if coarse is None or incumbent.proved:
@@ -142,9 +136,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
         fineness = QUICK if problem.large else FINE
-        prices = refine(
-            problem, None, incumbent.value, fineness, horizon=horizon, busy=incumbent.last
-        )
+        every_start = Reach(None, horizon, incumbent.last)
+        prices = refine(problem, every_start, incumbent.value, fineness)
         best = yield from best_of(posted(incumbent, prices))
         if best is not None:
             yield from WindowSearch(incumbent, best).run()
@@ -210,9 +203,8 @@ class Root:
             if self.incumbent.proved:
                 return
             incumbent = self.incumbent
-            bounds = refine(
-                self.problem, self.domains, incumbent.value, fineness, busy=incumbent.last
-            )
+            reach = Reach(self.domains, busy=incumbent.last)
+            bounds = refine(self.problem, reach, incumbent.value, fineness)
             best = yield from best_of(posted(self.incumbent, bounds))
             if best is None:
                 return
@@ -325,8 +317,7 @@ class Root:
             domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
         if min(map(len, domains)) == 0:
             return None
-        bounds = refine(
-            problem, domains, tree.best - state.value, BRANCH, busy=self.incumbent.last, known=known
-        )
+        reach = Reach(domains, busy=self.incumbent.last)
+        bounds = refine(problem, reach, tree.best - state.value, BRANCH, known=known)
         bound = yield from best_of(bounds)
         return None if bound is None else Guide(bound, state, kinds)
