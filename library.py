@@ -1,4 +1,4 @@
-"""What ``import slotwise`` offers of the solver: long calls that look at their instance first.
+"""The long calls of ``import slotwise``: each checks its instance before the solver begins.
 
 The commands read instances from files, which are checked as they are read, and call the solver
 itself. A program may make instances of any kind; here they meet the same rules

@@ -1,4 +1,4 @@
-"""What an event costs a planner that lives on, beside a plan from nothing (CPU seconds, medians).
+"""What an event costs a long-lived planner, beside a plan from scratch (CPU seconds, medians).
 
 python benchmarks/planner.py [--hosts 1000] [--running 5000] [--pending 50] [--load .92]
     [--events 20]

@@ -62,7 +62,7 @@ def main() -> None:
         peers: list[Answer | None] = [None, None]
         if not (options.no_peers or options.processor):
             pool = pool_problem(instance)
-            peers = [_plain(pool, options.seconds), _pyjobshop(pool, options.seconds)]
+            peers = [plain_cp_sat(pool, options.seconds), pyjobshop_model(pool, options.seconds)]
         cells = [f"{a[0]} | {a[1]:.0f}" if a is not None else "- | -" for a in peers]
         print(
             f"| {name} | {timed:.0f} | {ours.value:.0f} | {ours.bound:.0f} | {gap:.2f} | "
@@ -124,7 +124,7 @@ def _best_rule(pool: PoolProblem) -> np.ndarray:
     return min(plans, key=pool.value)
 
 
-def _plain(pool: PoolProblem, seconds: float) -> Answer:
+def plain_cp_sat(pool: PoolProblem, seconds: float) -> Answer:
     """One cumulative over seconds, hint from the best of three orders."""
     from ortools.sat.python import cp_model
 
@@ -153,7 +153,7 @@ def _plain(pool: PoolProblem, seconds: float) -> Answer:
     return value, solver.best_objective_bound
 
 
-def _pyjobshop(pool: PoolProblem, seconds: float) -> Answer | None:
+def pyjobshop_model(pool: PoolProblem, seconds: float) -> Answer | None:
     """The same problem as a PyJobShop model, warm-started by nothing, as its users would."""
     if importlib.util.find_spec("pyjobshop") is None:
         return None

@@ -41,10 +41,11 @@ USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job s
 
 @dataclass(frozen=True, slots=True)
 class AskedLine:
-    """A bsub line, "" for none, and the text of the job script that it reads; name: of a script."""
+    """A bsub line, "" for none, and the text of the job script that it reads."""
 
     line: str
     script: str | None = None
+    #: Of a script.
     name: str = ""
 
 

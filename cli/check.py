@@ -56,9 +56,10 @@ def check(
 
 @dataclass(frozen=True)
 class Checked:
-    """What is said of one file; instance: None where there are problems."""
+    """What is said of one file."""
 
     file: Path
+    #: None where there are problems.
     instance: Instance | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()

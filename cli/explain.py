@@ -293,10 +293,11 @@ def _suggestion(clock: WrittenTimes, item: Suggestion, wide: bool) -> ListingRow
 
 def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     """What bjobs would say of the job, and which accounts come before its own."""
+    from ..model.pending import bjobs_text
     from ..solver.advice.explain import ASSUMED
 
     if found.reasons:
-        said = (reason.text(counted=len(reason.hosts) > MOST_HOSTS) for reason in found.reasons)
+        said = (bjobs_text(i, counted=len(i.hosts) > MOST_HOSTS) for i in found.reasons)
         yield f"bjobs would say: {'; '.join(said)}"
     for item in found.contests:
         time = item.ahead_from

@@ -65,7 +65,7 @@ PrintedAt = Annotated[
     str | None,
     typer.Option(
         "--now",
-        help="When the commands ran, ISO 8601 with zone. Default: as the jobs tell, in UTC.",
+        help="When the commands ran, ISO 8601 with zone. Default: from the jobs, in UTC.",
         metavar="STAMP",
     ),
 ]
@@ -86,7 +86,7 @@ def snapshot_files(
     """Turn the output of bjobs, bhosts, bqueues and bhpart into an instance.
 
     Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
-    priorities are checked against the formula, and what differs is told.
+    priorities are checked against the formula, and what differs is reported.
 
     Exit codes: 0 done, 2 bad input.
     """
@@ -128,12 +128,13 @@ def listed_instance(
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The texts of each command. lsid: what it printed, "" where nobody asked it."""
+    """The texts of each command."""
 
     bjobs: Sequence[Text] = ()
     bhosts: Sequence[Text] = ()
     bqueues: Sequence[Text] = ()
     bhpart: Sequence[Text] = ()
+    #: What it printed, "" where nobody asked it.
     lsid: str = ""
 
     @property

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..model.display import clock_text, wall_clock, with_stamps
 from ..model.formats import text as written
 from ..model.job import ArraySpec, Job, ranges_of
+from ..model.pending import bjobs_text
 from ..model.plan import FORMATTERS, AllocationFormatter, allocation_text
 from ..model.resreq import requested
 from ..solver.scheduler.history import PendingJob
@@ -179,7 +180,7 @@ def _with_reasons(
     shown = lines[:first]
     for line, job in zip(lines[first:], pending, strict=False):
         reasons = moment.waiting[job.id].reasons
-        shown += [line, *(f" {reason.text(counted=True)};" for reason in reasons)]
+        shown += [line, *(f" {bjobs_text(reason, counted=True)};" for reason in reasons)]
     return "".join(f"{line}\n" for line in [*shown, *lines[first + len(pending) :]])
 
 
@@ -336,7 +337,7 @@ def _pending_text(
         )
         lines.append(f"{stamp(instance, waiting.estimate)}: {says}")
     if waiting.reasons:
-        lines += ["", " PENDING REASONS:", *(f" {item.text()};" for item in waiting.reasons)]
+        lines += ["", " PENDING REASONS:", *(f" {bjobs_text(item)};" for item in waiting.reasons)]
     text = "".join(f"{line}\n" for line in lines)
     table = thresholds_table(instance, instance.queue(job.queue))
     gpus = "".join(f"{line}\n" for line in gpu_lines(instance, job))
@@ -427,7 +428,7 @@ def _event(instance: Instance, item: JobHistory, event: JobEvent) -> Iterator[st
         yield from held or [f"{at}: Released its reservation;"]
     elif event.kind == "pending":
         for reason in event.reasons:
-            yield f"{at}: Pending: {reason.text()};"
+            yield f"{at}: Pending: {bjobs_text(reason)};"
     else:
         yield f"{at}: {_words(instance, item, event)};"
 
@@ -618,7 +619,7 @@ def _ended(moment: Snapshot, item: JobRecord) -> dict[str, str]:
 def _pending(instance: Instance, job: Job, waiting: PendingJob | None) -> dict[str, str]:
     record = _job(instance, job, "PEND")
     if waiting is not None:
-        record["PEND_REASON"] = " ".join(f"{reason.text()};" for reason in waiting.reasons)
+        record["PEND_REASON"] = " ".join(f"{bjobs_text(reason)};" for reason in waiting.reasons)
         if waiting.estimate is not None:
             record["ESTIMATED_START_TIME"] = json_stamp(instance, waiting.estimate)
     return record

@@ -133,7 +133,7 @@ class PanelledCommand(TyperCommand):
             name, sign, value = word.partition("=")
             # `solve --jobs 5` of 0.1; a word that is the value of another option is no option.
             if name in old:
-                note = f"{name} is now {old[name]}; 0.3 takes the old word no more"
+                note = f"{name} is now {old[name]}; 0.3 will not take the old word"
                 typer.echo(f"slotwise: {printable(note)}", err=True)
                 word = f"{old[name]}{sign}{value}"
             found.append(word)

@@ -160,7 +160,7 @@ Margin = Annotated[
     typer.Option(
         min=0,
         max=MOST_MARGIN,
-        help="Seconds that nothing planned comes nearer to the end of a pending job.",
+        help="Seconds that a plan keeps free behind the end of every pending job.",
     ),
 ]
 GanttOption = Annotated[
@@ -175,7 +175,7 @@ JobsFile = Annotated[
     ),
 ]
 KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Report malformed records and go on with the rest.")
+    bool, typer.Option("--keep-going", help="Report malformed records and read the rest.")
 ]
 DefaultLimitOption = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""Instances as output of a command."""
+"""Output files: instances, records and checkpoints, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -425,13 +425,11 @@ CheckpointEvery = Annotated[
 
 @dataclass(slots=True)
 class Checkpoints:
-    """Writes the state of a run to `path` every `every` seconds (None: only when asked to).
-
-    clock: seconds that only go forward.
-    """
+    """Writes the state of a run to `path` every `every` seconds (None: only when asked to)."""
 
     path: Path | None
     every: float | None = None
+    #: Seconds that only go forward.
     clock: Callable[[], float] = time.monotonic
     _due: float = field(init=False)
 

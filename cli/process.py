@@ -1,4 +1,4 @@
-"""Exit codes of every command."""
+"""Exit codes, signals and output streams of the command's process."""
 
 from __future__ import annotations
 

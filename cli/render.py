@@ -255,10 +255,12 @@ _STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How rows are shown. simulated: methods. marks: of cautions, by method and job."""
+    """How rows are shown."""
 
     clock: WrittenTimes
+    #: Methods.
     simulated: tuple[str, ...]
+    #: Of cautions, by method and job.
     marks: Mapping[tuple[str, str], str]
     wide: bool
 

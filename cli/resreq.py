@@ -33,12 +33,13 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class ResreqAnswer:
-    """What the command found. trials: one a term (a simple requirement is one); None: no hosts."""
+    """What the command found."""
 
     valid: bool
     message: str
     position: int | None
     normal: str | None
+    #: One a term (a simple requirement is one); None: no hosts.
     trials: tuple[Trial, ...] | None
     compound: bool = False
 

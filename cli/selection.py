@@ -57,20 +57,23 @@ FEW_NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A job that may be shown. start: seconds, None for unknown or never. gain: seconds saved."""
+    """A job that may be shown."""
 
     job: str
     row: ListingRow
     slots: int
+    #: Seconds, None for unknown or never.
     start: int | None = None
+    #: Seconds saved.
     gain: int = 0
     allocation: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the options say; names: of the jobs, () for all."""
+    """What the options say."""
 
+    #: Of the jobs, () for all.
     names: tuple[str, ...] = ()
     top: int | None = None
     sort: Order = "priority"
@@ -174,30 +177,39 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """names: to show, () for all. long: everything about each. recursive: every share level.
+    """What a view shows."""
 
-    pending, running, suspended, ended: jobs of these states alone; none of them: unfinished jobs.
-    arrays: job arrays in place of jobs. everything: finished jobs too, limits that nobody uses.
-    shared: shared resources. configured: limits as configured. users, queues, hosts: of these
-    alone, () for all. alloc: form of a future allocation, see ``model/plan.py``. gpus: the
-    GPUs of hosts.
-    """
-
+    #: To show, () for all.
     names: tuple[str, ...] = ()
+    #: Everything about each.
     long: bool = False
+    #: Every share level.
     recursive: bool = False
+    #: Jobs of these states alone; none of them: unfinished jobs.
     pending: bool = False
+    #: Jobs of these states alone; none of them: unfinished jobs.
     running: bool = False
+    #: Jobs of these states alone; none of them: unfinished jobs.
     suspended: bool = False
+    #: Jobs of these states alone; none of them: unfinished jobs.
     ended: bool = False
+    #: Finished jobs too, limits that nobody uses.
     everything: bool = False
+    #: Shared resources.
     shared: bool = False
+    #: Limits as configured.
     configured: bool = False
+    #: Job arrays in place of jobs.
     arrays: bool = False
+    #: Of these alone, () for all.
     users: frozenset[str] = frozenset()
+    #: Of these alone, () for all.
     queues: frozenset[str] = frozenset()
+    #: Of these alone, () for all.
     hosts: frozenset[str] = frozenset()
+    #: Form of a future allocation, see ``model/plan.py``.
     alloc: str = "lsf"
+    #: The GPUs of hosts.
     gpus: bool = False
 
     def wants(self, name: str) -> bool:

@@ -65,10 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of the command line, and what is said about them; None where it is not said.
-
-    site: the cluster of a log as an instance at hand, instead of `cluster`. quiet: nothing is told.
-    """
+    """The files of the command line, and what is said about them; None where it is not said."""
 
     file: Path
     cluster: Path | None = None
@@ -77,7 +74,9 @@ class Sources:
     default_limit: str | None = None
     events: Path | None = None
     changes: Path | None = None
+    #: The cluster of a log as an instance at hand, instead of `cluster`.
     site: Instance | None = None
+    #: Nothing is printed.
     quiet: bool = False
 
     def tell(self, text: str) -> None:
@@ -88,13 +87,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What is simulated. recorded: real starts of a log's jobs by id. of_lsf: whether these show
-    how often the scheduler ran.
-    """
+    """What is simulated."""
 
     instance: Instance
     changes: tuple[Change, ...] = ()
+    #: Real starts of a log's jobs by id.
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: Whether these show how often the scheduler ran.
     of_lsf: bool = False
 
 
@@ -402,7 +401,7 @@ def workload(source: Path, options: LoopOptions) -> Simulated:
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
-    """The cycle length of a log, where nobody says it; it is told."""
+    """The cycle length of a log, where nobody says it; it is reported."""
     from ..solver.scheduler.metrics import fit_cycle
 
     if not given.of_lsf or options.cycle is not None or options.resume is not None:
@@ -581,7 +580,7 @@ ClusterFile = Annotated[
 Events = Annotated[
     Path | None,
     file_option(
-        help="lsb.events of the same cluster: when hosts came, closed and opened.",
+        help="lsb.events of the same cluster: when hosts joined, closed and opened.",
         callback=from_stdin,
         show_default=False,
     ),

@@ -240,7 +240,7 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
                 tell(f"warning: {warning}")
             tell(f"Dask dashboard: {client.dashboard_link}")
             if not client.scheduler_info()["workers"]:
-                tell("the cluster has no workers yet: cells wait until one comes")
+                tell("the cluster has no workers yet: cells wait until one joins")
             yield lambda: on_dask(run_cell, cells, client, cancel)
         elif min(where.workers, len(cells)) == 1:
             yield lambda: in_turn(run_cell, cells, cancel)

@@ -100,17 +100,15 @@ _BETWEEN, _EDGES = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, of one line or more; in a card the line where it stands, and its label.
-
-    label: None for the title, in small letters unless it is an option.
-
-    marked: shown in the colour of the row's state. whole: its texts are not broken.
-    """
+    """A column: its title, of one line or more; in a card its line and its label."""
 
     title: str
     line: int = 0
+    #: None for the title, in small letters unless it is an option.
     label: str | None = None
+    #: Shown in the colour of the row's state.
     marked: bool = False
+    #: Its texts are not broken.
     whole: bool = False
 
 

@@ -1,4 +1,4 @@
-"""What the world is: clusters, queues, jobs, requirements and plans.
+"""The data model: clusters, queues, jobs, requirements and plans.
 
 No solver, no terminal, no clock.
 """

@@ -48,13 +48,12 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Gpus:
-    """The GPUs of a host, all alike.
-
-    model: as ``bhosts -gpu`` prints it, "" where nobody knows. mem: MB of each, None likewise.
-    """
+    """The GPUs of a host, all alike."""
 
     count: int
+    #: As ``bhosts -gpu`` prints it, "" where nobody knows.
     model: str = ""
+    #: MB of each, None likewise.
     mem: float | None = None
 
     @property
@@ -77,36 +76,37 @@ class Gpus:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host.
-
-    slots: job slots (MXJ). ncpus: processors, slots where not given.
-    amounts: numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and
-    user-defined host-based ones in their own unit. An absent resource is not on the host.
-    strings: static string resources (os_version, …). booleans: Boolean resources.
-    exclusive: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
-    load: load indices as reported (r15s, ut, …); user-defined dynamic ones too.
-    node_of: the machine that jobs see where this is one of its nodes, "" for a host of its own.
-    user_slots: JL/U. windows: DISPATCH_WINDOW text, "" for always. gpus: its GPUs, None for none;
-    what they add to amounts and load is there without being given.
-    """
+    """One host."""
 
     name: str
+    #: Job slots (MXJ).
     slots: int
+    #: Processors, slots where not given.
     ncpus: int | None = None
     type: str = "any"
     model: str = "any"
     cpu_factor: float = 1.0
+    #: Numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and user-
+    #: defined host-based ones in their own unit. An absent resource is not on the host.
     amounts: Mapping[str, float] = field(default_factory=dict)
+    #: Static string resources (os_version, …).
     strings: Mapping[str, str] = field(default_factory=dict)
+    #: Boolean resources.
     booleans: frozenset[str] = frozenset()
+    #: Booleans written ``!name``: the host takes only jobs that name one (REQ-05).
     exclusive: frozenset[str] = frozenset()
+    #: Load indices as reported (r15s, ut, …); user-defined dynamic ones too.
     load: Mapping[str, float] = field(default_factory=dict)
+    #: JL/U.
     user_slots: int | None = None
+    #: DISPATCH_WINDOW text, "" for always.
     windows: str = ""
     thresholds: Thresholds = Thresholds()
     status: str = "ok"
     mxj_defined: bool = True
+    #: The machine that jobs see where this is one of its nodes, "" for a host of its own.
     node_of: str = ""
+    #: Its GPUs, None for none; what they add to amounts and load is there without being given.
     gpus: Gpus | None = None
 
     def __post_init__(self) -> None:
@@ -172,16 +172,15 @@ class SharedResource:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The machines of one instance.
-
-    unit_types: compute-unit types, finest first. default_unit_type: the one marked ``!``, else the
-    finest. units: in configuration order; each lists all its hosts, coarser ones too.
-    """
+    """The machines of one instance."""
 
     hosts: tuple[Host, ...]
     groups: tuple[HostGroup, ...] = ()
+    #: Compute-unit types, finest first.
     unit_types: tuple[str, ...] = ()
+    #: The one marked ``!``, else the finest.
     default_unit_type: str | None = None
+    #: In configuration order; each lists all its hosts, coarser ones too.
     units: tuple[ComputeUnit, ...] = ()
     resources: tuple[ResourceDefinition, ...] = ()
     shared: tuple[SharedResource, ...] = ()

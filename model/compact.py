@@ -1,4 +1,4 @@
-"""Sparing the garbage collector many objects that hold no cycle."""
+"""Many objects in little memory: integer tables, names by hash, lists made on demand."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class NamePlaces:
 
 
 # --------------------------------------------------------------------------------------------------
-# Sequences whose items are made anew when they are asked for: a million jobs need no
+# Sequences whose items are rebuilt when they are asked for: a million jobs need no
 # objects
 
 T = TypeVar("T")

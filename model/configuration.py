@@ -1,4 +1,4 @@
-"""Queues (lsb.queues)."""
+"""Queues, users, limits and parameters: lsb.queues, lsb.users, lsb.resources, lsb.params."""
 
 from __future__ import annotations
 
@@ -13,24 +13,11 @@ from .job import DEFAULT_LARGEST, HostRequest
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own.
-
-    estimated_run_time: ESTIMATED_RUNTIME (seconds), how long its jobs are expected to run.
-    run_limit: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
-    slots: PROCLIMIT (min, default, max). hosts: HOSTS, empty for all.
-    slot_reserve, resource_reserve: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
-    exclusive: "N", "Y" or "CU[type]".
-    queue_slots, user_slots: QJOB_LIMIT, UJOB_LIMIT. processor_slots, host_slots: PJOB_LIMIT,
-    HJOB_LIMIT.
-    user_shares: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
-    fairshare_queues, dispatch_order: cross-queue. slot_share, slot_pool: queue-based fairshare.
-    factors: CPU_TIME_FACTOR … that override the cluster's.
-    preemptive, preemptable: queue names each applies to; ("*",) for all; None if not. active: False
-    where badmin qinact keeps its jobs from starting. gpu_req: GPU_REQ.
-    """
+    """One queue (lsb.queues), under Python names; docs/instances.md has LSF's own."""
 
     name: Annotated[str, Fact("new_name", aka=("QUEUE_NAME",))]
     priority: Annotated[int, Fact("whole", "PRIORITY")] = 1
+    #: HOSTS, empty for all.
     hosts: Annotated[
         tuple[HostRequest, ...], Fact("queue_hosts", "HOSTS", also=("excluded_hosts",))
     ] = ()
@@ -40,41 +27,61 @@ class Queue:
     resrsv_limit: Annotated[Mapping[str, tuple[float, float]], Fact("bounds", "RESRSV_LIMIT")] = (
         field(default_factory=dict)
     )
+    #: RUNLIMIT's default, run_limit_max: its maximum, cpu_limit: CPULIMIT (seconds).
     run_limit: Annotated[int | None, Fact("run_limit", "RUNLIMIT", also=("run_limit_max",))] = None
     run_limit_max: int | None = None
     cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
+    #: ESTIMATED_RUNTIME (seconds), how long its jobs are expected to run.
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    #: PROCLIMIT (min, default, max).
     slots: Annotated[
         tuple[int, int | None, int | None] | None,
         Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
     ] = None
     backfill: Annotated[bool, Fact("flag", "BACKFILL")] = False
+    #: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
     slot_reserve: Annotated[int | None, Fact("cycles", "SLOT_RESERVE")] = None
+    #: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
     resource_reserve: Annotated[int | None, Fact("cycles", "RESOURCE_RESERVE")] = None
+    #: "N", "Y" or "CU[type]".
     exclusive: Annotated[str, Fact("exclusive", "EXCLUSIVE")] = "N"
+    #: QJOB_LIMIT, UJOB_LIMIT.
     queue_slots: Annotated[int | None, Fact("count", "QJOB_LIMIT")] = None
+    #: QJOB_LIMIT, UJOB_LIMIT.
     user_slots: Annotated[int | None, Fact("count", "UJOB_LIMIT")] = None
+    #: PJOB_LIMIT, HJOB_LIMIT.
     processor_slots: Annotated[float | None, Fact("amount", "PJOB_LIMIT")] = None
+    #: PJOB_LIMIT, HJOB_LIMIT.
     host_slots: Annotated[int | None, Fact("count", "HJOB_LIMIT")] = None
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
     dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
     run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
+    #: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
     user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
+    #: Cross-queue.
     fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
+    #: Cross-queue.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
+    #: Queue-based fairshare.
     slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
+    #: Queue-based fairshare.
     slot_pool: Annotated[str, Fact("name", "SLOT_POOL")] = ""
     max_slots_in_pool: Annotated[int | None, Fact("count", "MAX_SLOTS_IN_POOL")] = None
     use_priority_in_pool: Annotated[bool, Fact("flag", "USE_PRIORITY_IN_POOL")] = False
+    #: CPU_TIME_FACTOR … that override the cluster's.
     factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
+    #: Queue names each applies to; ("*",) for all; None if not.
     preemptive: Annotated[
         tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
     ] = None
+    #: Queue names each applies to; ("*",) for all; None if not.
     preemptable: tuple[str, ...] | None = None
     chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
+    #: False where badmin qinact keeps its jobs from starting.
     active: Annotated[bool, Fact("boolean")] = True
+    #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
     @property
@@ -135,15 +142,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One Limit section.
-
-    amounts: resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
-    slots_per_processor: SLOTS_PER_PROCESSOR, times the processors of each host (needs PER_HOST).
-    A scope that is None covers all together.
-    """
+    """One Limit section."""
 
     name: str
+    #: Resource to amount: ``slots``, ``jobs``, ``mem``, ``swp``, ``tmp`` or another name.
     amounts: Mapping[str, float] = field(default_factory=dict)
+    #: SLOTS_PER_PROCESSOR, times the processors of each host (needs PER_HOST). A scope that is None
+    #: covers all together.
     slots_per_processor: float | None = None
     users: Scope | None = None
     queues: Scope | None = None
@@ -164,40 +169,30 @@ class ReservationUsage:
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Parameters a planner needs; seconds where LSF has seconds or cycles of them.
+    """Parameters a planner needs; seconds where LSF has seconds or cycles of them."""
 
-    mbd_sleep_time: length of a dispatch cycle (s). time_reserve_numjobs: LSB_TIME_RESERVE_NUMJOBS,
-    0 means off. reserve_per_slot: RESOURCE_RESERVE_PER_SLOT. job_accept_interval: cycles.
-    dialect: the version of LSF whose requirement language is spoken, "7" or "10.1".
-    unit_for_limits: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
-    estimated_run_time: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else
-    gives an estimate (seconds).
-    lenient: cu[balance] may have usablecuslots, as one example of the documents has it.
-    max_user_priority: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
-    max_job_array_size: MAX_JOB_ARRAY_SIZE, the largest index of a job array.
-    job_dep_last_sub: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name
-    alone. orphan_grace: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose
-    condition can never hold; None: it waits on.
-    run_time_in_slots: the fairshare run time counts slot-seconds instead of wall time.
-    gpu_req: LSB_GPU_REQ. gpu_req_merge: GPU_REQ_MERGE, options of GPU requirements are merged one
-    by one. gpu_syntax: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
-    """
-
+    #: Length of a dispatch cycle (s).
     mbd_sleep_time: Annotated[int, Fact("count_from_1", "MBD_SLEEP_TIME")] = 60
+    #: LSB_TIME_RESERVE_NUMJOBS, 0 means off.
     time_reserve_numjobs: Annotated[
         int, Fact("count", "LSB_TIME_RESERVE_NUMJOBS", place="lsf.conf")
     ] = 0
+    #: RESOURCE_RESERVE_PER_SLOT.
     reserve_per_slot: Annotated[
         bool, Fact("flag", "RESOURCE_RESERVE_PER_SLOT", aka=("RESOURCE_RESERVE_PER_TASK",))
     ] = False
     reserve_by_starttime: Annotated[
         bool, Fact("flag", "RESERVE_BY_STARTTIME", place="LSF_HPC_EXTENSIONS")
     ] = False
+    #: Cycles.
     job_accept_interval: Annotated[int, Fact("count", "JOB_ACCEPT_INTERVAL")] = 0
     parallel_sched_by_slot: Annotated[bool, Fact("flag", "PARALLEL_SCHED_BY_SLOT")] = False
     strict_resreq: Annotated[bool, Fact("flag", "LSF_STRICT_RESREQ", place="lsf.conf")] = False
+    #: Cu[balance] may have usablecuslots, as one example of the documents has it.
     lenient: Annotated[bool, Fact("flag")] = False
+    #: The version of LSF whose requirement language is spoken, "7" or "10.1".
     dialect: Annotated[str, Fact("dialect")] = "10.1"
+    #: LSF_UNIT_FOR_LIMITS (MB, GB, …) for mem and swp without a unit of their own.
     unit_for_limits: Annotated[str, Fact("unit", "LSF_UNIT_FOR_LIMITS", place="lsf.conf")] = "MB"
     default_queue: Annotated[str, Fact("name", "DEFAULT_QUEUE")] = "default"
     cpu_time_factor: Annotated[float, Fact("number", "CPU_TIME_FACTOR", by_queue=True)] = 0.7
@@ -213,15 +208,26 @@ class Params:
     hist_hours: Annotated[float, Fact("amount", "HIST_HOURS", by_queue=True)] = 5.0
     enable_hist_run_time: Annotated[bool, Fact("flag", "ENABLE_HIST_RUN_TIME")] = False
     run_time_decay: Annotated[bool, Fact("flag", "RUN_TIME_DECAY")] = False
+    #: The fairshare run time counts slot-seconds instead of wall time.
     run_time_in_slots: Annotated[bool, Fact("flag")] = False
+    #: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
     modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
+    #: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else gives an estimate
+    #: (seconds).
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    #: JOB_DEP_LAST_SUB: a condition (-w) on a name means the last job of that name alone.
     job_dep_last_sub: Annotated[bool, Fact("flag", "JOB_DEP_LAST_SUB")] = True
+    #: ORPHAN_JOB_TERM_GRACE_PERIOD, seconds after which a job is killed whose condition can never
+    #: hold; None: it waits on.
     orphan_grace: Annotated[int | None, Fact("count_from_1", "ORPHAN_JOB_TERM_GRACE_PERIOD")] = None
+    #: MAX_JOB_ARRAY_SIZE, the largest index of a job array.
     max_job_array_size: Annotated[int, Fact("count_from_1", "MAX_JOB_ARRAY_SIZE")] = DEFAULT_LARGEST
+    #: LSB_GPU_REQ.
     gpu_req: Annotated[str, Fact("line", "LSB_GPU_REQ", place="lsf.conf")] = ""
+    #: GPU_REQ_MERGE, options of GPU requirements are merged one by one.
     gpu_req_merge: Annotated[bool, Fact("flag", "GPU_REQ_MERGE")] = True
+    #: LSB_GPU_NEW_SYNTAX, "extend", "Y" or "N".
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )

@@ -70,31 +70,31 @@ def _again(message: str, text: str, position: int) -> DependencyError:
 
 @dataclass(frozen=True, slots=True)
 class JobReference:
-    """Which jobs are meant: a number, or a name that may end in ``*``.
-
-    quoted: a name even where it looks like a number. elements: of an array, () for all of it.
-    each: ``[*]``: for an element of another array the one of the same index.
-    """
+    """Which jobs are meant: a number, or a name that may end in ``*``."""
 
     name: str
+    #: A name even where it looks like a number.
     quoted: bool = False
+    #: Of an array, () for all of it.
     elements: tuple[int, ...] = ()
+    #: ``[*]``: for an element of another array the one of the same index.
     each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class StatusTest:
-    """One test of a job or an array.
+    """One test of a job or an array."""
 
-    word: "done" and so on. operator, number: of an exit code or a count; None for any code, and for
-    ``*``, all elements. status: of external(). text: as it was written.
-    """
-
+    #: "done" and so on.
     word: str
     job: JobReference
+    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
     operator: Operator = "=="
+    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
     number: int | None = None
+    #: Of external().
     status: str = ""
+    #: As it was written.
     text: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Times and durations as people read them."""
+"""Text for people: times and durations, visible characters, tables of notebooks."""
 
 from __future__ import annotations
 
@@ -83,14 +83,12 @@ def with_stamps(
 
 @dataclass(frozen=True, slots=True)
 class WrittenTimes:
-    """How the times of one answer are written.
+    """How the times of one answer are written."""
 
-    instance: whose now and origin count. day: the date that all times but now fall on, said once
-    (:attr:`note`) so that each is hours and minutes alone; None where they fall on several days or
-    count from now.
-    """
-
+    #: Whose now and origin count.
     instance: Instance
+    #: The date that all times but now fall on, said once (:attr:`note`) so that each is hours and
+    #: minutes alone; None where they fall on several days or count from now.
     day: date | None = None
 
     @classmethod

@@ -27,21 +27,19 @@ class Cancelled(SlotwiseError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input.
+    """One thing that is wrong with an input."""
 
-    message: what is wrong and what would be right, one sentence.
-    source: file name, or "" for input that has none.
-    line: line number from 1, or None.
-    path: path into the document such as ``hosts[1].slots``, or "".
-    undefined: it says that a name has no definition.
-    undecided: it rests on the value of a key in another entry.
-    """
-
+    #: What is wrong and what would be right, one sentence.
     message: str
+    #: File name, or "" for input that has none.
     source: str = ""
+    #: Line number from 1, or None.
     line: int | None = None
+    #: Path into the document such as ``hosts[1].slots``, or "".
     path: str = ""
+    #: It says that a name has no definition.
     undefined: bool = False
+    #: It rests on the value of a key in another entry.
     undecided: bool = False
 
     def __str__(self) -> str:
@@ -58,13 +56,13 @@ class InputError(SlotwiseError):
     """Bad input: carries every problem found, in the order of the document.
 
     Its text spells out the first ones, as many as the limits allow, and counts the others.
-    hint: what to do about all of them, a last line.
     """
 
     def __init__(self, problems: Iterable[Problem] | str, hint: str = "") -> None:
         if isinstance(problems, str):
             problems = (Problem(problems),)
         self.problems: tuple[Problem, ...] = tuple(problems)
+        #: What to do about all of them, a last line.
         self.hint = hint
         super().__init__("\n".join([*report(self.problems), *([hint] if hint else [])]))
 

@@ -14,29 +14,31 @@ from typing import Any, get_type_hints
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What is known of one field; ``Annotated[int, Fact("count", "CHUNK_JOB_SIZE")]``.
+    """What is known of one field; ``Annotated[int, Fact("count", "CHUNK_JOB_SIZE")]``."""
 
-    kind: how it is read, checked and written, by name (:mod:`.formats.kinds`). key: its name in
-    files, LSF's own where LSF has one; "" for the Python name. aka: other names of the key. also:
-    other fields that the same key sets. place: the file of LSF's that sets it, "" for the one that
-    the class stands for. by_queue: whether a queue may have a value of its own.
-    """
-
+    #: How it is read, checked and written, by name (:mod:`.formats.kinds`).
     kind: str
+    #: Its name in files, LSF's own where LSF has one; "" for the Python name.
     key: str = ""
+    #: Other names of the key.
     aka: tuple[str, ...] = ()
+    #: Other fields that the same key sets.
     also: tuple[str, ...] = ()
+    #: The file of LSF's that sets it, "" for the one that the class stands for.
     place: str = ""
+    #: Whether a queue may have a value of its own.
     by_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class KnownField:
-    """A field with its fact. key: its name in files. defaults: its own and of those beside it."""
+    """A field with its fact."""
 
     name: str
+    #: Its name in files.
     key: str
     fact: Fact
+    #: Its own and of those beside it.
     defaults: tuple[Any, ...]
 
     @property

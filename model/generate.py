@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,7 +58,11 @@ def generate(
     them run at once. Without the two the instance is the same as without these arguments.
     Raises InputError for arguments out of range.
     """
-    _check(hosts, per_enclosure, per_rack, running, pending, load, gpus, array)
+    _check(
+        {"hosts": hosts, "per_enclosure": per_enclosure, "per_rack": per_rack},
+        {"running": running, "pending": pending, "gpus": gpus, "array": array},
+        load,
+    )
     maker = _Maker(np.random.default_rng(seed), hosts, memory)
     units = _units(hosts, per_enclosure, per_rack)
     cluster = Cluster(
@@ -90,28 +95,11 @@ def generate(
     return _with_arrays(made, array, random) if array else made
 
 
-def _check(
-    hosts: int,
-    per_enclosure: int,
-    per_rack: int,
-    running: int,
-    pending: int,
-    load: float,
-    gpus: int,
-    array: int,
-) -> None:
-    counts = (
-        ("hosts", hosts, 1),
-        ("per_enclosure", per_enclosure, 1),
-        ("per_rack", per_rack, 1),
-        ("running", running, 0),
-        ("pending", pending, 0),
-        ("gpus", gpus, 0),
-        ("array", array, 0),
-    )
+def _check(positive: Mapping[str, int], others: Mapping[str, int], load: float) -> None:
     problems = [
         Problem(f"must be {least} or more, not {value}", path=name)
-        for name, value, least in counts
+        for least, counts in ((1, positive), (0, others))
+        for name, value in counts.items()
         if value < least
     ]
     if not 0 <= load <= 1:

@@ -1,4 +1,4 @@
-"""What a job asks of GPUs: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, as one.
+"""The GPU request of a job: -gpu, GPU_REQ of its application and queue and LSB_GPU_REQ, merged.
 
 A job needs GPUs where -gpu, its application or its queue says so, or where its rusage names them;
 LSB_GPU_REQ only says what such a job gets where they are silent.
@@ -38,24 +38,27 @@ _TILE = re.compile(r"span\[\s*(?P<name>gtile)\s*=\s*(?P<value>[^:,\[\]\s]+)\s*\]
 
 @dataclass(frozen=True, slots=True)
 class GpuRequest:
-    """What one job asks of GPUs.
+    """What one job asks of GPUs."""
 
-    num: on each host, or for each task where `per` says ``task``; per "": as the cluster counts
-    amounts. shares: other jobs may use its GPUs. model: name or part of a name, "" for any.
-    model_mem: MB that such a card has. mem: MB that it needs on each GPU. vendor: ``nvidia``,
-    ``amd`` or "". unheeded: options that change a start and that nothing obeys. process:
-    mode=exclusive_process. mps: as written.
-    """
-
+    #: On each host, or for each task where `per` says ``task``; per "": as the cluster counts
+    #: amounts.
     num: int = 1
     per: str = ""
+    #: Other jobs may use its GPUs.
     shares: bool = True
+    #: Name or part of a name, "" for any.
     model: str = ""
+    #: MB that such a card has.
     model_mem: float | None = None
+    #: MB that it needs on each GPU.
     mem: float | None = None
+    #: ``nvidia``, ``amd`` or "".
     vendor: str = ""
+    #: Options that change a start and that nothing obeys.
     unheeded: tuple[str, ...] = ()
+    #: Mode=exclusive_process.
     process: bool = False
+    #: As written.
     mps: str = "no"
 
     @property

@@ -16,26 +16,29 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
-    """Limits on one input; docs/limits.md has each with its option.
+    """Limits on one input; docs/limits.md has each with its option."""
 
-    hosts: of an instance. jobs: running, pending and future ones of an instance, records of a log.
-    names: that all ranges such as ``n[1-400]`` stand for together. text: bytes of an instance or
-    snapshot. requirement: characters of one requirement, bsub line or LSF parameter. nesting:
-    levels of lists and mappings. value: characters of any one value. line: bytes of one line of a
-    log. unpacked: bytes that a packed log may unpack to; ratio: how many times its own size.
-    errors: problems that are shown; the others are counted.
-    """
-
+    #: Of an instance.
     hosts: int = 200_000
+    #: Running, pending and future ones of an instance, records of a log.
     jobs: int = 5_000_000
+    #: That all ranges such as ``n[1-400]`` stand for together.
     names: int = 5_000_000
+    #: Bytes of an instance or snapshot.
     text: int = 2**28
+    #: Characters of one requirement, bsub line or LSF parameter.
     requirement: int = 32_768
+    #: Levels of lists and mappings.
     nesting: int = 60
+    #: Characters of any one value.
     value: int = 2**21
+    #: Bytes of one line of a log.
     line: int = 2**20
+    #: Bytes that a packed log may unpack to.
     unpacked: int = 2**34
+    #: How many times its own size.
     ratio: int = 50
+    #: Problems that are shown; the others are counted.
     errors: int = 50
 
 

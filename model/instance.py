@@ -24,20 +24,19 @@ class AdvanceReservation:
 
 @dataclass(frozen=True, slots=True)
 class ShareUsage:
-    """What one share account had used at `stamp`, as bqueues -l and bhpart print it (FSH-02).
+    """What one share account had used at `stamp`, as bqueues -l and bhpart print it (FSH-02)."""
 
-    policy: fairshare queue (of a set the master) or host partition. account: path from below it,
-    ``group/user``; a group's numbers are those of all below it. cpu_time: CPU seconds, decayed, of
-    finished and running jobs. historical_run_time: seconds of finished jobs, decayed.
-    committed_run_time: seconds that the running jobs are committed to; None: as their run limits
-    say. stamp: seconds from the origin.
-    """
-
+    #: Fairshare queue (of a set the master) or host partition.
     policy: str
+    #: Path from below it, ``group/user``; a group's numbers are those of all below it.
     account: str
+    #: CPU seconds, decayed, of finished and running jobs.
     cpu_time: float = 0.0
+    #: Seconds of finished jobs, decayed.
     historical_run_time: float = 0.0
+    #: Seconds that the running jobs are committed to; None: as their run limits say.
     committed_run_time: float | None = None
+    #: Seconds from the origin.
     stamp: int = 0
 
 
@@ -52,15 +51,14 @@ class PoolUsage:
 
 @dataclass(frozen=True, slots=True)
 class HeldHosts:
-    """On which hosts a pending job held slots or memory after the cycle before now (GRD-06).
-
-    hosts: in their order. since: when its reservation began, from which MAX_RESERVE_TIME counts.
-    rest_until: before this it may reserve nothing, its time being over. Seconds from the origin.
-    """
+    """On which hosts a pending job held slots or memory after the cycle before now (GRD-06)."""
 
     job: str
+    #: In their order.
     hosts: tuple[str, ...] = ()
+    #: When its reservation began, from which MAX_RESERVE_TIME counts.
     since: int | None = None
+    #: Before this it may reserve nothing, its time being over. Seconds from the origin.
     rest_until: int | None = None
 
 
@@ -74,32 +72,25 @@ class BorrowedSlots:
 
 @dataclass(frozen=True, slots=True)
 class SaidByLsf:
-    """What bjobs said of a pending job when the instance was made; no plan goes by it.
-
-    reason: why it waits, in LSF's words, "" for none. start: LSF's estimate of its start (seconds
-    from the origin), None for none.
-    """
+    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
 
     job: str
+    #: Why it waits, in LSF's words, "" for none.
     reason: str = ""
+    #: LSF's estimate of its start (seconds from the origin), None for none.
     start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A complete planning problem.
-
-    now: seconds from the origin. origin: the wall-clock time (ISO 8601) that second 0 stands for,
-    None for abstract time. pending: in order of submission; the methods sort by priority. future:
-    a tuple, or of a log its records (:class:`.on_demand.OnDemand`). held, borrowed: what the loop
-    remembers of the cycle before now, for one that goes on from there. lsf_says: what LSF itself
-    said of pending jobs. omissions: what was left out when it was read from what a cluster says.
-    """
+    """A complete planning problem."""
 
     cluster: Cluster
     queues: tuple[Queue, ...] = (Queue("default"),)
     running: tuple[RunningJob, ...] = ()
+    #: In order of submission; the methods sort by priority.
     pending: tuple[Job, ...] = ()
+    #: A tuple, or of a log its records (:class:`.on_demand.OnDemand`).
     future: Sequence[Job] = ()
     applications: tuple[Application, ...] = ()
     users: tuple[User, ...] = ()
@@ -110,14 +101,20 @@ class Instance:
     advance_reservations: tuple[AdvanceReservation, ...] = ()
     share_usage: tuple[ShareUsage, ...] = ()
     pool_usage: tuple[PoolUsage, ...] = ()
+    #: What the loop remembers of the cycle before now, for one that goes on from there.
     held: tuple[HeldHosts, ...] = ()
+    #: What the loop remembers of the cycle before now, for one that goes on from there.
     borrowed: tuple[BorrowedSlots, ...] = ()
+    #: What LSF itself said of pending jobs.
     lsf_says: tuple[SaidByLsf, ...] = ()
     params: Params = Params()
+    #: Seconds from the origin.
     now: int = 0
+    #: The wall-clock time (ISO 8601) that second 0 stands for, None for abstract time.
     origin: str | None = None
     name: str = ""
     description: str = ""
+    #: What was left out when it was read from what a cluster says.
     omissions: tuple[Omission, ...] = ()
 
     def queue(self, name: str) -> Queue:

@@ -28,61 +28,70 @@ class HostRequest:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as submitted; times in seconds from the instance's origin.
-
-    slots, max_slots: -n min,max. res_req: the -R strings. run_limit, cpu_limit: -W and -c.
-    run_time: what really passes, known to a simulation only. cpu_time: CPU seconds: of a
-    running job, used so far (by the instance's now); of one still to start, what it will use in
-    all, known to a simulation only.
-    begin: -b, earliest start. deadline: -t, latest end (tardiness objective, TBR-19).
-    estimated_run_time: -We, how long it is expected to run; the limit still ends it (SUB-04).
-    weight: for the weighted objective. priority: -sp. group: -G. hosts: -m. exclusive: -x.
-    from_host: the host it was submitted from, "" where nobody knows (type==local, REQ-04).
-    gpu: -gpu, ``-`` for what queue and cluster say. extsched: -ext, such as RMS[nodes=3].
-    queued_as: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one
-    time the lower place comes first. None: as it was submitted.
-    requeued: it has run and waits again; what bsub would refuse today does not touch it.
-    unheeded: what it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
-    name: -J. dependency: -w, the condition that must hold before it may start
-    (:mod:`.dependency`); think_time: seconds that pass between that and its start, at least.
-    array_limit: of an element, how many elements of its array may run at once, ``%4`` of -J.
-    orphan_term: -ti, it is killed once its condition can never hold. whole_hosts: -nnodes, its
-    hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
-    """
+    """A job as submitted; times in seconds from the instance's origin."""
 
     id: str
+    #: -n min,max.
     slots: int = 1
+    #: -n min,max.
     max_slots: int | None = None
     user: str = "user"
     queue: str = "default"
+    #: The -R strings.
     res_req: tuple[str, ...] = ()
+    #: -W and -c.
     run_limit: int | None = None
+    #: -W and -c.
     cpu_limit: int | None = None
+    #: What really passes, known to a simulation only.
     run_time: int | None = None
+    #: CPU seconds: of a running job, used so far (by the instance's now); of one still to start,
+    #: what it will use in all, known to a simulation only.
     cpu_time: float | None = None
     submit: int = 0
+    #: -b, earliest start.
     begin: int | None = None
+    #: -t, latest end (tardiness objective, TBR-19).
     deadline: int | None = None
+    #: -sp.
     priority: int = 0
+    #: For the weighted objective.
     weight: float = 1.0
     project: str = "default"
+    #: -G.
     group: str = ""
     application: str = ""
+    #: -m.
     hosts: tuple[HostRequest, ...] = ()
+    #: -x.
     exclusive: bool = False
     resizable: bool = False
+    #: The host it was submitted from, "" where nobody knows (type==local, REQ-04).
     from_host: str = ""
+    #: -gpu, ``-`` for what queue and cluster say.
     gpu: str = ""
+    #: -ext, such as RMS[nodes=3].
     extsched: str = ""
+    #: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one time
+    #: the lower place comes first. None: as it was submitted.
     queued_as: tuple[int, int] | None = None
+    #: It has run and waits again; what bsub would refuse today does not touch it.
     requeued: bool = False
+    #: What it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
     unheeded: tuple[str, ...] = ()
+    #: -We, how long it is expected to run; the limit still ends it (SUB-04).
     estimated_run_time: int | None = None
+    #: -J.
     name: str = ""
+    #: -w, the condition that must hold before it may start (:mod:`.dependency`).
     dependency: str = ""
+    #: Seconds that pass between that and its start, at least.
     think_time: int = 0
+    #: -ti, it is killed once its condition can never hold.
     orphan_term: bool = False
+    #: Of an element, how many elements of its array may run at once, ``%4`` of -J.
     array_limit: int | None = None
+    #: -nnodes, its hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
     whole_hosts: bool = False
 
     @property
@@ -115,16 +124,14 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that runs: `allocation` is host to slots in allocation order; start <= now.
-
-    finish: when it is expected to end; None means "by the duration chain" (TBR-03).
-    alternative: which rusage alternative it started with (RSV-07).
-    """
+    """A job that runs: `allocation` is host to slots in allocation order; start <= now."""
 
     job: Job
     start: int
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: When it is expected to end; None means "by the duration chain" (TBR-03).
     finish: int | None = None
+    #: Which rusage alternative it started with (RSV-07).
     alternative: int = 0
     suspended: bool = False
 
@@ -136,22 +143,24 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application profile (lsb.applications); limits in seconds.
-
-    run_limit, run_time, cpu_limit: RUNLIMIT, RUNTIME, CPULIMIT. slots: PROCLIMIT (min, default,
-    max). estimated_run_time: ESTIMATED_RUNTIME. gpu_req: GPU_REQ.
-    """
+    """An application profile (lsb.applications); limits in seconds."""
 
     name: Annotated[str, Fact("new_name", aka=("NAME",))]
     res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
+    #: RUNLIMIT, RUNTIME, CPULIMIT.
     run_limit: Annotated[int | None, Fact("minutes", "RUNLIMIT")] = None
+    #: RUNLIMIT, RUNTIME, CPULIMIT.
     run_time: Annotated[int | None, Fact("minutes", "RUNTIME")] = None
+    #: RUNLIMIT, RUNTIME, CPULIMIT.
     cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
+    #: PROCLIMIT (min, default, max).
     slots: Annotated[
         tuple[int, int | None, int | None] | None,
         Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
     ] = None
+    #: ESTIMATED_RUNTIME.
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
+    #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
 
@@ -175,12 +184,11 @@ MOST_ELEMENTS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """The elements of an array. ranges: of their indices, ascending and apart.
+    """The elements of an array."""
 
-    limit: at most so many run at once (``%4``), None for no limit.
-    """
-
+    #: Of their indices, ascending and apart.
     ranges: tuple[range, ...]
+    #: At most so many run at once (``%4``), None for no limit.
     limit: int | None = None
 
     def __len__(self) -> int:

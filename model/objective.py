@@ -48,15 +48,14 @@ class Cost:
 
 
 class Objective(ABC):
-    """One thing to minimise. A later start never makes it smaller.
-
-    combination: how the jobs' costs make the value. in_order: jobs are not traded against each
-    other: the start of every job is minimised in dispatch order, by methods of its own.
-    """
+    """One thing to minimise. A later start never makes it smaller."""
 
     name: ClassVar[ObjectiveName]
     meaning: ClassVar[str]
+    #: How the jobs' costs make the value.
     combination: ClassVar[Combination] = "sum"
+    #: Jobs are not traded against each other: the start of every job is minimised in dispatch
+    #: order, by methods of its own.
     in_order: ClassVar[bool] = False
 
     @abstractmethod

@@ -16,18 +16,18 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Something that is not considered.
+    """Something that is not considered."""
 
-    what: in words. where: the file, with its line, or the command that it is of; "" for a rule.
-    count: how often it was met. jobs: ids of the pending jobs whose starts it may change; None: of
-    any; (): of none, it is only worth knowing. effect: what becomes of a job by it, where that is
-    known.
-    """
-
+    #: In words.
     what: str
+    #: The file, with its line, or the command that it is of; "" for a rule.
     where: str = ""
+    #: How often it was met.
     count: int = 1
+    #: Ids of the pending jobs whose starts it may change; None: of any; (): of none, it is only
+    #: worth knowing.
     jobs: tuple[str, ...] | None = None
+    #: What becomes of a job by it, where that is known.
     effect: str = ""
 
     @property

@@ -1,4 +1,6 @@
-"""The words in which LSF says why a job is pending: the one table of them.
+"""Why a job is pending: one value, and how LSF, we and an obstacle say it.
+
+The words of LSF are in one table, :class:`Pending`.
 
 Numbers and meaning are those of lsbatch.h (pending reasons 1 to 4800, `lsb_pendreason` in the API
 reference of LSF 7 and 9.1.3); the words are what bjobs prints: of the documents in the samples that
@@ -8,9 +10,11 @@ public, those are its words; two have no number, for states that LSF refuses at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from itertools import chain
+from typing import Any, Literal, TypeAlias
 
 
 class Pending(Enum):
@@ -108,35 +112,107 @@ LOAD_WORDS = {
 }
 
 
+#: The moment that a number of a sentence is of; see :data:`HAS`.
+Moment: TypeAlias = Literal["now", "just before", "has"]
+
+
+class Has(str):
+    """Where a sentence says of which moment its number is."""
+
+    __slots__ = ()
+
+
+#: ``needs 4 free slots (now 0)``: in a sentence about no moment in particular ``(has 0 to 3)``.
+HAS = Has("has")
+
+
 @dataclass(frozen=True, slots=True)
-class PendingReason:
-    """One reason of one job. hosts: on which it holds, () where it is no reason of hosts.
+class Reason:
+    """Why a job waits; said by :func:`bjobs_text`, :func:`sentence` and :func:`over`."""
 
-    resource: the resource, limit or load index that is short, "" where the words name none.
-    """
-
+    #: LSF's reason.
     kind: Pending
+    #: On which it holds, () where it is no reason of hosts.
     hosts: tuple[str, ...] = ()
+    #: The resource, limit or load index that is short, "" where the words name none.
     resource: str = ""
+    #: What is asked for and how much of it there is: texts, and between them the numbers that
+    #: change with the instant; () where only LSF's words are wanted.
+    parts: tuple[str | float, ...] = ()
+
+    @classmethod
+    def of(cls, kind: Pending, *parts: str | float, resource: str = "") -> Reason:
+        """Of what is asked for, and how much of it there is."""
+        return cls(kind, resource=resource, parts=parts)
+
+    @classmethod
+    def counting(
+        cls, kind: Pending, needs: str, number: float, *more: str | float, best: bool = False
+    ) -> Reason:
+        """What is needed, and in brackets how much of it there is; more: what follows in them.
+
+        best: it is the most that one host has.
+        """
+        return cls.of(kind, f"{needs} (", HAS, " ", number, " at best" * best, *more, ")")
+
+    @classmethod
+    def joined(cls, reasons: Iterable[Reason]) -> Reason:
+        """Several sentences in one, of the kind of the first."""
+        first, *others = reasons
+        more = chain.from_iterable(("; ", *other.parts) for other in others)
+        return replace(first, parts=(*first.parts, *more))
+
+    @property
+    def alike(self) -> tuple[Hashable, ...]:
+        """What reasons have in common that differ in their numbers alone."""
+        texts = tuple(part if isinstance(part, str) else None for part in self.parts)
+        return (self.kind, self.hosts, self.resource, texts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the sentence says of which moment its number is."""
+        return HAS in self.parts
 
     @property
     def words(self) -> str:
-        """The words without the hosts."""
+        """LSF's words without the hosts."""
         if self.kind is Pending.LOAD and self.resource:
             own = f"External load index ({self.resource}) is beyond threshold"
             return LOAD_WORDS.get(self.resource, own)
         return self.kind.words.format(self.resource)
 
-    def text(self, *, counted: bool = False) -> str:
-        """As bjobs prints it: ``Not enough job slot(s): hostA, hostB``.
-
-        counted: several hosts as their number, as bjobs does in its short form.
-        """
-        if not self.hosts:
-            return self.words
-        many = counted and len(self.hosts) > 1
-        return f"{self.words}: " + (f"{len(self.hosts)} hosts" if many else ", ".join(self.hosts))
-
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data, in LSF's words."""
         return {"number": self.kind.number, "reason": self.words, "hosts": list(self.hosts)}
+
+
+def bjobs_text(reason: Reason, *, counted: bool = False) -> str:
+    """As bjobs prints it: ``Not enough job slot(s): hostA, hostB``.
+
+    counted: several hosts as their number, as bjobs does in its short form.
+    """
+    if not reason.hosts:
+        return reason.words
+    many = counted and len(reason.hosts) > 1
+    hosts = f"{len(reason.hosts)} hosts" if many else ", ".join(reason.hosts)
+    return f"{reason.words}: {hosts}"
+
+
+def sentence(reason: Reason, moment: Moment = "has") -> str:
+    """In our words, its number as one of a moment: ``needs 4 free slots (now 0)``."""
+    parts = tuple(moment if part is HAS else part for part in reason.parts)
+    return over([replace(reason, parts=parts)])
+
+
+def over(reasons: Sequence[Reason]) -> str:
+    """Reasons that are alike, over a stretch of time: numbers that differ as ``0 to 5``."""
+    columns = zip(*(reason.parts for reason in reasons), strict=True)
+    return "".join(
+        column[0] if isinstance(column[0], str) else _range([float(n) for n in column])
+        for column in columns
+    )
+
+
+def _range(numbers: list[float]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"

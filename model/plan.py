@@ -90,33 +90,36 @@ MissingStart: TypeAlias = Literal["never", "no place found", "?"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """The reservation of one pending job; times in seconds from the instance's origin.
-
-    start: None where only an estimate exists (greedy reserves no future place).
-    estimate: greedy's "no sooner than" time. allocation: host to slots in allocation order.
-    reserved: slots held now for the job (greedy). bound: no start before this is possible given the
-    starts of the jobs before it. proved: start equals the bound. waits_for: the binding constraint,
-    a sentence. fallback: why a lesser method answered, "" if none. alternative: rusage
-    alternative used. needs_backfill: the queue that would have to have BACKFILL for the loop to
-    give the job this start, "" for none. terms: host to slots of each term of a compound
-    requirement, () for others. exact_fit: a sentence where the start hangs on a limit that fills
-    its gap to the second, "" where it does not.
-    """
+    """The reservation of one pending job; times in seconds from the instance's origin."""
 
     job: str
+    #: None where only an estimate exists (greedy reserves no future place).
     start: int | None
     finish: int | None = None
+    #: Host to slots in allocation order.
     allocation: Mapping[str, int] = field(default_factory=dict)
     method: str = ""
+    #: No start before this is possible given the starts of the jobs before it.
     bound: int | None = None
+    #: Start equals the bound.
     proved: bool = False
+    #: The binding constraint, a sentence.
     waits_for: str = ""
+    #: Why a lesser method answered, "" if none.
     fallback: str = ""
+    #: Greedy's "no sooner than" time.
     estimate: int | None = None
+    #: Slots held now for the job (greedy).
     reserved: Mapping[str, int] = field(default_factory=dict)
+    #: Rusage alternative used.
     alternative: int = 0
+    #: The queue that would have to have BACKFILL for the loop to give the job this start, "" for
+    #: none.
     needs_backfill: str = ""
+    #: Host to slots of each term of a compound requirement, () for others.
     terms: tuple[Mapping[str, int], ...] = ()
+    #: A sentence where the start hangs on a limit that fills its gap to the second, "" where it
+    #: does not.
     exact_fit: str = ""
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
@@ -154,9 +157,10 @@ class PlannedArray(PlannedJob):
 
     As one job it starts with its first element and finishes with its last, None where an end is not
     known; it is proved where each is; allocation, bound and waits_for are those of the element that
-    starts first. elements: in order of index.
+    starts first.
     """
 
+    #: In order of index.
     elements: tuple[PlannedJob, ...] = ()
 
     @classmethod
@@ -216,17 +220,18 @@ def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> Mis
 
 @dataclass(frozen=True, slots=True)
 class PlanChange:
-    """What a planner says otherwise of one pending job than before, and which event made it so.
-
-    was, start: seconds from the origin, None for none. was_on, on: host to slots. because: the
-    event, in words.
-    """
+    """What a planner says otherwise of one pending job than before, and which event made it so."""
 
     job: str
+    #: Seconds from the origin, None for none.
     was: int | None
+    #: Seconds from the origin, None for none.
     start: int | None
+    #: Host to slots.
     was_on: Mapping[str, int]
+    #: Host to slots.
     on: Mapping[str, int]
+    #: The event, in words.
     because: str
 
     @property
@@ -266,38 +271,40 @@ class _Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Plan(_Indexed):
-    """A plan of any method.
-
-    status: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic"
-    (greedy, time-based: no claim), "infeasible" (some job cannot be placed at all).
-    value, bound: of the objective, in its own unit, times counted from now. now: seconds from the
-    origin, the ISO date of second 0 (None: it has none). rounded: the plan could not be proved
-    because the weights have more digits than the models hold; a longer limit does not help. notes:
-    what else is to be known, among it the rules that were not considered. omissions: what was not
-    considered, each with the jobs that it touches; nothing that one touches is proved. cut: a limit
-    or Ctrl-C came before every job had been looked at as the method does; notes and the fallbacks
-    of the jobs say how far it got. margin: seconds that nothing planned comes nearer to the end of
-    a pending job. behind: how many pending jobs are not planned, because only the first of the
-    order were asked for. changes: of a planner's plan, what it says otherwise than the last one
-    that was asked for. refused: the judge objects to the plan, as a note says: a fault of Slotwise.
-    """
+    """A plan of any method."""
 
     method: Method
     objective: ObjectiveName
+    #: "optimal", "feasible" (a time limit or Ctrl-C ended the search), "heuristic" (greedy, time-
+    #: based: no claim), "infeasible" (some job cannot be placed at all).
     status: Status
+    #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int
     reservations: tuple[PlannedJob, ...]
     unplaced: tuple[Unplaced, ...] = ()
+    #: Of the objective, in its own unit, times counted from now.
     value: float | None = None
+    #: Of the objective, in its own unit, times counted from now.
     bound: float | None = None
+    #: What else is to be known, among it the rules that were not considered.
     notes: tuple[str, ...] = ()
+    #: The plan could not be proved because the weights have more digits than the models hold; a
+    #: longer limit does not help.
     rounded: bool = False
     origin: str | None = None
+    #: What was not considered, each with the jobs that it touches; nothing that one touches is
+    #: proved.
     omissions: tuple[Omission, ...] = ()
+    #: A limit or Ctrl-C came before every job had been looked at as the method does; notes and the
+    #: fallbacks of the jobs say how far it got.
     cut: bool = False
+    #: Seconds that a plan keeps free behind the end of every pending job.
     margin: int = 0
+    #: How many pending jobs are not planned, because only the first of the order were asked for.
     behind: int = 0
+    #: Of a planner's plan, what it says otherwise than the last one that was asked for.
     changes: tuple[PlanChange, ...] = ()
+    #: The judge objects to the plan, as a note says: a fault of Slotwise.
     refused: bool = False
 
     def __getitem__(self, job: str) -> PlannedJob:

@@ -14,14 +14,15 @@ class Progress:
     done of total jobs are settled (in a simulation: have started; in questions: plans that were
     made, of a total that nobody knows). value and bound of the objective (of the sum of the settled
     starts, seconds from now, in the lexicographic search), None where there is no objective.
-    seconds: since the call began. time: how far a simulation is, seconds from the origin.
     """
 
     done: int
     total: int | None
     value: float | None
     bound: float | None
+    #: Since the call began.
     seconds: float
+    #: How far a simulation is, seconds from the origin.
     time: int | None = None
 
     def __str__(self) -> str:

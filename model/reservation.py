@@ -48,14 +48,11 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """One resource of a rusage section over the life of a job: phases in order, never rising.
-
-    per: ``host``, ``task`` or ``job``, what the amount is for; "" where the cluster decides
-    (RSV-08).
-    """
+    """One resource of a rusage section over the life of a job: phases in order, never rising."""
 
     resource: str
     phases: tuple[Phase, ...]
+    #: ``host``, ``task`` or ``job``, what the amount is for; "" where the cluster decides (RSV-08).
     per: str = ""
 
     def at(self, elapsed: float) -> float:

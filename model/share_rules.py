@@ -35,12 +35,11 @@ from .shares import (
 
 @dataclass(frozen=True, slots=True)
 class _Policy:
-    """A policy by name. master: the queue whose policy it is, "" for itself.
+    """A policy by name."""
 
-    nodes: its accounts by path, ``group/user``.
-    """
-
+    #: Its accounts by path, ``group/user``.
     nodes: dict[str, ShareNode]
+    #: The queue whose policy it is, "" for itself.
     master: str = ""
 
 

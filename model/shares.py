@@ -33,21 +33,20 @@ EVERYONE = "all"
 
 @dataclass(frozen=True, slots=True)
 class ShareNode:
-    """One share account of a tree, or its root.
-
-    shares: number_shares (0 for the root). users: whom the account serves, None for everyone whom
-    `named` leaves over. children: its accounts in the order of the list; a leaf's jobs are first
-    come, first served. default: shares of each user who gets an account as he comes, else None.
-    named: users who are named beside an open account, whom `default` and `others` do not cover.
-    groups: what ``bsub -G`` may name to mean this account.
-    """
+    """One share account of a tree, or its root."""
 
     name: str
+    #: number_shares (0 for the root).
     shares: int
+    #: Whom the account serves, None for everyone whom `named` leaves over.
     users: frozenset[str] | None = None
+    #: Its accounts in the order of the list; a leaf's jobs are first come, first served.
     children: tuple[ShareNode, ...] = ()
+    #: Shares of each user who gets an account as he comes, else None.
     default: int | None = None
+    #: Users who are named beside an open account, whom `default` and `others` do not cover.
     named: frozenset[str] = frozenset()
+    #: What ``bsub -G`` may name to mean this account.
     groups: frozenset[str] = frozenset()
 
     @property
@@ -309,18 +308,17 @@ class _Level:
 # Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 …
 # QBF-01)
 #
-# What they must not be is told by ``share_rules.py``.
+# What they must not be is stated by ``share_rules.py``.
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSet:
-    """Queues that share one policy: a fairshare queue alone, or a cross-queue set (FSH-09).
+    """Queues that share one policy: a fairshare queue alone, or a cross-queue set (FSH-09)."""
 
-    queues: the master first, then FAIRSHARE_QUEUES in their order. ordered: DISPATCH_ORDER=QUEUE.
-    """
-
+    #: The master first, then FAIRSHARE_QUEUES in their order.
     queues: tuple[str, ...]
     shares: tuple[tuple[str, int], ...]
+    #: DISPATCH_ORDER=QUEUE.
     ordered: bool = False
 
     @property
@@ -331,17 +329,18 @@ class QueueSet:
 
 @dataclass(frozen=True, slots=True)
 class SlotPool:
-    """A pool of queues (QBF-01).
-
-    queues: in order of priority, equal ones as configured. hosts: which they share.
-    shares: SLOT_SHARE of each, in percent. max_slots, use_priority: of the first queue.
-    """
+    """A pool of queues (QBF-01)."""
 
     name: str
+    #: In order of priority, equal ones as configured.
     queues: tuple[str, ...]
+    #: SLOT_SHARE of each, in percent.
     shares: tuple[float, ...]
+    #: Which they share.
     hosts: tuple[str, ...]
+    #: Of the first queue.
     max_slots: int | None = None
+    #: Of the first queue.
     use_priority: bool = False
 
 

@@ -20,30 +20,34 @@ NO_REQUEST = "requested time not positive"
 class Workload:
     """n jobs in the order in which ties are broken (file order); all arrays int64 of shape (n,).
 
-    job: number in the log, unique. submit: seconds, non-decreasing. run_time: true duration,
-    seconds. req_time: requested duration, seconds. procs: processors held while running.
-    user, queue: numbers from the log, -1 for unknown. max_procs: the machine's size as the log
-    states it, or None. left_out: reason to number of jobs that were dropped on the way here.
-    notes: what was repaired or filled in on the way here, to how many records.
-    preceding: number of the job after whose end one is submitted, -1 for none; think: how many
-    seconds after that, at least. Both None where no job of the log has one.
-
     Arrays are read-only. Use `Workload.of` to build one from plain sequences.
     """
 
+    #: Number in the log, unique.
     job: Ints
+    #: Seconds, non-decreasing.
     submit: Ints
+    #: True duration, seconds.
     run_time: Ints
+    #: Requested duration, seconds.
     req_time: Ints
+    #: Processors held while running.
     procs: Ints
+    #: Numbers from the log, -1 for unknown.
     user: Ints
+    #: Numbers from the log, -1 for unknown.
     queue: Ints
+    #: The machine's size as the log states it, or None.
     max_procs: int | None = None
     source: str = ""
     header: Mapping[str, str] = field(default_factory=dict)
+    #: Reason to number of jobs that were dropped on the way here.
     left_out: Mapping[str, int] = field(default_factory=dict)
+    #: What was repaired or filled in on the way here, to how many records.
     notes: Mapping[str, int] = field(default_factory=dict)
+    #: Number of the job after whose end one is submitted, -1 for none.
     preceding: Ints | None = None
+    #: How many seconds after that, at least. Both None where no job of the log has one.
     think: Ints | None = None
 
     def __post_init__(self) -> None:

@@ -1,1 +1,1 @@
-"""What can be decided: reservations, placements, plans, and whether they are right."""
+"""The algorithms: reservations, placements, plans, and the judge that checks them."""

@@ -116,22 +116,24 @@ class OutOfTime(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of a piece of work.
+    """What is left of a piece of work."""
 
-    time_limit: wall seconds, None for none. effort: deterministic units (about one second of one
-    worker each), None for none; with it the answer does not depend on the machine. cancel: set it
-    from another thread or a signal handler to stop with the best so far. workers: solver
-    threads; processes: of the pool optimiser. grace: seconds for a lesser answer after the stop.
-    clock: seconds, monotonic. memory: MB that are available, asked when they matter.
-    """
-
+    #: Wall seconds, None for none.
     time_limit: float | None = None
+    #: Deterministic units (about one second of one worker each), None for none; with it the answer
+    #: does not depend on the machine.
     effort: float | None = None
+    #: Solver threads.
     workers: int = 1
+    #: Of the pool optimiser.
     processes: int = 1
+    #: Set it from another thread or a signal handler to stop with the best so far.
     cancel: threading.Event = field(default_factory=threading.Event)
+    #: Seconds, monotonic.
     clock: Callable[[], float] = time.monotonic
+    #: Seconds for a lesser answer after the stop.
     grace: float = GRACE
+    #: MB that are available, asked when they matter.
     memory: Callable[[], float] = memory_available
     started: float = 0.0
     effort_spent: float = 0.0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from ..model.gpu_request import PHYSICAL
-from ..model.pending import Pending
+from ..model.job import Job
+from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
 from .availability.calendar import WEEK
@@ -20,87 +19,14 @@ from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
-from .precedence import NOT_YET
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 
-# --- What is missing at an instant, as a sentence whose numbers are data (LOP-01) -----------------
-
-#: The moment that a number of a sentence is of; see :data:`HAS`.
-Moment: TypeAlias = Literal["now", "just before", "has"]
+# --- What is missing at an instant (LOP-01) -------------------------------------------------------
 
 
-class Has(str):
-    """Where a sentence says of which moment its number is."""
-
-    __slots__ = ()
-
-
-#: ``needs 4 free slots (now 0)``: in a sentence about no moment in particular ``(has 0 to 3)``.
-HAS = Has("has")
-
-
-class Reason:
-    """A sentence in parts: texts, and between them the numbers that change with the instant.
-
-    Reasons of one kind (:attr:`kind`) differ in these numbers alone.
-    """
-
-    __slots__ = ("parts",)
-
-    def __init__(self, *parts: str | float) -> None:
-        self.parts = parts
-
-    @classmethod
-    def counting(cls, needs: str, number: float, *more: str | float, best: bool = False) -> Reason:
-        """What is needed, and in brackets how much of it there is; more: what follows in them.
-
-        best: it is the most that one host has.
-        """
-        return cls(f"{needs} (", HAS, " ", number, " at best" * best, *more, ")")
-
-    @classmethod
-    def joined(cls, reasons: Iterable[Reason]) -> Reason:
-        """Several sentences in one."""
-        first, *others = reasons
-        return cls(*first.parts, *chain.from_iterable(("; ", *other.parts) for other in others))
-
-    @property
-    def kind(self) -> tuple[str | None, ...]:
-        """The texts alone."""
-        return tuple(part if isinstance(part, str) else None for part in self.parts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reason) and self.parts == other.parts
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
-    def __str__(self) -> str:
-        return over([self])
-
-    def at(self, moment: Moment) -> str:
-        """The sentence with its number as one of that moment; without such a number as it is."""
-        return over([Reason(*(moment if part is HAS else part for part in self.parts))])
-
-    @property
-    def counts(self) -> bool:
-        """Whether the sentence says of which moment its number is."""
-        return HAS in self.parts
-
-
-def over(reasons: Sequence[Reason]) -> str:
-    """Reasons of one kind as one sentence, numbers that differ as ``0 to 5``."""
-    columns = zip(*(reason.parts for reason in reasons), strict=True)
-    return "".join(
-        column[0] if isinstance(column[0], str) else _range([float(n) for n in column])
-        for column in columns
-    )
-
-
-def _range(numbers: list[float]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+FEW_SLOTS = Pending.FEW_SLOTS
+WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
 
 
 def counted(number: int, noun: str, more: str = "") -> str:
@@ -121,8 +47,8 @@ def find_shortage(
         if reasons[0] is not None and None not in reasons:
             return reasons[0]
     if len(demand.terms) > 1:
-        return Reason("its terms together: each fits alone, not all at once")
-    return Reason("the plan as a whole: an earlier start would delay other jobs or gain nothing")
+        return Reason.of(Pending.SPAN, "its terms together: each fits alone, not all at once")
+    return Reason.of(Pending.POSTPONED, WHOLE_PLAN)
 
 
 def _term_shortage(
@@ -135,7 +61,7 @@ def _term_shortage(
 ) -> Reason | None:
     alternative = term.alternatives[number]
     if alternative.missing:
-        return Reason(alternative.missing)
+        return Reason.of(Pending.RUSAGE, alternative.missing)
     capacity = availability.capacity(demand, term, alternative, instant)
     if fits(term, capacity):
         return None
@@ -146,7 +72,7 @@ def _term_shortage(
         each = (
             f"each {demand.interval} s" if demand.interval else "in the interval of another queue"
         )
-        return Reason(f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
+        return Reason.of(Pending.JUST_ACCEPTED, f"one job a host {each} (JOB_ACCEPT_INTERVAL)")
     for group in capacity.groups:
         inside = np.zeros_like(capacity.caps)
         inside[group.mask] = capacity.caps[group.mask]
@@ -156,7 +82,8 @@ def _term_shortage(
             and not (capacity.caps[~group.mask].any())
         ):
             wanted = counted(term.slots, "slot")
-            return Reason(f"needs {wanted} under {group.reason}, which leaves ", group.slots)
+            text = f"needs {wanted} under {group.reason}, which leaves "
+            return Reason.of(group.short, text, group.slots)
     points = _points(demand, availability, instant)
     for use in alternative.pool_uses:
         short = _short_of_pool(use, availability, points)
@@ -164,7 +91,8 @@ def _term_shortage(
             held, free = short
             pool = problem.resolver.table.pools[use.index]
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            return Reason.counting(f"{pool.reason}: needs {held * slots:.10g}", free)
+            needs = f"{pool.reason}: needs {held * slots:.10g}"
+            return replace(Reason.counting(pool.short, needs, free), resource=pool.subject)
     return _host_shortage(problem, demand, term, availability, capacity, points, number)
 
 
@@ -204,7 +132,7 @@ def _host_shortage(
         best = int(capacity.caps.max(initial=0))
         if best >= term.slots and term.unit is not None:
             return _unit_shortage(term, capacity)
-        return Reason.counting(f"needs one host with {wanted}", best, best=True)
+        return Reason.counting(FEW_SLOTS, f"needs one host with {wanted}", best, best=True)
     if term.ptile is not None and term.candidates.size:
         found = _tile_shortage(term, capacity, also)
         if found is not None:
@@ -215,12 +143,12 @@ def _host_shortage(
     if total < term.slots:
         open_slots = int(free[term.candidates].sum()) if lacking else total
         extra = ("; free slots: ", open_slots) if open_slots > total else ()
-        return Reason.counting(f"needs {wanted}", total, *extra)
+        return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra)
     if term.unit is not None:
         return _unit_shortage(term, capacity)
     if term.same:
-        return Reason(f"needs {wanted} on hosts that agree in same[]")
-    return Reason(f"needs {wanted} in the shape it asks for")
+        return Reason.of(Pending.SPAN, f"needs {wanted} on hosts that agree in same[]")
+    return Reason.of(Pending.SPAN, f"needs {wanted} in the shape it asks for")
 
 
 def _tile_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reason | None:
@@ -235,9 +163,9 @@ def _tile_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reaso
     if rest:
         text += f" and one with {rest}"
     if have < blocks:
-        return Reason.counting(text, have)
+        return Reason.counting(FEW_SLOTS, text, have)
     lone = rest and int((caps >= rest).sum()) == blocks
-    return Reason(f"{text}, has no other for the {rest}") if lone else None
+    return Reason.of(FEW_SLOTS, f"{text}, has no other for the {rest}") if lone else None
 
 
 def _block_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reason | None:
@@ -249,9 +177,9 @@ def _block_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reas
     if rest:
         text += f" and one of {rest}"
     if have < blocks:
-        return Reason.counting(text, have)
+        return Reason.counting(FEW_SLOTS, text, have)
     lone = rest and have == blocks and not (caps % term.block >= rest).any()
-    return Reason(f"{text}, has no place for the {rest}") if lone else None
+    return Reason.of(FEW_SLOTS, f"{text}, has no place for the {rest}") if lone else None
 
 
 def _binding_beside_slots(
@@ -275,7 +203,7 @@ def _binding_beside_slots(
             binds = binds or bool((np.floor(times) < wanted).any())
         if binds:
             resource = problem.resolver.table.host_resources[use.index]
-            is_amount = resource.reason == f"{resource.name} available"
+            is_amount = resource.short is Pending.RUSAGE
             text = f"{'and' if is_amount else 'under'} {resource.reason}"
             is_gpu = resource.name == PHYSICAL
             found.append(_gpus(problem, demand, term, use) if is_gpu else text)
@@ -313,15 +241,19 @@ def _unit_shortage(term: TermDemand, capacity: TermCapacity) -> Reason:
     if unit.excl and capacity.idle is not None:
         alone = ~busy_units(unit, capacity.idle)
         slots = f", with {counted(int(totals[alone].sum()), 'slot')}" if alone.any() else ""
-        return Reason(f"{text}{alone.sum()} of {len(alone)} units are without other jobs{slots}")
+        text += f"{alone.sum()} of {len(alone)} units are without other jobs{slots}"
+        return Reason.of(Pending.UNIT_OCCUPIED, text)
+    kind = Pending.UNITS_MAXCUS if unit.maxcus is not None else Pending.UNIT_USABLE
+    if unit.maxcus is None and unit.balance:
+        kind = Pending.UNITS_BALANCE
     most = unit.maxcus or 1
     best = np.argsort(-totals, kind="stable")[:most]
     have = int(totals[best].sum())
     short = unit.maxcus is not None and have < term.slots
     lacks = (f" and lack{'s' * (most == 1)} ", term.slots - have) if short else ()
     if most > 1:
-        return Reason(f"{text}the {most} fullest have ", have, *lacks)
-    return Reason(f"{text}the fullest choice, {unit.names[best[0]]}, has ", have, *lacks)
+        return Reason.of(kind, f"{text}the {most} fullest have ", have, *lacks)
+    return Reason.of(kind, f"{text}the fullest choice, {unit.names[best[0]]}, has ", have, *lacks)
 
 
 def amounts_short(
@@ -342,7 +274,7 @@ def amounts_short(
                 if most + SLACK < held:
                     name = "GPUs" if resource.name == PHYSICAL else resource.name
                     text = f"of {name} it asks for {held:.10g}, no host has more than "
-                    found.append(Reason(text, most))
+                    found.append(Reason.of(Pending.RUSAGE, text, most, resource=resource.subject))
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None
 
@@ -350,7 +282,7 @@ def amounts_short(
 # --- pending reasons ------------------------------------------------------------------------------
 
 #: Of a job that may not start before its -b.
-BEGIN_TIME = "its begin time (-b)"
+BEGIN_TIME = Reason.of(Pending.START_TIME, "its begin time (-b)")
 #: Of a job that would fit if hosts reported what they are configured with.
 BEYOND_REPORTED = "does not fit beside what hosts report to be in use, which no job accounts for"
 
@@ -434,8 +366,8 @@ def reason_and_shortage(
     short: the latter where it is known of an equal job that starts at the same time.
     """
     if start.time <= demand.earliest:
-        held_back = demand.earliest > problem.instance.now
-        return (held_back_by(demand) if held_back and start.time == demand.earliest else ""), ""
+        held_back = start.time == demand.earliest > problem.instance.now
+        return sentence(held_back_by(demand)) if held_back else "", ""
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
@@ -447,12 +379,17 @@ def reason_and_shortage(
     return short + ends, short
 
 
-def held_back_by(demand: Demand) -> str:
+def held_back_by(demand: Demand) -> Reason:
     """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
     job = demand.job
     if job.dependency and demand.earliest != job.begin:
-        return f"{NOT_YET}: {job.dependency}"
+        return not_yet(job)
     return BEGIN_TIME
+
+
+def not_yet(job: Job) -> Reason:
+    """Of a job whose dependency condition does not hold yet."""
+    return Reason.of(Pending.DEPENDENCY, f"{Pending.DEPENDENCY.words}: {job.dependency}")
 
 
 def _shortage_until(
@@ -465,9 +402,9 @@ def _shortage_until(
         if instant == demand.earliest
         else find_shortage(problem, demand, profile, demand.earliest)
     )
-    if first.kind == last.kind:
-        return first.at("now") if demand.earliest == problem.instance.now else str(first)
-    return last.at("just before") if last.counts else f"{last} just before"
+    if first.alike == last.alike:
+        return sentence(first, "now" if demand.earliest == problem.instance.now else "has")
+    return sentence(last, "just before") if last.counts else f"{sentence(last)} just before"
 
 
 def _opening_hosts(
@@ -574,7 +511,7 @@ def shortage(
     moment: Moment = "has",
 ) -> str:
     """The first constraint that fails at `instant`, as numbers (LOP-01), which is called so."""
-    return find_shortage(problem, demand, availability, instant).at(moment)
+    return sentence(find_shortage(problem, demand, availability, instant), moment)
 
 
 def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:

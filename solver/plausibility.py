@@ -36,9 +36,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What was counted and what was read. lines: in words. contradictions: where they differ."""
+    """What was counted and what was read."""
 
+    #: In words.
     lines: tuple[str, ...]
+    #: Where they differ.
     contradictions: tuple[Omission, ...]
 
 

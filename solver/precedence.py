@@ -26,10 +26,11 @@ from ..model.dependency import (
 from ..model.duration import expected_finish
 from ..model.instance import Instance
 from ..model.job import Job
+from ..model.pending import Pending
 
 #: LSF's words for a job whose condition does not hold yet, and for one whose condition never will.
-NOT_YET = "Job dependency condition not satisfied"
-NEVER = "Dependency condition invalid or never satisfied"
+NOT_YET = Pending.DEPENDENCY.words
+NEVER = Pending.DEPENDENCY_NEVER.words
 #: What plans leave out of conditions, in words.
 EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end as it should"
 EXTERNAL = "external() in start conditions (-w)"
@@ -144,9 +145,11 @@ def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """event: when the condition of a job can hold. left_out: what that does not say."""
+    """What a condition waits for."""
 
+    #: When the condition of a job can hold.
     event: Event
+    #: What that does not say.
     left_out: tuple[str, ...] = ()
 
 

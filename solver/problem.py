@@ -55,19 +55,21 @@ class Falls:
 
 @dataclass(frozen=True, slots=True)
 class PlanningProblem:
-    """demands: pending jobs in priority order. base: the profile of running jobs; copy it.
-
-    left_out: rules that the demands do not heed. as_lsf: windows and advance reservations are left
-    out, and what is held is out of reach for queues without BACKFILL. unseen: pending jobs that
-    there was no time for, of the lowest priority; neither `instance` nor `demands` has them.
-    """
+    """The planning problem of one moment."""
 
     instance: Instance
     resolver: Resolver
+    #: Pending jobs in priority order.
     demands: tuple[Demand, ...]
+    #: The profile of running jobs; copy it.
     base: Profile
+    #: Rules that the demands do not heed.
     left_out: tuple[LeftOut, ...] = ()
+    #: Windows and advance reservations are left out, and what is held is out of reach for queues
+    #: without BACKFILL.
     as_lsf: bool = False
+    #: Pending jobs that there was no time for, of the lowest priority; neither `instance` nor
+    #: `demands` has them.
     unseen: tuple[Job, ...] = ()
     _finishes: Finishes = field(default_factory=Finishes, compare=False, repr=False)
     _running_falls: Falls = field(default_factory=Falls, compare=False, repr=False)

@@ -40,7 +40,7 @@ from .availability.resources import (
     ResourceTable,
     Use,
 )
-from .availability.running_profile import Occupancy
+from .availability.running_profile import RunningProfile
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
@@ -83,19 +83,17 @@ class _Kept:
 
 @dataclass(slots=True)
 class Resolver:
-    """Turns jobs of one instance into demands; keeps what equal jobs share.
-
-    honour_windows: keep to dispatch and run windows (TBR-19). margin: seconds that are kept free
-    behind the end of a pending job.
-    reserving: compute units are tried in configuration order whatever the job prefers (TBR-13);
-    False at dispatch.
-    """
+    """Turns jobs of one instance into demands; keeps what equal jobs share."""
 
     instance: Instance
     table: ResourceTable
     hosts: HostTable
+    #: Compute units are tried in configuration order whatever the job prefers (TBR-13); False at
+    #: dispatch.
     reserving: bool = True
+    #: Keep to dispatch and run windows (TBR-19).
     honour_windows: bool = False
+    #: Seconds that are kept free behind the end of a pending job.
     margin: int = 0
     _index: dict[str, int] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
@@ -291,9 +289,8 @@ class Resolver:
             merged = effective_requirement(self.instance, job)
             notes = merged.warnings
             terms = tuple(self._terms(job, queue, merged.requirement))
-            impossible = self._refusal(job, queue, merged.requirement) or _nowhere(terms)
-            if impossible.endswith(_UNMET):
-                impossible += self._where_not(job, queue, merged.requirement, terms)
+            asked = merged.requirement
+            impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
         except InputError as error:
@@ -538,12 +535,21 @@ class Resolver:
                 return f"-n {job.slots} is outside PROCLIMIT {least}..{most} of queue {queue.name}"
         return ""
 
-    def _where_not(
+    def _nowhere(
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
-        """``: `` and what fails, and where, of the first term that no host suits."""
-        parts = zip(_parts(job, requirement), terms, strict=True)
-        simple = next(simple for (simple, _), term in parts if not term.candidates.size)
+        """Why no host suits the first term that none suits, "" where each has some."""
+        for (simple, _), term in zip(_parts(job, requirement), terms, strict=True):
+            if term.candidates.size:
+                continue
+            missing = [item.missing for item in term.alternatives if item.missing]
+            inside = " inside a compute unit of its type" if term.unit is not None else ""
+            unmet = f"no host{inside} meets its requirement"
+            return missing[0] if missing else unmet + self._where_not(job, queue, simple)
+        return ""
+
+    def _where_not(self, job: Job, queue: Queue, simple: Simple) -> str:
+        """``: `` and what fails, and where, of a term that no host suits."""
         key = (simple.select, job.hosts, queue.name, self.home(job), self._gpus_chosen(job))
         if key not in self._kept.unmet:
             met = self._select(simple, self.home(job))
@@ -596,10 +602,6 @@ class Resolver:
         return ""
 
 
-#: How the reason of a job ends that no host suits.
-_UNMET = "meets its requirement"
-
-
 def _parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
     """The simple requirements of a job that ask for slots, with how many."""
     if isinstance(requirement, Simple):
@@ -620,17 +622,6 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
         return ((),)
     count = len(simple.rusage.alternatives)
     return tuple(simple.rusage.reservations(index) for index in range(count))
-
-
-def _nowhere(terms: tuple[TermDemand, ...]) -> str:
-    for term in terms:
-        if not term.candidates.size:
-            missing = [item.missing for item in term.alternatives if item.missing]
-            if missing:
-                return missing[0]
-            inside = " inside a compute unit of its type" if term.unit is not None else ""
-            return f"no host{inside} {_UNMET}"
-    return ""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -656,14 +647,13 @@ _Rows = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end.
-
-    finishes: FOREVER for unknown. open: those that run on beyond now, which may be entered.
-    """
+    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end."""
 
     jobs: Sequence[RunningJob]
     numbers: IntArray
+    #: FOREVER for unknown.
     finishes: IntArray
+    #: Those that run on beyond now, which may be entered.
     open: BoolArray
 
 
@@ -691,7 +681,7 @@ class Entering:
     def enter(
         self,
         running: Running,
-        occupancy: Occupancy,
+        profile: RunningProfile,
         *,
         other: Callable[[int], None],
     ) -> IntArray:
@@ -702,7 +692,7 @@ class Entering:
         use_of = self._kinds(running, other)
         taken = np.flatnonzero(use_of >= 0)
         if taken.size:
-            self._write(running, taken, use_of[taken], occupancy)
+            self._write(running, taken, use_of[taken], profile)
         return running.numbers[taken]
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
@@ -751,12 +741,11 @@ class Entering:
         running: Running,
         taken: IntArray,
         use_of: IntArray,
-        occupancy: Occupancy,
+        profile: RunningProfile,
     ) -> None:
-        free_now, profile = occupancy.free_now, occupancy.profile
         order = np.argsort(use_of, kind="stable")
         members = self._members(running, taken[order])
-        np.maximum.at(occupancy.last_accepted, members.hosts, members.starts[members.job])
+        np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
         first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
         of_hosts: dict[int, list[_Rows]] = {}
         of_pools: dict[int, list[_Rows]] = {}
@@ -766,10 +755,8 @@ class Entering:
         finishes = running.finishes[taken].tolist()
         profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
         for index, found in _by_owner(of_hosts).items():
-            np.subtract.at(free_now.host(index), found[1], found[4])
             profile.enter_rows(index, *found, pool=False)
         for index, found in _by_owner(of_pools).items():
-            free_now.take_from_pool(index, float(found[4].sum()))
             profile.enter_rows(index, *found, pool=True)
 
     def _members(self, running: Running, at: IntArray) -> _Members:
@@ -832,7 +819,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
     """The profile of the running jobs of an instance; one that is overdue ends now."""
     instance, table = resolver.instance, resolver.table
     index = resolver.host_index()
-    found = Occupancy(table, instance.now)
+    found = RunningProfile(table, instance.now)
     jobs = instance.running
     ends = (expected_finish(instance, running) for running in jobs)
     finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
@@ -847,7 +834,7 @@ def profile_of_running(resolver: Resolver) -> Profile:
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
     Entering(resolver).enter(running, found, other=by_itself)
-    profile = found.profile.copy()
+    profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish
         profile.hold(use, part, start, known, whole_hosts=blocked)

@@ -14,11 +14,12 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
+from slotwise.model.pending import Pending, Reason, sentence
 from slotwise.solver.advice import explain
 from slotwise.solver.advice.explain import Explanation
 from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
 from slotwise.solver.advice.what_if import Asker
-from slotwise.solver.pending_reasons import Reason, find_shortage
+from slotwise.solver.pending_reasons import find_shortage
 from slotwise.solver.placement.earliest import can_start
 
 HOUR = 3600
@@ -477,7 +478,7 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
                 assert alone == ("(reserved for" in row.reason)
                 profile = view.profile if alone else view.problem.base
                 told = find_shortage(view.problem, demand, profile, time)
-                assert says(row.reason, told), (row, time, str(told))
+                assert says(row.reason, told), (row, time, sentence(told))
 
 
 @pytest.mark.parametrize("seed", some(range(100, 106), 3))
@@ -545,7 +546,7 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
     job = instance.pending[0]
     asker = Asker(instance)
     view = asker.view(job)
-    found = [explain.Hindrance(time, True, Reason("x")) for time in range(3)]
+    found = [explain.Hindrance(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]
 

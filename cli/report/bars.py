@@ -20,12 +20,10 @@ Kind = Literal["running", "planned", "reserved"]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Slots that a job has or that are kept for it; seconds, finish None for "end unknown".
-
-    kind: "running", "planned", or "reserved": held now for a start later on.
-    """
+    """Slots that a job has or that are kept for it; seconds, finish None for "end unknown"."""
 
     job: str
+    #: "running", "planned", or "reserved": held now for a start later on.
     kind: Kind
     start: int
     finish: int | None
@@ -47,7 +45,7 @@ class Bar:
 
 @dataclass(slots=True)
 class _Lanes:
-    """The lanes of one host: free runs [begin, end), and those in use by when they come free."""
+    """The lanes of one host: free runs [begin, end), and those in use by when they become free."""
 
     free: list[tuple[int, int]]
     busy: list[tuple[int, int, int]]
@@ -169,16 +167,16 @@ SMALLEST_BLOCK = 16
 
 @dataclass(slots=True)
 class RowGroup:
-    """A row that folds. type: of the compute unit, "hosts" for a run of hosts without one.
-
-    parent: index of the group around it, None for none. hosts: index of each host somewhere in it.
-    own: of those that lie in no group inside it, which are its rows beside the groups.
-    """
+    """A row that folds."""
 
     name: str
+    #: Of the compute unit, "hosts" for a run of hosts without one.
     type: str
+    #: Index of the group around it, None for none.
     parent: int | None
+    #: Index of each host somewhere in it.
     hosts: tuple[int, ...]
+    #: Of those that lie in no group inside it, which are its rows beside the groups.
     own: tuple[int, ...] = ()
     groups: list[int] = field(default_factory=list)
 
@@ -318,14 +316,12 @@ KINDS: tuple[Kind, ...] = ("running", "planned", "reserved")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Slots by kind from each time (seconds) until the next.
-
-    reserved: as far as no job uses what is held.
-    """
+    """Slots by kind from each time (seconds) until the next."""
 
     times: tuple[int, ...] = ()
     running: tuple[float, ...] = ()
     planned: tuple[float, ...] = ()
+    #: As far as no job uses what is held.
     reserved: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, tuple[float, ...]]:

@@ -134,43 +134,43 @@ MOST_JOBS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One of the pictures between which the reader switches.
+    """One of the pictures between which the reader switches."""
 
-    name: "greedy", "time-based", "optimal", "milp" or "simulation". meaning: a sentence. stretches:
-    what is planned and reserved, without the running jobs. estimates: of greedy, "no sooner than".
-    """
-
+    #: "greedy", "time-based", "optimal", "milp" or "simulation".
     name: str
+    #: A sentence.
     meaning: str
+    #: What is planned and reserved, without the running jobs.
     stretches: tuple[Stretch, ...]
+    #: Of greedy, "no sooner than".
     estimates: Mapping[str, int] = field(default_factory=dict)
     free: FreeOverTime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report is about; times in seconds from the origin.
-
-    running: what runs in every view. advice: by job id, for the jobs that were looked at. jobs: a
-    record each of the table of a simulation; metrics: its numbers. missing: by the name of a time,
-    the jobs without it, each with the word for that. cut: a limit kept what was planned for the
-    report from looking at every job.
-    """
+    """What a report is about; times in seconds from the origin."""
 
     kind: str
     name: str
     instance: Instance
+    #: What runs in every view.
     running: tuple[Stretch, ...]
     views: tuple[View, ...]
     comparison: Comparison | None = None
     plan: Plan | None = None
+    #: By job id, for the jobs that were looked at.
     advice: Mapping[str, Explanation] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: Its numbers.
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    #: A record each of the table of a simulation.
     jobs: tuple[Mapping[str, Any], ...] = ()
     use: UseOverTime | None = None
     accounts: tuple[AccountCurve, ...] = ()
+    #: By the name of a time, the jobs without it, each with the word for that.
     missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: A limit kept what was planned for the report from looking at every job.
     cut: bool = False
 
     @property
@@ -357,16 +357,17 @@ def report_of_simulation(
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A view made ready to be drawn. bars: of hosts; loads: of every group, of all hosts at last.
-
-    begin, end: seconds between which the planned part of the picture lies.
-    """
+    """A view made ready to be drawn."""
 
     groups: tuple[RowGroup, ...]
     opened: frozenset[int]
+    #: Of hosts.
     bars: tuple[Bar, ...]
+    #: Of every group, then of all.
     loads: tuple[Load, ...]
+    #: Seconds between which the planned part of the picture lies.
     begin: int
+    #: Seconds between which the planned part of the picture lies.
     end: int
 
 

@@ -632,9 +632,10 @@ def _remedy(remedy: Advised) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Explanations by job. left: waiting jobs that were not examined."""
+    """Explanations by job."""
 
     found: dict[str, Explanation]
+    #: Waiting jobs that were not examined.
     left: int
 
     def notes(self) -> tuple[str, ...]:

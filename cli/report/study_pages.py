@@ -36,10 +36,11 @@ _STYLES = ("vendor/dataTables.min.css", "report.css")
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: its text; what it is sorted by, None for the text; kind: "good", "bad" or ""."""
+    """A cell: its text; what it is sorted by, None for the text."""
 
     text: str
     order: float | None = None
+    #: "good", "bad" or "".
     kind: str = ""
 
 
@@ -124,7 +125,7 @@ def whatif_page(found: WhatIf, name: str) -> str:
         for measure in ("mean_wait", "big_mean_wait")
         if any(measure in variant.differences for variant in found)
     ]
-    parts.append(("Who waits longer, who less", _groups(found)))
+    parts.append(("Groups that wait longer, groups that wait less", _groups(found)))
     if found.calibration:
         parts.append(("Recorded and simulated waits", _calibration(found)))
     return tables_page("what if", name, " ".join(_lead(found)), figures, parts, remarks(found))

@@ -47,15 +47,15 @@ _MULTIPLE = re.compile(r"(\d+)\*(.+)")
 
 @dataclass(frozen=True, slots=True)
 class AcctLog:
-    """jobs: in file order. passed_over: other types, how many.
+    """The finished jobs of an accounting log, and what was left out of it."""
 
-    problems: the first malformed records (--max-errors), and one that counts the others.
-    repaired: records whose times were a little out of order, as clocks of two hosts have it.
-    """
-
+    #: In file order.
     jobs: Sequence[FinishedJob]
+    #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
+    #: Other types, how many.
     passed_over: dict[str, int] = field(default_factory=dict)
+    #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0
 
     @property
@@ -468,7 +468,7 @@ class Requirements:
 
 
 class AcctJobs(OnDemand[Job]):
-    """The records that started, in order of submission; zero: second 0, the first submission.
+    """The records that started, in order of submission;
 
     Records whose requirement cannot be read are not among them (`unreadable`, by the text, how
     many). Without a cluster application profiles are left out.
@@ -483,6 +483,7 @@ class AcctJobs(OnDemand[Job]):
         self._kept = kept
         self._requirements = requirements
         self.unreadable: Counter[str] = Counter()
+        #: Second 0, the first submission.
         self.zero = records[kept[0]].submit if len(kept) else 0
 
     @classmethod

@@ -53,28 +53,29 @@ _SAME = {"-extsched": "-ext"}
 
 @dataclass(slots=True)
 class BsubLine:
-    """What a bsub line or a job script asks for.
-
-    fields: of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
-    (:class:`~slotwise.model.job.ArraySpec`). problems: what is wrong, with the line of a
-    script. quiet: the options that do not affect the start, as given. notes: what does not count,
-    with the reason. queues: those of -q, the first that takes the job counts.
-    given: the values of options as written. lines: the line of the script that gave an option, 0
-    where none did; line: the one that is read now. dateless: a time of day is left out where the
-    clock has no origin.
-    """
+    """What a bsub line or a job script asks for."""
 
     clock: Clock = field(default_factory=Clock)
+    #: Of a :class:`~slotwise.model.job.Job`, and ``array``: its elements
+    #: (:class:`~slotwise.model.job.ArraySpec`).
     fields: dict[str, Any] = field(default_factory=dict)
+    #: What is wrong, with the line of a script.
     problems: list[Problem] = field(default_factory=list)
+    #: The options that do not affect the start, as given.
     quiet: list[str] = field(default_factory=list)
     requirements: list[str] = field(default_factory=list)
     unheeded: list[str] = field(default_factory=list)
+    #: The line of the script that gave an option, 0 where none did.
     lines: dict[str, int] = field(default_factory=dict)
+    #: The one that is read now.
     line: int = 0
+    #: What does not count, with the reason.
     notes: list[str] = field(default_factory=list)
+    #: Those of -q, the first that takes the job counts.
     queues: tuple[str, ...] = ()
+    #: The values of options as written.
     given: dict[str, str] = field(default_factory=dict)
+    #: A time of day is left out where the clock has no origin.
     dateless: bool = False
 
     def complain(self, message: str) -> None:

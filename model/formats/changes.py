@@ -134,7 +134,7 @@ class ChangeEntry(Section):
         given = [key for key in ACTIONS if getattr(self, key) is not None]
         if len(given) != 1:
             said = f"has {' and '.join(given)}: make it {len(given)} entries"
-            wanted = said if given else f"says no change: give one of {', '.join(ACTIONS)}"
+            wanted = said if given else f"has no change: give one of {', '.join(ACTIONS)}"
             raise ValueError(wanted)
         return self
 

@@ -164,18 +164,18 @@ _SCALARS = frozenset({str, int, float, bool})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldRule:
-    """What one field may hold, or two that one key of a file tells.
-
-    defaults: values that need no look. reads: what a file's reader makes of the value, ValueError
-    with a sentence where it makes nothing of it. writes: the value as a file has it, None: as it
-    is. fit: whether each field has its declared type, whose name is in `kind`.
-    """
+    """What one field may hold, or two that one key of a file tells."""
 
     names: tuple[str, ...]
+    #: Values that need no look.
     defaults: tuple[Any, ...]
+    #: What a file's reader makes of the value, ValueError with a sentence where it makes nothing of
+    #: it.
     reads: Callable[[Any], Any]
+    #: Whether each field has its declared type, whose name is in `kind`.
     fit: tuple[Fits, ...]
     kind: str
+    #: The value as a file has it, None: as it is.
     writes: Callable[[Any], Any] | None = None
 
     def complaint(self, item: Any, value: Any) -> str:
@@ -417,14 +417,12 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClassRules:
-    """The rules of one class of the model.
-
-    usual: default of each field, MISSING where it has none.
-    look: gives all fields with a rule, whose names, defaults and rules stand beside them.
-    """
+    """The rules of one class of the model."""
 
     rules: tuple[FieldRule, ...]
+    #: Default of each field, MISSING where it has none.
     usual: Mapping[str, Any]
+    #: Gives all fields with a rule, whose names, defaults and rules stand beside them.
     look: Callable[[Any], tuple[Any, ...]]
     beside: tuple[tuple[str, Any, FieldRule], ...]
 

@@ -406,17 +406,17 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FieldKind:
-    """One kind of fields.
+    """One kind of fields."""
 
-    reads: type of the key in a file. writes: its value in a file, of the fields that it sets; None
-    leaves it out. checks: type that reads what memory holds, None for `reads`. as_file: whether
-    memory is checked as a file has it, by `writes`. number: whether LSF's files have a number.
-    """
-
+    #: Type of the key in a file.
     reads: Any
+    #: Its value in a file, of the fields that it sets; None leaves it out.
     writes: Writes = _same
+    #: Type that reads what memory holds, None for `reads`.
     checks: Any = None
+    #: Whether memory is checked as a file has it, by `writes`.
     as_file: bool = False
+    #: Whether LSF's files have a number.
     number: bool = False
 
 

@@ -13,31 +13,28 @@ from .swf import DefaultLimit
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a user may say about a file; a format names in `takes` what means something to it.
+    """What a user may say about a file; a format names in `takes` what means something to it."""
 
-    hosts: over how many equal hosts the processors of a log are spread. cluster: an instance whose
-    hosts, queues and parameters run the jobs of a log. keep_going: malformed records are reported
-    and left out. default_limit: the requested time of jobs for which a log has none.
-    """
-
+    #: Over how many equal hosts the processors of a log are spread.
     hosts: int | None = None
+    #: An instance whose hosts, queues and parameters run the jobs of a log.
     cluster: Instance | None = None
+    #: Malformed records are reported and left out.
     keep_going: bool = False
+    #: The requested time of jobs for which a log has none.
     default_limit: DefaultLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An instance, and what was odd in the file or left out of it, a line each.
-
-    recorded: of a log, when its jobs really started, by id (seconds from second 0). of_lsf:
-    whether it is a log of LSF's, beside which lsb.events may be laid, and whose starts show how
-    often the scheduler ran.
-    """
+    """An instance, and what was odd in the file or left out of it, a line each."""
 
     instance: Instance
     remarks: tuple[str, ...] = ()
+    #: Of a log, when its jobs really started, by id (seconds from second 0).
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: Whether it is a log of LSF's, beside which lsb.events may be laid, and whose starts show how
+    #: often the scheduler ran.
     of_lsf: bool = False
 
 

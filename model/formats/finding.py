@@ -21,16 +21,15 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong at `place`; a warning does not stop the reader.
-
-    undefined: it says that a name has no definition, so it proves nothing where the definitions
-    themselves cannot be read. undecided: the same of the value of a key in another entry.
-    """
+    """One thing that is wrong at `place`; a warning does not stop the reader."""
 
     place: Location
     message: str
     warning: bool = False
+    #: It says that a name has no definition, so it proves nothing where the definitions themselves
+    #: cannot be read.
     undefined: bool = False
+    #: The same of the value of a key in another entry.
     undecided: bool = False
 
     @property
@@ -171,15 +170,14 @@ def _section(annotation: Any) -> type[BaseModel] | None:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A document without its broken parts, so that the remainder can still be checked.
-
-    removed: entries of a section that had to go whole. defining: whether other parts may have
-    referred to what is gone, so that a missing name proves nothing. deciding: the same of values.
-    """
+    """A document without its broken parts, so that the remainder can still be checked."""
 
     data: Any
+    #: Entries of a section that had to go whole.
     removed: Mapping[str, tuple[int, ...]]
+    #: Whether other parts may have referred to what is gone, so that a missing name proves nothing.
     defining: bool
+    #: The same of values.
     deciding: bool
 
     def original(self, finding: Finding) -> Finding:

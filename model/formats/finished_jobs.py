@@ -12,11 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class FinishedJob:
-    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None.
-
-    hosts: slots by host in allocation order. status: 64 done, 32 exited. cpu_time: seconds.
-    charged: path of the share account (``/group/user``), "" where it is not said.
-    """
+    """One JOB_FINISH; times in seconds since 1970, 0 for never; run_limit in seconds or None."""
 
     id: str
     user: str
@@ -28,12 +24,16 @@ class FinishedJob:
     end: int
     slots: int
     max_slots: int
+    #: Slots by host in allocation order.
     hosts: dict[str, int]
     res_req: str
     run_limit: int | None
+    #: Seconds.
     cpu_time: float
+    #: 64 done, 32 exited.
     status: int
     application: str = ""
+    #: Path of the share account (``/group/user``), "" where it is not said.
     charged: str = ""
 
 
@@ -43,7 +43,7 @@ _NO_LIMIT = -1
 
 
 class FinishedJobs(Sequence[FinishedJob]):
-    """Jobs in file order; each is made anew when it is asked for.
+    """Jobs in file order; each is rebuilt when it is asked for.
 
     An id is ``7``, ``7[2]`` for an array element, ``7#2`` for the second record of a requeued job.
     """

@@ -112,14 +112,12 @@ def check_records(number: int, source: str) -> None:
 
 
 class BadRecords:
-    """What is wrong with a log: the first records in full, the others counted.
-
-    repaired: how many records were a little wrong and have been put right.
-    """
+    """What is wrong with a log: the first records in full, the others counted."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.count = 0
+        #: How many records were a little wrong and have been put right.
         self.repaired = 0
 
     def add(self, problem: Problem) -> None:

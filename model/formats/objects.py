@@ -332,18 +332,18 @@ def _rank(finding: Finding) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Survey:
-    """Looks at every object by itself, and leaves an instance of what is right.
+    """Looks at every object by itself, and leaves an instance of what is right."""
 
-    poll: called now and then. kept: for every tuple the numbers of the objects that are left.
-    defining, deciding: whether something is gone that others refer to or that decides over others.
-    sound: values found right.
-    """
-
+    #: Called now and then.
     poll: Poll
     findings: list[Finding] = field(default_factory=list)
+    #: For every tuple the numbers of the objects that are left.
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
+    #: Whether something is gone that others refer to or that decides over others.
     defining: bool = False
+    #: Whether something is gone that others refer to or that decides over others.
     deciding: bool = False
+    #: Values found right.
     sound: set[tuple[FieldRule, type, Any]] = field(default_factory=set)
 
     def instance(self, given: Instance) -> Instance:

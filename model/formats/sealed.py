@@ -1,4 +1,4 @@
-"""Records that are whole or refused: checkpoints, cells of a sweep, saved plans, backtests.
+"""Records with a checksum: checkpoints, cells of a sweep, saved plans, backtests.
 
 A record is a JSON object whose first keys are ``format``, ``version`` and ``checksum``. The sum
 (SHA-256) is over everything behind them, written compactly and in the order in which it stands.
@@ -25,11 +25,14 @@ HEAD = ("format", "version", "checksum")
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of record. name: of its format. title: what it is. remedy: of a damaged one."""
+    """A kind of record."""
 
+    #: Of its format.
     name: str
     version: int
+    #: What it is.
     title: str
+    #: Of a damaged one.
     remedy: str
 
 

@@ -36,10 +36,11 @@ _OPENING, _CLOSING = "[({", "])}"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A key and its value, as text. said: where it was said, for messages: ``--set KEY=VALUE``."""
+    """A key and its value, as text."""
 
     key: str
     value: str
+    #: Where it was said, for messages: ``--set KEY=VALUE``.
     said: str = ""
 
     def __str__(self) -> str:

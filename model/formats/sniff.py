@@ -18,14 +18,15 @@ HEAD = 8192
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """name: of the kind. text: what people call it. use: the command that takes it, "" for none.
+    """A kind of file, and what to say of it."""
 
-    instead: what to give where none takes it.
-    """
-
+    #: Of the kind.
     name: str
+    #: What people call it.
     text: str
+    #: The command that takes it, "" for none.
     use: str
+    #: What to give where none takes it.
     instead: str = ""
 
 

@@ -48,7 +48,7 @@ class CaseEntry(Section):
         if self.generate is not None and (self.site or self.log or self.hosts):
             raise ValueError("is generated: it takes no site, log or hosts")
         if self.generate is None and not self.site and not self.log:
-            raise ValueError("says no workload: give site, log or generate")
+            raise ValueError("has no workload: give site, log or generate")
         if self.log and bool(self.site) == (self.hosts is not None):
             raise ValueError("has a log: give either site or hosts: N (of an SWF log)")
         if self.hosts is not None and not self.log:

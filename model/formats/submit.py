@@ -22,15 +22,13 @@ from .units import Clock
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job that a line would submit, and the options of the line that have no say in its start.
-
-    array: the elements where the line submits an array, whose fields and id the job has. notes:
-    what the line says and what does not count, with the reason.
-    """
+    """A job that a line would submit, and the options of the line that have no say in its start."""
 
     job: Job
     quiet: tuple[str, ...] = ()
+    #: The elements where the line submits an array, whose fields and id the job has.
     array: ArraySpec | None = None
+    #: What the line says and what does not count, with the reason.
     notes: tuple[str, ...] = ()
 
     @property

@@ -68,11 +68,9 @@ NOT_HEEDED = "a preceding job (columns 17 and 18) is ignored: the recorded submi
 
 @dataclass(frozen=True, slots=True)
 class DefaultLimit:
-    """The requested time of jobs for which a log has none: seconds, or a multiple of the run time.
+    """The requested time of jobs for which a log has none: seconds, or so many run times."""
 
-    text: as it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
-    """
-
+    #: As it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
     text: str
     seconds: int | None = None
     factor: float | None = None
@@ -114,16 +112,14 @@ def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Worklo
 
 @dataclass(frozen=True, slots=True)
 class SwfLog:
-    """What one file holds: its well-formed records in file order, and the malformed ones.
-
-    problems: the first malformed records (--max-errors), and one that counts the others.
-    wait: recorded seconds from submission to start, -1 where the log has none. queues: names of
-    queues by number, as the header has them.
-    """
+    """What one file holds: its well-formed records in file order, and the malformed ones."""
 
     workload: Workload
+    #: The first malformed records (--max-errors), and one that counts the others.
     problems: tuple[Problem, ...]
+    #: Recorded seconds from submission to start, -1 where the log has none.
     wait: Ints
+    #: Names of queues by number, as the header has them.
     queues: Mapping[int, str] = field(default_factory=dict)
 
     @property

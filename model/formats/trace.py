@@ -189,10 +189,12 @@ GPUS_OF_LOGS = "-gpu of a job, which the log is not read for"
 
 @dataclass(frozen=True, slots=True)
 class AcctReplay:
-    """Finished jobs as jobs to come. recorded: their real starts. left_out: by reason, how many."""
+    """Finished jobs as jobs to come."""
 
     instance: Instance
+    #: Their real starts.
     recorded: Mapping[str, int] = field(default_factory=dict)
+    #: By reason, how many.
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -258,7 +260,7 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
 # A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
 # ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
 # ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``.
-# Processors that cannot be told apart are one host with that many slots: this is exact, as any
+# Processors that cannot be distinguished are one host with that many slots: this is exact, as any
 # free ones do.
 
 #: Name of the one host.

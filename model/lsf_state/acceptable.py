@@ -1,4 +1,4 @@
-"""What an instance cannot have and a real cluster had is taken away, each kind with a note."""
+"""Removes what a real cluster had and an instance cannot have, each kind with a note."""
 
 from __future__ import annotations
 

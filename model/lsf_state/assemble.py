@@ -223,30 +223,32 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 
 @dataclass(slots=True)
 class Seen:
-    """What the commands printed; None where one was not run.
-
-    gpus: what lists of GPUs say. later: jobs submitted after it. all_hosts: whether a host that is
-    not listed is missing. gone: whether a job that is not listed has ended.
-    notes: what the commands said besides, a sentence each.
-    """
+    """What the commands printed; None where one was not run."""
 
     jobs: list[SeenJob] = field(default_factory=list)
+    #: Jobs submitted after it.
     later: list[SeenJob] = field(default_factory=list)
     hosts: list[SeenHost] | None = None
+    #: What lists of GPUs say.
     gpus: list[SeenGpus] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
+    #: Whether a host that is not listed is missing.
     all_hosts: bool = True
+    #: Whether a job that is not listed has ended.
     gone: bool = False
+    #: What the commands said besides, a sentence each.
     notes: Remarks = field(default_factory=Remarks)
 
 
 @dataclass(slots=True)
 class Assembled:
-    """notes: what was left out or differs. seen: what was seen, hosts as the instance has them."""
+    """An instance of what the commands printed, and the notes on it."""
 
     instance: Instance
+    #: What was left out or differs.
     notes: Remarks
+    #: What was seen, hosts as the instance has them.
     seen: Seen
 
 

@@ -92,9 +92,11 @@ _MOST_CUT = 3
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """indent: blanks before the rest of a wrapped line. width: columns at which lines break."""
+    """How `bjobs -l` has broken its lines."""
 
+    #: Blanks before the rest of a wrapped line.
     indent: int
+    #: Columns at which lines break.
     width: int
 
     @classmethod
@@ -202,17 +204,7 @@ _SIMULATED_BY_LSF = ("ESTIMATED_SIM_START_TIME", "ESSTART_TIME")
 
 @dataclass(slots=True)
 class SeenJob:
-    """One job; times in seconds since 1970, durations in seconds.
-
-    run_time: how long it has run so far. real_run_time: how long it ran in all, where a log knows.
-    finish: when it is expected to end; from_limit: as its
-    run limit says (not as LSF estimates). hosts: of -m, as typed. name: -J. dependency: -w;
-    dependent: that condition is not satisfied. queued_as: (second, place) in the queue after btop
-    or bbot.
-    unread: what else was said of it that may have a say in its start. gpu: what it asks of GPUs, as
-    -gpu has it. gpus_held: GPUs that it has, by host. reason: why it waits, in LSF's words.
-    estimate: when LSF expects it to start. line: in the text, or None.
-    """
+    """One job; times in seconds since 1970, durations in seconds."""
 
     id: str
     status: str = "PEND"
@@ -225,30 +217,45 @@ class SeenJob:
     slots: int | None = None
     max_slots: int | None = None
     res_req: str = ""
+    #: Of -m, as typed.
     hosts: str = ""
     exclusive: bool = False
     submit: int | None = None
     begin: int | None = None
     deadline: int | None = None
     start: int | None = None
+    #: When it is expected to end.
     finish: int | None = None
+    #: As its run limit says (not as LSF estimates).
     from_limit: bool = False
+    #: How long it has run so far.
     run_time: float | None = None
+    #: How long it ran in all, where a log knows.
     real_run_time: int | None = None
     run_limit: int | None = None
     cpu_limit: int | None = None
     estimated_run_time: int | None = None
     cpu_time: float | None = None
     allocation: dict[str, int] = field(default_factory=dict)
+    #: -J.
     name: str = ""
+    #: -w.
     dependency: str = ""
+    #: That condition is not satisfied.
     dependent: bool = False
+    #: (second, place) in the queue after btop or bbot.
     queued_as: tuple[int, int] | None = None
+    #: What else was said of it that may have a say in its start.
     unread: tuple[str, ...] = ()
+    #: What it asks of GPUs, as -gpu has it.
     gpu: str = ""
+    #: GPUs that it has, by host.
     gpus_held: dict[str, int] = field(default_factory=dict)
+    #: Why it waits, in LSF's words.
     reason: str = ""
+    #: When LSF expects it to start.
     estimate: int | None = None
+    #: In the text, or None.
     line: int | None = None
 
 

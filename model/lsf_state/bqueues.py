@@ -19,26 +19,28 @@ _SIZES = ("mem", "swp", "tmp")
 
 @dataclass(slots=True)
 class SeenHost:
-    """One host. total: load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
-
-    sched, stop: thresholds. used: slots that started jobs hold, reserved_slots: those that are
-    reserved for pending ones; None where it is not said. gpus: how many GPUs it has, None likewise.
-    gpus_used: those of them that started jobs have.
-    """
+    """One host."""
 
     name: str
     status: str = "ok"
     cpu_factor: float | None = None
     user_slots: int | None = None
     slots: int | None = None
+    #: Slots that started jobs hold, reserved_slots: those that are reserved for pending ones; None
+    #: where it is not said.
     used: int | None = None
     reserved_slots: int | None = None
     windows: str = ""
+    #: How many GPUs it has, None likewise.
     gpus: int | None = None
+    #: Those of them that started jobs have.
     gpus_used: int | None = None
+    #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
+    #: Thresholds.
     sched: dict[str, float] = field(default_factory=dict)
+    #: Thresholds.
     stop: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -198,29 +200,32 @@ def _own(word: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class PrintedAccount:
-    """One line of a table. path: of the level, ``Partition1/group2``; account: below it.
+    """One line of a table."""
 
-    priority: as printed, with its digits. cpu_time, run_time: seconds; run_time of running jobs
-    and, where it counts, of finished ones. line: in the text.
-    """
-
+    #: Of the level, ``Partition1/group2``.
     path: str
+    #: Below it.
     account: str
     shares: int
+    #: As printed, with its digits.
     priority: str
     started: int
     reserved: int
+    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
     cpu_time: float
+    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
     run_time: float
     adjust: float | None = None
+    #: In the text.
     line: int | None = None
 
 
 @dataclass(slots=True)
 class SeenPartition:
-    """One host partition. hosts: as printed."""
+    """One host partition."""
 
     name: str
+    #: As printed.
     hosts: tuple[str, ...] = ()
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)
@@ -306,12 +311,7 @@ _COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP")
 
 @dataclass(slots=True)
 class SeenQueue:
-    """One queue; limits in slots, times in seconds.
-
-    policies: words of SCHEDULING POLICIES. reservation: longest time slots (or, with
-    resource_reserve, resources) are held. tasks: TASKLIMIT or PROCLIMIT as printed. counts: slots
-    of its jobs by NJOBS, PEND, RUN, SUSP.
-    """
+    """One queue; limits in slots, times in seconds."""
 
     name: str
     description: str = ""
@@ -324,9 +324,11 @@ class SeenQueue:
     run_limit: int | None = None
     run_limit_max: int | None = None
     cpu_limit: int | None = None
+    #: TASKLIMIT or PROCLIMIT as printed.
     tasks: tuple[int, ...] = ()
     sched: dict[str, float] = field(default_factory=dict)
     stop: dict[str, float] = field(default_factory=dict)
+    #: Words of SCHEDULING POLICIES.
     policies: frozenset[str] = frozenset()
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)
@@ -335,6 +337,7 @@ class SeenQueue:
     users: str = ""
     hosts: str = ""
     res_req: str = ""
+    #: Longest time slots (or, with resource_reserve, resources) are held.
     reservation: int | None = None
     resource_reserve: bool = False
     accept_interval: int | None = None
@@ -343,6 +346,7 @@ class SeenQueue:
     dispatch_window: str = ""
     run_window: str = ""
     long: bool = False
+    #: Slots of its jobs by NJOBS, PEND, RUN, SUSP.
     counts: dict[str, int] = field(default_factory=dict)
 
     @property

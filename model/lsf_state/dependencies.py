@@ -93,7 +93,7 @@ def still_open(
 
 
 class _OpenConditions:
-    """unknown: what cannot be known, and of which jobs."""
+    """The conditions of pending jobs that may still be open."""
 
     def __init__(self, instance: Instance, seen: Sequence[SeenJob], *, gone: bool) -> None:
         self._roster = Roster.of(instance)
@@ -102,6 +102,7 @@ class _OpenConditions:
         self._satisfied = {
             job.id for job in seen if job.dependency and not job.dependent and job.reason
         }
+        #: What cannot be known, and of which jobs.
         self.unknown: dict[str, list[str]] = {}
 
     def of(self, job: Job) -> Job:

@@ -29,14 +29,16 @@ _MOST_ENDED = 1000
 
 @dataclass(slots=True)
 class Logged:
-    """One unfinished job. suspended: since when it stands still, or None; idle: seconds it has
-    stood still before. live: a copy made at the moment that is cut out, whose end is awaited."""
+    """One unfinished job."""
 
     job: SeenJob
     name: str = ""
     depends: str = ""
+    #: Since when it is suspended, or None.
     suspended: int | None = None
+    #: Seconds it has stood still before.
     idle: int = 0
+    #: A copy made at the moment that is cut out, whose end is awaited.
     live: SeenJob | None = None
 
 
@@ -50,20 +52,21 @@ class HostUse:
 
 @dataclass(slots=True)
 class Moment:
-    """What ran and waited at `time` (seconds since 1970), and what was submitted later.
-
-    hosts: every host that jobs ran on, with the most slots in use there at once; closed ones in
-    that state. idle_queues: inactive at the time. unknown: records of jobs submitted before the
-    log begins. first, last: times of the log's first and last record.
-    """
+    """What ran and waited at `time` (seconds since 1970), and what was submitted later."""
 
     time: int
     jobs: list[SeenJob] = field(default_factory=list)
     later: list[SeenJob] = field(default_factory=list)
+    #: Every host that jobs ran on, with the most slots in use there at once; closed ones in that
+    #: state.
     hosts: list[SeenHost] = field(default_factory=list)
+    #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
+    #: Records of jobs submitted before the log begins.
     unknown: int = 0
+    #: Times of the log's first and last record.
     first: int | None = None
+    #: Times of the log's first and last record.
     last: int = 0
 
 
@@ -355,16 +358,17 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
 
 @dataclass(slots=True)
 class HostLives:
-    """What a log says of hosts; times in seconds since 1970.
+    """What a log says of hosts; times in seconds since 1970."""
 
-    first, last: the first record that names a host, and when its last job had ended; in the order
-    in which they are named. controls: closing (False) and opening, in order. configured: the most
-    hosts that the daemon's configuration ever had, None where the log does not say.
-    """
-
+    #: The first record that names a host, and when its last job had ended; in the order in which
+    #: they are named.
     first: dict[str, int] = field(default_factory=dict)
+    #: The first record that names a host, and when its last job had ended; in the order in which
+    #: they are named.
     last: dict[str, int] = field(default_factory=dict)
+    #: Closing (False) and opening, in order.
     controls: list[tuple[int, str, bool]] = field(default_factory=list)
+    #: The most hosts that the daemon's configuration ever had, None where the log does not say.
     configured: int | None = None
 
     @property
@@ -483,7 +487,7 @@ def moment_of_swf(
     """What ran and waited at `at` (seconds of the log), given when each job started.
 
     log: in canonical form. starts: by job number. Running jobs are put on the hosts in the order
-    of their starts, each on the first free slots: processors cannot be told apart.
+    of their starts, each on the first free slots: processors cannot be distinguished.
     """
     moment = Moment(at, first=int(log.submit[0]) if len(log) else None)
     columns = (log.job, log.submit, log.run_time, log.req_time, log.procs, log.user)

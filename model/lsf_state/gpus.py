@@ -27,11 +27,12 @@ _COLUMNS = {
 
 @dataclass(slots=True)
 class SeenGpus:
-    """The GPUs of one host by number. used: those that started jobs have, None where not said."""
+    """The GPUs of one host by number."""
 
     host: str
     models: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
+    #: Those that started jobs have, None where not said.
     used: set[str] | None = None
 
     @property

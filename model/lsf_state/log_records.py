@@ -34,10 +34,11 @@ _INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """JOB_NEW. elements: indices of a job array, () for a single job; times since 1970, 0: none."""
+    """JOB_NEW."""
 
     time: int
     number: int
+    #: Indices of a job array, () for a single job; times since 1970, 0: none.
     elements: tuple[int, ...]
     user: str
     queue: str
@@ -71,12 +72,13 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """JOB_STATUS, or a record that puts a job back into its queue. cpu_time: None if not said."""
+    """JOB_STATUS, or a record that puts a job back into its queue."""
 
     time: int
     number: int
     index: int
     status: int
+    #: None if not said.
     cpu_time: float | None = None
 
 
@@ -103,10 +105,11 @@ class Repositioned:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """JOB_MODIFY2: bmod; None for what it leaves as it was. elements: () for the whole job."""
+    """JOB_MODIFY2: bmod; None for what it leaves as it was."""
 
     time: int
     number: int
+    #: () for the whole job.
     elements: tuple[int, ...]
     queue: str | None
     slots: int | None
@@ -147,11 +150,12 @@ class Resized:
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"; open: whether it takes jobs from now on."""
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"."""
 
     time: int
     kind: str
     name: str
+    #: Whether it takes jobs from now on.
     open: bool
 
 

@@ -134,11 +134,9 @@ def allocation(text: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTimes:
-    """Turns printed times into seconds since 1970.
+    """Turns printed times into seconds since 1970."""
 
-    reference: about when they were printed; the year of a time without one is taken from it.
-    """
-
+    #: About when they were printed; the year of a time without one is taken from it.
     reference: datetime
 
     @property
@@ -275,9 +273,10 @@ _ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a command has printed. source: file name or command line, for messages."""
+    """What a command has printed."""
 
     content: str
+    #: File name or command line, for messages.
     source: str
 
     @property

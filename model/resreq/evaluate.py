@@ -41,12 +41,12 @@ class Local:
     """The submission host, as ``type==local`` and ``model==local`` mean it.
 
     A value of None is not known: then a comparison with ``local`` keeps every host.
-    default: apply LSF's default ``type==local`` where a selection names no string or Boolean
-    resource (REQ-04: bsub, lsrun, lsplace); False is the default of lsload and lshosts, type==any.
     """
 
     type: str | None = None
     model: str | None = None
+    #: Apply LSF's default ``type==local`` where a selection names no string or Boolean resource
+    #: (REQ-04: bsub, lsrun, lsplace); False is the default of lsload and lshosts, type==any.
     default: bool = True
 
     def value(self, resource: str) -> str | None:

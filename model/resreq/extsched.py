@@ -18,13 +18,11 @@ _UNHEEDED = ("base", "rails", "railmask")
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What -ext asks: nodes in all, slots a node, None where it does not say.
-
-    unheeded: options that were read and that no plan heeds.
-    """
+    """What -ext asks: nodes in all, slots a node, None where it does not say."""
 
     nodes: int | None = None
     ptile: int | None = None
+    #: Options that were read and that no plan heeds.
     unheeded: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..cluster import BUILTIN_INDICES
 from ..configuration import Params
@@ -137,12 +137,10 @@ def _inheriting(usage: UsageString, lower: UsageString) -> UsageString:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes.
-
-    unit: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
-    """
+    """RESRSV_LIMIT, resource to least and greatest value, MB for sizes."""
 
     bounds: Mapping[str, tuple[float, float]]
+    #: LSF_UNIT_FOR_LIMITS, in which sentences give mem and swp.
     unit: str = "MB"
 
     def shown(self, resource: str, value: float) -> str:
@@ -543,13 +541,11 @@ def resolve_counts(
 
 @dataclass(frozen=True, slots=True)
 class RequirementMerging:
-    """What decides in an instance how the requirements of its jobs are merged, put together once.
-
-    job_based: resources that count once a job (RSV-08).
-    """
+    """What decides how the requirements of an instance's jobs are merged, put together once."""
 
     instance: Instance
     options: Options
+    #: Resources that count once a job (RSV-08).
     job_based: frozenset[str]
 
     @classmethod
@@ -568,18 +564,16 @@ class RequirementMerging:
         queue = self.instance.queue(job.queue)
         application = self.instance.application(job.application) if job.application else None
         limits = _processor_limit(self.instance, job)
-        return _effective(
-            job.res_req,
-            application.res_req if application is not None else "",
-            queue.res_req,
+        levels = (job.res_req, application.res_req if application else "", queue.res_req)
+        asked = _Asked(
+            levels,
             tuple(sorted(queue.resrsv_limit.items())),
-            self.job_based,
-            self.options,
             slots,
             limits[1] if limits is not None else None,
             job.extsched,
             self.gpus_asked(job),
         )
+        return _effective(asked, self.job_based, self.options)
 
     def gpus_asked(self, job: Job) -> GpuRequest | None:
         """What -gpu and GPU_REQ ask for, None where there is neither (GPU-02)."""
@@ -716,34 +710,39 @@ def _job_based(instance: Instance) -> frozenset[str]:
     return frozenset(name for name, method in stated.items() if method == "PER_JOB")
 
 
+class _Asked(NamedTuple):
+    """What the effective requirement of a job follows from, beside the cluster's settings."""
+
+    #: -R of the job, RES_REQ of its application and its queue.
+    levels: tuple[tuple[str, ...], str, str]
+    resrsv_limit: tuple[tuple[str, tuple[float, float]], ...]
+    #: -n min and max, None where the job gives no -n.
+    slots: tuple[int, int] | None
+    #: The slots of a job without -n.
+    proclimit_default: int | None
+    #: bsub -extsched.
+    extsched: str
+    gpus: GpuRequest | None
+
+
 @lru_cache(maxsize=16384)
-def _effective(
-    job: tuple[str, ...],
-    application: str,
-    queue: str,
-    resrsv_limit: tuple[tuple[str, tuple[float, float]], ...],
-    job_based: frozenset[str],
-    options: Options,
-    slots: tuple[int, int] | None,
-    proclimit_default: int | None,
-    extsched: str,
-    gpus: GpuRequest | None,
-) -> Merged:
+def _effective(asked: _Asked, job_based: frozenset[str], options: Options) -> Merged:
+    job, application, queue = asked.levels
     levels = [combine(job, options), combine((application,), options), combine((queue,), options)]
     merged = merge_levels(
         levels[0].requirement,
         levels[1].requirement,
         levels[2].requirement,
-        resrsv_limit=dict(resrsv_limit),
+        resrsv_limit=dict(asked.resrsv_limit),
         job_based=job_based,
         unit=options.unit,
     )
     warnings = [warning for level in levels for warning in level.warnings]
-    requirement = _counted(merged.requirement, slots, proclimit_default)
-    if extsched:
-        requirement = laid_out(requirement, levels[0].requirement, extsched, slots)
-    if gpus is not None and not gpus_reserved(requirement):
-        requirement = _with_gpus(requirement, gpus)
+    requirement = _counted(merged.requirement, asked.slots, asked.proclimit_default)
+    if asked.extsched:
+        requirement = laid_out(requirement, levels[0].requirement, asked.extsched, asked.slots)
+    if asked.gpus is not None and not gpus_reserved(requirement):
+        requirement = _with_gpus(requirement, asked.gpus)
     return Merged(requirement, tuple(dict.fromkeys([*warnings, *merged.warnings])))
 
 

@@ -14,13 +14,11 @@ from .vocabulary import ANY, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A numeric literal.
-
-    text: the literal as written where that says more than the value (``5.0``), else "": comparing
-    it with a string resource needs it, and an integer literal divides as C's integers do.
-    """
+    """A numeric literal."""
 
     value: float
+    #: The literal as written where that says more than the value (``5.0``), else "": comparing it
+    #: with a string resource needs it, and an integer literal divides as C's integers do.
     text: str = ""
 
     @property
@@ -107,15 +105,13 @@ class OrderKey:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing.
-
-    values: MB for mem and swp; none for a resource without a value, which reserves nothing.
-    per: ``host``, ``task`` or ``job`` of ``mem=50/task``, "" where it does not say.
-    """
+    """``mem=50`` or ``mem=(400 300)``; `phased` keeps the parenthesised form for printing."""
 
     resource: str
+    #: MB for mem and swp; none for a resource without a value, which reserves nothing.
     values: tuple[float, ...]
     phased: bool = False
+    #: ``host``, ``task`` or ``job`` of ``mem=50/task``, "" where it does not say.
     per: str = ""
 
 
@@ -161,18 +157,16 @@ class Rusage:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18).
-
-    ptile: the default number per host; None where there is none.
-    ptile_max: ptile='!' (MXJ of the host, 1 where undefined).
-    ptile_by: (type or model, number) pairs. block: slots come in blocks of so many, one host may
-    hold several; None where there is none.
-    """
+    """span[]: hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile per type or model (REQ-18)."""
 
     hosts: int | None = None
+    #: The default number per host; None where there is none.
     ptile: int | None = None
+    #: Ptile='!' (MXJ of the host, 1 where undefined).
     ptile_max: bool = False
+    #: (type or model, number) pairs.
     ptile_by: tuple[tuple[str, int], ...] = ()
+    #: Slots come in blocks of so many, one host may hold several; None where there is none.
     block: int | None = None
 
 
@@ -190,11 +184,7 @@ class Cu:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A simple requirement; an absent section is None (same and affinity: empty).
-
-    affinity: the text inside affinity[], which no plan heeds. tiling: stripe and gtile of span[],
-    which no plan heeds either.
-    """
+    """A simple requirement; an absent section is None (same and affinity: empty)."""
 
     select: Expression | None = None
     order: tuple[OrderKey, ...] | None = None
@@ -202,7 +192,9 @@ class Simple:
     span: Span | None = None
     same: tuple[str, ...] = ()
     cu: Cu | None = None
+    #: The text inside affinity[], which no plan heeds.
     affinity: str = ""
+    #: Stripe and gtile of span[], which no plan heeds either.
     tiling: str = ""
 
 
@@ -241,21 +233,21 @@ DIALECTS = (LSF_7, LSF_10)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a string is read.
+    """How a string is read."""
 
-    strict: LSF_STRICT_RESREQ=Y (REQ-08). lenient: cu[balance] may have usablecuslots (PLC-08).
-    unit: LSF_UNIT_FOR_LIMITS (REQ-13). vocabulary: the resources that are known.
-    together: checks that need the whole requirement (ptile by type needs same[]) are made.
-    dialect: one of DIALECTS.
-    """
-
+    #: LSF_STRICT_RESREQ=Y (REQ-08).
     strict: bool = False
+    #: Cu[balance] may have usablecuslots (PLC-08).
     lenient: bool = False
+    #: LSF_UNIT_FOR_LIMITS (REQ-13).
     unit: str = "MB"
+    #: The resources that are known.
     vocabulary: Vocabulary = ANY
+    #: Checks that need the whole requirement (ptile by type needs same[]) are made.
     together: bool = True
+    #: One of DIALECTS.
     dialect: str = LSF_10
 
 
-#: How a string is read unless told otherwise: LSF's ordinary syntax.
+#: How a string is read unless stated otherwise: LSF's ordinary syntax.
 ORDINARY = Options()

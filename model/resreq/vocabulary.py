@@ -47,21 +47,20 @@ def canonical(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """User-defined resources by kind, hashable so that parses can be cached by it.
-
-    complete: every name is known, so that any other one is an error; without it (only some
-    definitions at hand) unknown names pass and are judged when the requirement meets its hosts.
-    dynamic: numbers that are collected at an interval. inert: numbers that jobs do not consume.
-    static_shared: shared numbers that know no duration and no decay (RSV-10).
-    """
+    """User-defined resources by kind, hashable so that parses can be cached by it."""
 
     numbers: frozenset[str] = frozenset()
     strings: frozenset[str] = frozenset()
     booleans: frozenset[str] = frozenset()
     increasing: frozenset[str] = frozenset()
+    #: Numbers that are collected at an interval.
     dynamic: frozenset[str] = frozenset()
+    #: Numbers that jobs do not consume.
     inert: frozenset[str] = frozenset()
+    #: Shared numbers that know no duration and no decay (RSV-10).
     static_shared: frozenset[str] = frozenset()
+    #: Every name is known, so that any other one is an error; without it (only some definitions at
+    #: hand) unknown names pass and are judged when the requirement meets its hosts.
     complete: bool = False
 
     @classmethod
@@ -134,15 +133,13 @@ _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 
 
 class TextColumn:
-    """One string resource over all hosts: the distinct values and each host's position among them.
-
-    place: position of a value. code is -1 where a host lacks the resource.
-    """
+    """One string resource over all hosts: distinct values, and each host's position among them."""
 
     __slots__ = ("code", "place", "values")
 
     def __init__(self, values: list[str | None]) -> None:
         self.values = sorted({value for value in values if value is not None})
+        #: Position of a value. code is -1 where a host lacks the resource.
         self.place = {value: index for index, value in enumerate(self.values)}
         self.code: IntArray = np.array(
             [-1 if value is None else self.place[value] for value in values], dtype=np.int64
@@ -150,14 +147,7 @@ class TextColumn:
 
 
 class HostTable:
-    """Columns of the hosts of one cluster, in configuration order, each made when first asked for.
-
-    by_slot: ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
-    values: columns that replace the cluster's, each of shape (hosts,): free ``slots``, amounts that
-        are available now, load indices.
-    reported: where a host has both an amount and a report of it in its load, take the report.
-    A number that a host lacks is NaN; a load index that nobody reported counts as idle, 0.
-    """
+    """Columns of the hosts of a cluster, in configuration order, each made when first asked for."""
 
     def __init__(
         self,
@@ -168,6 +158,11 @@ class HostTable:
         reported: bool = False,
     ) -> None:
         self.cluster = cluster
+        #: Ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19). values: columns that replace the
+        #: cluster's, each of shape (hosts,): free ``slots``, amounts that are available now, load
+        #: indices. reported: where a host has both an amount and a report of it in its load, take
+        #: the report. A number that a host lacks is NaN; a load index that nobody reported counts
+        #: as idle, 0.
         self.by_slot = by_slot
         self.vocabulary = Vocabulary.of_cluster(cluster)
         self._reported = reported

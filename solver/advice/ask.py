@@ -55,51 +55,53 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One way of asking: the options that differ from the line, and what it would get.
+    """One way of asking: the options that differ from the line, and what it would get."""
 
-    changed: option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
-    shown: all options as text, for a table. refused: why the queue would not take it, or "".
-    likely: its forecast, None where none was asked for.
-    """
-
+    #: Option ("slots", "ptile", "limit", "cu", "queue", "gpu") to its value as text.
     changed: Mapping[str, str]
+    #: All options as text, for a table.
     shown: Mapping[str, str]
     outlook: Outlook
+    #: Why the queue would not take it, or "".
     refused: str = ""
+    #: Its forecast, None where none was asked for.
     likely: Likely | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The line as asked and its alternatives, the earliest start first.
-
-    tried: how many alternatives were planned; under `explore` only those that start sooner than the
-    line are kept. forecast: whether a history was given; remarks: what was odd about it;
-    run_by: what ran the cluster forward for it, in words. passed_over: options of the line that
-    have no say in its start. requirement: its conditions that hold on some hosts only.
-    suggestions: hosts that are down or closed that would start it sooner.
-    refrained: a limit or Ctrl-C came before all was tried. array: of a job array its elements that
-    have a start; the line and the alternatives are then those of its first element. elements: how
-    many it has, 1 for any other job. notes: what the line says that does not count, and why.
-    """
+    """The line as asked and its alternatives, the earliest start first."""
 
     line: Choice
     alternatives: tuple[Choice, ...]
     method: str
+    #: How many alternatives were planned; under `explore` only those that start sooner than the
+    #: line are kept.
     tried: int
     explored: bool = False
 
     now: int = 0
     origin: str | None = None
+    #: Whether a history was given.
     forecast: bool = False
+    #: What was odd about it.
     remarks: tuple[str, ...] = ()
+    #: What ran the cluster forward for it, in words.
     run_by: str = ""
+    #: Options of the line that have no say in its start.
     passed_over: tuple[str, ...] = ()
+    #: Its conditions that hold on some hosts only.
     requirement: tuple[str, ...] = ()
+    #: Hosts that are down or closed that would start it sooner.
     suggestions: tuple[Suggestion, ...] = ()
+    #: A limit or Ctrl-C came before all was tried.
     refrained: bool = False
+    #: Of a job array its elements that have a start; the line and the alternatives are then those
+    #: of its first element.
     array: PlannedArray | None = None
+    #: How many it has, 1 for any other job.
     elements: int = 1
+    #: What the line says that does not count, and why.
     notes: tuple[str, ...] = ()
 
     @property
@@ -180,17 +182,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Alternatives to try, every combination of them; an empty tuple keeps what the line says.
+    """Alternatives to try, every combination of them; an empty tuple keeps what the line says."""
 
-    slots: -n. ptile: slots a host, None for no span. limit: -W in seconds. cu: contents of cu[],
-    None for none. queue: -q. gpu: -gpu.
-    """
-
+    #: -n.
     slots: Sequence[int] = ()
+    #: Slots a host, None for no span.
     ptile: Sequence[int | None] = ()
+    #: -W in seconds.
     limit: Sequence[int] = ()
+    #: Contents of cu[], None for none.
     cu: Sequence[str | None] = ()
+    #: -q.
     queue: Sequence[str] = ()
+    #: -gpu.
     gpu: Sequence[str] = ()
 
     @classmethod

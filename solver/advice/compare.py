@@ -53,32 +53,32 @@ TIMES = (*STARTS, "bound")
 
 @dataclass(frozen=True, slots=True)
 class ComparedJob:
-    """One job under every method; times in seconds from the instance's origin.
-
-    greedy_estimate: "no sooner than" (GRD-04), None where greedy has no estimate.
-    time_based_estimate, optimal_estimate: the starts in these plans. greedy_simulated and so on:
-    the start that the scheduler loop reaches when it runs on by that method, None for never or for
-    a loop that was not run. gain: greedy_simulated - optimal_estimate, None too where the latter
-    needs BACKFILL. needs_backfill: the queue without BACKFILL in which the loop would not give it
-    the optimal start, "" for none. exact_fit: what the optimal start hangs on to the second, "" for
-    nothing.
-    """
+    """One job under every method; times in seconds from the instance's origin."""
 
     job: str
     slots: int
+    #: "no sooner than" (GRD-04), None where greedy has no estimate.
     greedy_estimate: int | None
     greedy_simulated: int | None
+    #: The starts in these plans. greedy_simulated and so on: the start that the scheduler loop
+    #: reaches when it runs on by that method, None for never or for a loop that was not run.
     time_based_estimate: int | None
     time_based_simulated: int | None
+    #: The starts in these plans. greedy_simulated and so on: the start that the scheduler loop
+    #: reaches when it runs on by that method, None for never or for a loop that was not run.
     optimal_estimate: int | None
     optimal_simulated: int | None
     bound: int | None
     proved: bool
+    #: greedy_simulated - optimal_estimate, None too where the latter needs BACKFILL.
     gain: int | None
     allocation: Mapping[str, int]
     waits_for: str
     fallback: str = ""
+    #: The queue without BACKFILL in which the loop would not give it the optimal start, "" for
+    #: none.
     needs_backfill: str = ""
+    #: What the optimal start hangs on to the second, "" for nothing.
     exact_fit: str = ""
 
     @property
@@ -110,13 +110,13 @@ _KEEPS = "what keeps the cycles from it: "
 
 @dataclass(frozen=True, slots=True)
 class Cautions:
-    """marks: by method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
+    """Sentences about estimates, with marks in the table."""
 
-    lines: a sentence each, the first ones with these numbers. rest: sentences of no single job.
-    """
-
+    #: By method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
     marks: Mapping[tuple[str, str], str]
+    #: A sentence each, the first ones with these numbers.
     lines: tuple[str, ...]
+    #: Sentences of no single job.
     rest: tuple[str, ...]
 
 
@@ -373,29 +373,29 @@ _STAMPED = (*TIMES, *OLD_NAMES, *LIKELY)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Every pending job in priority order, and the three plans behind the rows.
-
-    now: seconds from the origin, the ISO date of second 0 (None: it has none). cut: a limit or
-    Ctrl-C came before all was looked at, so that a start that is missing is not known. loop: what
-    the loop gives by each method that was simulated, start and place, by job. baseline: how
-    this cluster reserves greedily, in words. moving: rules by which the loop starts jobs otherwise
-    than the optimal plan. forecast: when each job will likely start,
-    None where no history was given; remarks: what was odd about it; run_by: what ran the cluster
-    forward for it, in words.
-    """
+    """Every pending job in priority order, and the three plans behind the rows."""
 
     jobs: tuple[ComparedJob, ...]
     greedy: Plan
     time_based: Plan
     optimal: Plan
+    #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
     origin: str | None = None
+    #: A limit or Ctrl-C came before all was looked at, so that a start that is missing is not
+    #: known.
     cut: bool = False
+    #: What the loop gives by each method that was simulated, start and place, by job.
     loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
+    #: How this cluster reserves greedily, in words.
     baseline: str = ""
+    #: Rules by which the loop starts jobs otherwise than the optimal plan.
     moving: tuple[Omission, ...] = ()
+    #: When each job will likely start, None where no history was given.
     forecast: Mapping[str, Likely] | None = None
+    #: What was odd about it.
     remarks: tuple[str, ...] = ()
+    #: What ran the cluster forward for it, in words.
     run_by: str = ""
 
     def __iter__(self) -> Iterator[ComparedJob]:

@@ -23,7 +23,7 @@ from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
 from ...model.job import Job
-from ...model.pending import PendingReason
+from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
@@ -32,7 +32,7 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
-from ..pending_reasons import Reason, amounts_short, find_shortage, held_back_by, over
+from ..pending_reasons import amounts_short, find_shortage, held_back_by
 from ..placement.earliest import can_start
 from ..scheduler.history import snapshot_of
 from .diagnosis.diagnose import diagnose
@@ -53,16 +53,16 @@ MOST_LINKS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One job of a critical path: the next one waits for its end, or for its start.
-
-    start, finish: seconds, None where nobody knows. by_start: the next waits for its start.
-    at_once: it starts when its own condition holds, so that what it waits for decides.
-    """
+    """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
+    #: Seconds, None where nobody knows.
     start: int | None
+    #: Seconds, None where nobody knows.
     finish: int | None
+    #: The next waits for its start.
     by_start: bool = False
+    #: It starts when its own condition holds, so that what it waits for decides.
     at_once: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,17 +177,16 @@ ASSUMED = (
 
 @dataclass(frozen=True, slots=True)
 class LostContest:
-    """One level of a share tree at which another account with pending jobs comes first.
+    """One level of a share tree at which another account with pending jobs comes first."""
 
-    path: of the level, ``normal/`` or ``Partition1/group2/``. ahead_from: the first second (from
-    the origin) at which the account will have the higher priority, None: not within 30 days.
-    """
-
+    #: Of the level, ``normal/`` or ``Partition1/group2/``.
     path: str
     account: str
     priority: float
     rival: str
     rival_priority: float
+    #: The first second (from the origin) at which the account will have the higher priority, None:
+    #: not within 30 days.
     ahead_from: int | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -283,35 +282,35 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
 # --- What keeps a job from starting before its planned start, true over whole stretches of time ---
 
 #: A job may fit where a running one gives memory back; time-based reservation does not look there.
-BETWEEN_ENDS = Reason(
-    "it fits, but time-based reservation starts jobs only now and when other jobs end"
+BETWEEN_ENDS = Reason.of(
+    Pending.POSTPONED,
+    "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
 #: Of a job that never starts, a week after the last change.
 EVERY_WEEK = "the same again every week, as its windows open and close"
-CLOSED = Reason("a dispatch or run window is closed or closes too soon")
+CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
 #: Jobs that are named in one reason.
 MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps the job from starting from `first` to before `until`, at every instant of it.
-
-    until: None where it never ends. instants: how many instants were looked at; nothing that counts
-    changes between them.
-    """
+    """What keeps the job from starting from `first` to before `until`, at every instant of it."""
 
     first: int
+    #: None where it never ends.
     until: int | None
     reason: str
+    #: How many instants were looked at; nothing that counts changes between them.
     instants: int
 
 
 @dataclass(frozen=True, slots=True)
 class Hindrance:
-    """The reason at one instant; planned: only planned jobs are in the way then."""
+    """The reason at one instant."""
 
     time: int
+    #: Only planned jobs are in the way then.
     planned: bool
     reason: Reason
 
@@ -330,7 +329,7 @@ def find_obstacles(
     now = view.problem.instance.now
     if demand.earliest > now:
         until = demand.earliest if start is None else min(demand.earliest, start)
-        yield Obstacle(now, until, held_back_by(demand), 1)
+        yield Obstacle(now, until, sentence(held_back_by(demand)), 1)
     candidates = view.profile.candidate_times(demand.earliest, finishes_only=method == "time-based")
     looked_at = set(candidates)
     times = [time for time in _instants(view, demand) if start is None or time < start]
@@ -346,7 +345,7 @@ def find_obstacles(
     who = BlockingReservations(view, demand)
     rows = [
         (part, names)
-        for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.kind))
+        for _, alike in groupby(findings, key=lambda item: (item.planned, item.reason.alike))
         for part, names in who.parts(list(alike))
     ]
     ends = [*(part[0].time for part, _ in rows[1:]), last]
@@ -466,34 +465,34 @@ class BlockingReservations:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One pending job: its start as planned, what stands before it, what would bring it forward.
-
-    tried: how many changes were tried for the suggestions, the best of which come first. now:
-    seconds from the origin, the ISO date of second 0 (None: it has none). reasons: what bjobs says
-    of the job after this cycle. contests: accounts that come before the job's own by fairshare.
-    requirement: its conditions that hold on some hosts only. lsf: what LSF itself said of it, None
-    where the instance does not know.
-    chain: the jobs that decide when its dependency condition (-w) holds, the first one first.
-    cut: a limit or Ctrl-C came before everything had been looked at. array: where a whole array was
-    asked about, its elements as planned; the job is then the first that does not start now.
-    diagnosis: what changes of the configuration would do, None where they were not asked for.
-    """
+    """One pending job: its start as planned, what stands before it, what would bring it forward."""
 
     outlook: Outlook
     method: str
     obstacles: tuple[Obstacle, ...]
     suggestions: tuple[Suggestion, ...]
+    #: How many changes were tried for the suggestions, the best of which come first.
     tried: int
 
+    #: Seconds from the origin, the ISO date of second 0 (None: it has none).
     now: int = 0
     origin: str | None = None
-    reasons: tuple[PendingReason, ...] = ()
+    #: What bjobs says of the job after this cycle.
+    reasons: tuple[Reason, ...] = ()
+    #: Accounts that come before the job's own by fairshare.
     contests: tuple[LostContest, ...] = ()
+    #: Its conditions that hold on some hosts only.
     requirement: tuple[str, ...] = ()
+    #: What LSF itself said of it, None where the instance does not know.
     lsf: SaidByLsf | None = None
+    #: A limit or Ctrl-C came before everything had been looked at.
     cut: bool = False
+    #: The jobs that decide when its dependency condition (-w) holds, the first one first.
     chain: tuple[ChainLink, ...] = ()
+    #: Where a whole array was asked about, its elements as planned; the job is then the first that
+    #: does not start now.
     array: PlannedArray | None = None
+    #: What changes of the configuration would do, None where they were not asked for.
     diagnosis: Diagnosis | None = None
 
     def to_dict(self) -> dict[str, Any]:

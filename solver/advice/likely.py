@@ -32,11 +32,12 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 
 @dataclass(frozen=True, slots=True)
 class Likely:
-    """P50, P90 and P10 of a job's start (seconds), None for no start; cut: fewer samples."""
+    """P50, P90 and P10 of a job's start (seconds), None for no start."""
 
     likely: int | None
     nine_in_ten_by: int | None
     one_in_ten_by: int | None
+    #: Fewer samples.
     cut: bool = False
 
     def record(self) -> dict[str, int | None]:
@@ -67,17 +68,16 @@ USUAL = Drawing()
 
 @dataclass(slots=True)
 class Forecaster:
-    """Forecasts of one instance, with the same draws for the same jobs in each.
-
-    time_limit: wall seconds of each of :meth:`of_others`. cancel: set it to stop with the samples
-    so far. run_by: what ran the last ones forward, in words.
-    """
+    """Forecasts of one instance, with the same draws for the same jobs in each."""
 
     instance: Instance
     history: History
     drawing: Drawing = USUAL
+    #: Wall seconds of each of :meth:`of_others`.
     time_limit: float | None = None
+    #: Set it to stop with the samples so far.
     cancel: threading.Event = field(default_factory=threading.Event)
+    #: What ran the last ones forward, in words.
     run_by: str = field(default="", init=False)
 
     @classmethod
@@ -188,11 +188,9 @@ MOST_TIMES = 600
 
 @dataclass(frozen=True, slots=True)
 class FreeOverTime:
-    """Free slots and memory (MB, None where no host has an amount of it) from each time on.
+    """Free slots and memory (MB, None where no host has an amount of it) from each time on."""
 
-    times: seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
-    """
-
+    #: Seconds, the first is the instance's now. Hosts that take no jobs count for nothing.
     times: tuple[int, ...]
     slots: tuple[int, ...]
     memory: tuple[int, ...] | None

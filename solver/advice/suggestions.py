@@ -219,13 +219,12 @@ MINUTE = 60
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A change under which the job starts earlier, found by planning it again.
+    """A change under which the job starts earlier, found by planning it again."""
 
-    change: what would have to be otherwise. gain: seconds sooner, None where it never started.
-    """
-
+    #: What would have to be otherwise.
     change: str
     start: int
+    #: Seconds sooner, None where it never started.
     gain: int | None
     allocation: dict[str, int]
 
@@ -237,24 +236,23 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A change with what it gives; useful: whether it leaves enough of what was asked."""
+    """A change with what it gives."""
 
     kind: str
     change: str
     outlook: Outlook
+    #: Whether it leaves enough of what was asked.
     useful: bool = True
 
 
 @dataclass(slots=True)
 class Trials:
-    """Changes of one job, each planned again by the method itself; `tried` counts them.
-
-    limit: seconds, the start that a change has to beat.
-    """
+    """Changes of one job, each planned again by the method itself; `tried` counts them."""
 
     forecast: Asker
     view: PlanView
     demand: Demand
+    #: Seconds, the start that a change has to beat.
     limit: int
     tried: int = 0
 

@@ -51,25 +51,24 @@ MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Start of one job; times in seconds from the origin, None for no start at all.
-
-    waits_for: the constraint that binds, or why there is no start. missing: what is said where
-    there is none. cut: a limit or Ctrl-C came before every job of the plan had been looked at.
-    exact_fit: what the start hangs on to the second, "" for nothing. at_the_earliest: where a limit
-    left no start, when the job fits beside what runs and what was planned by then. omissions: what
-    was not considered and may change the start.
-    """
+    """Start of one job; times in seconds from the origin, None for no start at all."""
 
     job: Job
     start: int | None
     finish: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: The constraint that binds, or why there is no start.
     waits_for: str = ""
     proved: bool = False
+    #: What is said where there is none.
     missing: MissingStart = "never"
+    #: A limit or Ctrl-C came before every job of the plan had been looked at.
     cut: bool = False
+    #: What the start hangs on to the second, "" for nothing.
     exact_fit: str = ""
+    #: Where a limit left no start, when the job fits beside what runs and what was planned by then.
     at_the_earliest: int | None = None
+    #: What was not considered and may change the start.
     omissions: tuple[Omission, ...] = ()
 
     @classmethod
@@ -90,28 +89,24 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job with its reservation, by host names and by host index.
-
-    held: what it keeps from others until its start, None where it keeps nothing.
-    """
+    """A job with its reservation, by host names and by host index."""
 
     demand: Demand
     item: PlannedJob
     start: Start
+    #: What it keeps from others until its start, None where it keeps nothing.
     held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """The world that one job sees: what runs and what is planned before it.
-
-    planned: the jobs before it that have a start, in priority order. guarded: whether it may use
-    nothing that they hold until their starts (its queue has no BACKFILL).
-    """
+    """The world that one job sees: what runs and what is planned before it."""
 
     problem: PlanningProblem
     profile: Profile
+    #: The jobs before it that have a start, in priority order.
     planned: tuple[Planned, ...]
+    #: Whether it may use nothing that they hold until their starts (its queue has no BACKFILL).
     guarded: bool = False
 
     @classmethod

@@ -44,16 +44,15 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Windows that bind one job.
+    """Windows that bind one job."""
 
-    dispatch: it starts inside them. run: it runs wholly inside one of them.
-    hosts: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
-    closed_until: (hosts [H], second) pairs; those hosts take no job before it.
-    """
-
+    #: It starts inside them.
     dispatch: Windows | None = None
+    #: It runs wholly inside one of them.
     run: Windows | None = None
+    #: (hosts [H], windows) pairs; those hosts take a job only inside the windows.
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
+    #: (hosts [H], second) pairs; those hosts take no job before it.
     closed_until: tuple[tuple[BoolArray, int], ...] = ()
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 from ...model.configuration import Queue
 from ...model.dependency import waiting_order
 from ...model.job import Job
+from ...model.pending import Pending
 from ..precedence import NOT_YET, Event, earliest, jobs_of
 from .calendar import Calendar
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
@@ -19,43 +20,43 @@ from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray,
 
 @dataclass(frozen=True, slots=True)
 class UnitDemand:
-    """cu[] resolved: `unit_of[h]` is the unit of host h (-1: none), units in configuration order.
-
-    names: unit names. preference: level of each unit, higher first and before pref: the highest -m
-    preference among its hosts; None where all are equal.
-    """
+    """cu[] resolved: `unit_of[h]` is the unit of host h, -1 for none; in configuration order."""
 
     unit_of: IntArray
+    #: Unit names.
     names: tuple[str, ...]
     pref: str = "config"
     maxcus: int | None = None
     usablecuslots: int | None = None
     balance: bool = False
     excl: bool = False
+    #: Level of each unit, higher first and before pref: the highest -m preference among its hosts.
+    #: None where all are equal.
     preference: IntArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TermDemand:
-    """One term of a requirement (a simple requirement has one).
+    """One term of a requirement (a simple requirement has one)."""
 
-    slots, most: -n min and max. candidates: host indices in the order they are tried
-    (preference of -m, then order[]). ptile: slots per host, [H], or None where span has none.
-    block: a host holds slots in blocks of so many, as many blocks as it has room for; one block may
-    be smaller (span[block]); 1 where span has none. one_host: span[hosts=1].
-    same: label arrays [H], one a way of agreeing; hosts of one placement share one label of one of
-    the arrays; empty for no same[] (PLC-04). -1 marks hosts outside.
-    first_hosts: hosts that may be first in the allocation, [H], None for any (PLC-12).
-    """
-
+    #: -n min and max.
     slots: int
+    #: -n min and max.
     most: int
+    #: Host indices in the order they are tried (preference of -m, then order[]).
     candidates: IntArray
+    #: Slots per host, [H], or None where span has none.
     ptile: IntArray | None = None
+    #: A host holds slots in blocks of so many, as many blocks as it has room for; one block may be
+    #: smaller (span[block]); 1 where span has none.
     block: int = 1
+    #: Span[hosts=1].
     one_host: bool = False
+    #: Label arrays [H], one a way of agreeing; hosts of one placement share one label of one of the
+    #: arrays; empty for no same[] (PLC-04). -1 marks hosts outside.
     same: tuple[IntArray, ...] = ()
     unit: UnitDemand | None = None
+    #: Hosts that may be first in the allocation, [H], None for any (PLC-12).
     first_hosts: BoolArray | None = None
     alternatives: tuple[Alternative, ...] = ()
 
@@ -92,32 +93,33 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A pending job, resolved.
-
-    duration: seconds, None when unknown (it then holds its place indefinitely). earliest: no start
-    before this second (-b, now). impossible: why no start can exist at all, "" if one may.
-    calendar: windows that bind it, None for none. together: places the terms of a compound
-    requirement jointly where they do not fit one after another; None: only in order (REQ-14).
-    floors: amounts that must be free on a host before the job starts there (loadSched). margin:
-    seconds of the duration that are kept free behind the job's own end. interval: seconds that a
-    host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None where no queue has
-    such a rule. after: when its dependency condition (-w) can hold, by the starts of pending jobs;
-    None where it can by `earliest`.
-    """
+    """A pending job, resolved."""
 
     job: Job
     queue: Queue
     terms: tuple[TermDemand, ...]
+    #: Seconds, None when unknown (it then holds its place indefinitely).
     duration: int | None
+    #: No start before this second (-b, now).
     earliest: int
     exclusive: bool = False
+    #: Why no start can exist at all, "" if one may.
     impossible: str = ""
+    #: Windows that bind it, None for none.
     calendar: Calendar | None = None
     notes: tuple[str, ...] = field(default=())
+    #: Places the terms of a compound requirement jointly where they do not fit one after another.
+    #: None: only in order (REQ-14).
     together: TermPlacer | None = None
+    #: Amounts that must be free on a host before the job starts there (loadSched).
     floors: tuple[Floor, ...] = ()
+    #: Seconds of the duration that are kept free behind the job's own end.
     margin: int = 0
+    #: Seconds that a host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None
+    #: where no queue has such a rule.
     interval: int | None = None
+    #: When its dependency condition (-w) can hold, by the starts of pending jobs; None where it can
+    #: by `earliest`.
     after: Event | None = None
 
     @property
@@ -176,12 +178,16 @@ def in_waiting_order(order: Sequence[Demand]) -> list[Demand]:
 
 @dataclass(frozen=True, slots=True)
 class GroupCap:
-    """At most `slots` slots and `hosts` hosts of one placement inside `mask` [H]; None: no cap."""
+    """At most `slots` slots and `hosts` hosts of one placement inside `mask` [H]; None: no cap.
+
+    reason, short: as of the pool that has the cap.
+    """
 
     mask: BoolArray
     slots: int | None = None
     hosts: int | None = None
     reason: str = ""
+    short: Pending = Pending.LIMIT_HOST
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,39 +9,37 @@ it as it does on a plan.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...model.reservation import Reservation
 from .demand import Demand, TermCapacity, TermDemand
-from .profile import Profile, find_capacity
+from .profile import find_capacity
 from .resources import (
     SLOTS,
     Allocation,
     Alternative,
+    Amounts,
     BoolArray,
     FloatArray,
     IntArray,
     Per,
     ResourceTable,
 )
-from .usage import RowList
 
 
 @dataclass(slots=True)
 class HeldPart:
-    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1]).
-
-    amount: of `reservation`, held now, counted `times` times.
-    """
+    """What a job holds of one host resource (hosts, times: [k]) or of one pool (times: [1])."""
 
     pool: bool
     index: int
     hosts: IntArray
     times: FloatArray
     reservation: Reservation
+    #: Of `reservation`, held now, counted `times` times.
     amount: float
 
     @property
@@ -155,6 +153,84 @@ class FreeNow:
         self._pools = [float(amount) for amount in state["pools"]]
 
 
+class FallingUse:
+    """What running jobs hold that falls while they run, by job: amounts, and loads they reserve."""
+
+    __slots__ = ("_loads", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[int, list[HeldPart]]] = {}
+        self._loads: dict[int, tuple[int, list[Reservation]]] = {}
+
+    def watch(
+        self,
+        job: int,
+        start: int,
+        now: int,
+        parts: Iterable[HeldPart],
+        loads: Iterable[Reservation],
+    ) -> None:
+        """A job runs from `start` with these parts and loads; those that never fall are no matter.
+
+        Times in seconds.
+        """
+        elapsed = now - start
+        falling = [part for part in parts if part.falls]
+        if not all(_settled(part.reservation, elapsed) for part in falling):
+            self._parts[job] = start, falling
+        dropping = [load for load in loads if load.drops()]
+        if not all(_settled(load, elapsed) for load in dropping):
+            self._loads[job] = start, dropping
+
+    def forget(self, job: int) -> None:
+        """A job holds nothing any more."""
+        self._parts.pop(job, None)
+        self._loads.pop(job, None)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything falls before its job ends."""
+        return bool(self._parts or self._loads)
+
+    @property
+    def amounts(self) -> bool:
+        """Whether an amount does, not only a load."""
+        return bool(self._parts)
+
+    def bring_to(self, now: int, free_now: FreeNow) -> None:
+        """Bring what falls to its amount at `now` (RSV-02)."""
+        for job, (start, parts) in list(self._parts.items()):
+            for part in parts:
+                free_now.change(part, part.reservation.at(now - start))
+            if all(_settled(part.reservation, now - start) for part in parts):
+                del self._parts[job]
+        for job, (start, loads) in list(self._loads.items()):
+            if all(_settled(load, now - start) for load in loads):
+                del self._loads[job]
+
+    def next_after(self, now: int) -> int | None:
+        """When the next of it falls; now where something falls all the time."""
+        falling = [
+            *((start, part.reservation) for start, parts in self._parts.values() for part in parts),
+            *((start, load) for start, loads in self._loads.values() for load in loads),
+        ]
+        return min(
+            (
+                now if phase.decay and now - start >= phase.start else start + phase.end
+                for start, reservation in falling
+                for phase in reservation.phases
+                if phase.end is not None and now - start < phase.end
+            ),
+            default=None,
+        )
+
+
+def _settled(reservation: Reservation, elapsed: int) -> bool:
+    """Whether a reservation never changes again."""
+    last = reservation.phases[-1]
+    return elapsed >= (last.start if last.end is None else last.end)
+
+
 def parts_of(
     table: ResourceTable,
     alternative: Alternative,
@@ -188,42 +264,20 @@ def parts_of(
             yield HeldPart(True, use.index, hosts[:0], np.array([count]), use.reservation, 0.0)
 
 
-@dataclass(slots=True)
-class HeldBack:
-    """What pending jobs hold, summed: amounts by host resource [H] and by pool."""
-
-    hosts: dict[int, FloatArray] = field(default_factory=dict)
-    pools: dict[int, float] = field(default_factory=dict)
-
-    def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
-        """Hold amounts of a host resource, by host; size: number of hosts."""
-        if not amounts:
-            return
-        if index not in self.hosts:
-            self.hosts[index] = np.zeros(size)
-        hosts = np.fromiter(amounts, np.int64, len(amounts))
-        self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
-
-    def add_pool(self, index: int, amount: float) -> None:
-        """Hold `amount` of a pool."""
-        self.pools[index] = self.pools.get(index, 0.0) + amount
-
-
 class Residual:
-    """The present as one job sees it: an availability that knows one instant, now.
+    """The present as one job sees it: an availability that knows one instant, now."""
 
-    held: what others hold. closed: hosts that take no such job now, [H], None where all are open.
-    blocked: slots that an advance reservation keeps on each host during the job, [H], or None.
-    """
-
-    def __init__(self, free_now: FreeNow, now: int, held: HeldBack) -> None:
+    def __init__(self, free_now: FreeNow, now: int, held: Amounts) -> None:
         self.free_now = free_now
         self.now = now
+        #: What others hold.
         self.held = held
         self.table = free_now.table
         self.hosts = len(free_now.table.instance.cluster.hosts)
         self.later_starts: tuple[int, ...] = ()
+        #: Hosts that take no such job now, [H], None where all are open.
         self.closed: BoolArray | None = None
+        #: Slots that an advance reservation keeps on each host during the job, [H], or None.
         self.blocked: FloatArray | None = None
 
     def _at(self, time: int) -> None:
@@ -307,69 +361,3 @@ class Residual:
         """Take what a term uses now; only a start now is possible."""
         self._at(start)
         self.free_now.take(alternative, allocation, whole_hosts=whole_hosts)
-
-
-# --- What is free to a job that may use nothing that reservations hold until their starts ---------
-#
-# A reservation holds of its place what does not come free by its start. Whoever uses no more than
-# what is free at all times from its start on uses nothing of that, however long it runs: so such a
-# job finds on each host what it would find if it never gave its slots back.
-
-
-class Guarded(Profile):
-    """A profile whose free slots are those that stay free from an instant on.
-
-    plain: what runs and is planned. firm: the same without places of which less may be held than
-    has to be kept. shown: `plain` with all that is held besides. What is taken of this is taken of
-    all three: take it of a copy.
-    """
-
-    def __init__(self, shown: Profile, plain: Profile, firm: Profile) -> None:
-        super().__init__(plain.table, plain.now)
-        self._parts = shown, plain, firm
-        self._starts, self._ends, self._finishes = shown.times()
-        self.crowded, self.accepted = shown.crowded, plain.accepted
-
-    def copy(self) -> Guarded:
-        """An independent copy that shares the table."""
-        shown, plain, firm = self._parts
-        twin = plain.copy()
-        return Guarded(shown.copy(), twin, twin if firm is plain else firm.copy())
-
-    def _each(self) -> list[Profile]:
-        shown, plain, firm = self._parts
-        return [shown, plain] if firm is plain else [shown, plain, firm]
-
-    def hold(
-        self,
-        alternative: Alternative,
-        allocation: Allocation,
-        start: int,
-        finish: int | None,
-        *,
-        whole_hosts: Iterable[int] = (),
-    ) -> None:
-        """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
-        for part in self._each():
-            part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
-        self._starts, self._ends, self._finishes = self._parts[0].times()
-
-    def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
-        """Take amounts of a host resource or a pool."""
-        for part in self._each():
-            part.hold_rows(index, rows, pool=pool)
-        self._starts, self._ends, self._finishes = self._parts[0].times()
-
-    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of what is free over a window, of slots also at all times behind it, [H]."""
-        shown, plain, firm = self._parts
-        found = shown.least_free(index, points)
-        if index != SLOTS:
-            return found
-        begin = points[0]
-        held = plain.free(SLOTS, begin) - shown.free(SLOTS, begin)
-        return np.minimum(found, firm.least_free(SLOTS, firm.checkpoints(begin, None)) - held)
-
-    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`least_free` of a pool, as it is shown."""
-        return self._parts[0].least_free_in_pool(index, points)

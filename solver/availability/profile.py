@@ -11,7 +11,6 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from .resources import (
     SLOTS,
     Allocation,
     Alternative,
+    Amounts,
     BoolArray,
     FloatArray,
     IntArray,
@@ -245,9 +245,9 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
     if left == 0:
         caps[pool.mask] = 0
     elif use.per is Per.SLOT:
-        groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason))
+        groups.append(GroupCap(pool.mask, slots=left, reason=pool.reason, short=pool.short))
     elif use.per is Per.HOST:
-        groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason))
+        groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason, short=pool.short))
 
 
 def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
@@ -262,13 +262,6 @@ def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
 FOREVER = 1 << 60
 #: From so many hosts on a use is held as columns, not row by row.
 MANY_HOSTS = 8
-
-
-class InUse(NamedTuple):
-    """What is in use at an instant, by index: of host resources, [H] each, and of pools."""
-
-    hosts: dict[int, FloatArray]
-    pools: dict[int, float]
 
 
 class Profile:
@@ -494,9 +487,9 @@ class Profile:
             return capacity
         return capacity - float(usage.most(points[0], points[-1], self.now)[0])
 
-    def in_use(self, time: int) -> InUse:
+    def in_use(self, time: int) -> Amounts:
         """What is in use at `time`."""
-        return InUse(
+        return Amounts(
             {index: usage.at(time).copy() for index, usage in self._host_usage.items()},
             {index: float(usage.at(time)[0]) for index, usage in self._pool_usage.items()},
         )
@@ -569,27 +562,45 @@ class Profile:
         )
 
 
-class BackfillProfile(Profile):
-    """A profile in which from `until` on nothing is held back, and before it not all is.
+class BesideHeld(Profile):
+    """A profile beside what reservations hold until their starts, as one job finds it.
 
-    held: with all that is held back; none of it starts anything. plain: without. backfilled: what
-    of it lasts until `until` or longer, which is free all the while. What is taken of this is taken
-    of `held` and `plain` too: take it of a copy.
+    shown: with all that is held; none of it starts anything. plain: what runs and is planned.
+    A job that may use what is held for later: from `until` on nothing is held back from it, and
+    `lent`, what is held until then or longer, is free all the while.
+    A job that may use nothing that is held: a reservation holds of its place what does not come
+    free by its start, so whoever uses no more than what is free at all times from its start on uses
+    nothing of that, however long it runs. It finds on each host what it would if it never gave its
+    slots back in `firm`, which is `plain` without places of which less may be held than has to be
+    kept. What is taken of this is taken of all of them: take it of a copy.
     """
 
-    def __init__(self, held: Profile, plain: Profile, backfilled: InUse, until: int) -> None:
+    def __init__(
+        self,
+        shown: Profile,
+        plain: Profile,
+        *,
+        firm: Profile | None = None,
+        until: int = FOREVER + 1,
+        lent: Amounts | None = None,
+    ) -> None:
         super().__init__(plain.table, plain.now)
-        self._parts = held, plain
-        self._until = until
-        self._backfilled = backfilled
-        self._starts, self._ends, self._finishes = held.times()
-        self.crowded = None if held.crowded is None else held.crowded.heeding(until)
+        self._shown, self._plain, self._firm = shown, plain, firm
+        self._until, self._lent = until, Amounts() if lent is None else lent
+        self._starts, self._ends, self._finishes = shown.times()
         self.accepted = plain.accepted
 
-    def copy(self) -> Profile:
+    def copy(self) -> BesideHeld:
         """An independent copy that shares the table."""
-        held, plain = self._parts
-        return BackfillProfile(held.copy(), plain.copy(), self._backfilled, self._until)
+        plain, firm = self._plain.copy(), self._firm
+        if firm is not None:
+            firm = plain if firm is self._plain else firm.copy()
+        return BesideHeld(self._shown.copy(), plain, firm=firm, until=self._until, lent=self._lent)
+
+    def _parts(self) -> list[Profile]:
+        """The profiles of which something is taken, each once."""
+        firm = () if self._firm is None or self._firm is self._plain else (self._firm,)
+        return [self._shown, self._plain, *firm]
 
     def hold(
         self,
@@ -601,38 +612,39 @@ class BackfillProfile(Profile):
         whole_hosts: Iterable[int] = (),
     ) -> None:
         """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
-        for part in self._parts:
+        for part in self._parts():
             part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
-        self._starts, self._ends, self._finishes = self._parts[0].times()
+        self._starts, self._ends, self._finishes = self._shown.times()
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
         """Take amounts of a host resource or a pool."""
-        for part in self._parts:
+        for part in self._parts():
             part.hold_rows(index, rows, pool=pool)
-        self._starts, self._ends, self._finishes = self._parts[0].times()
+        self._starts, self._ends, self._finishes = self._shown.times()
 
     def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
-        """The least of what is free at an instant and at all starts behind it up to the last."""
-        held, plain = self._parts
-        cut = bisect.bisect_left(points, self._until)
+        """The least of what is free over a window; of slots in `firm` also behind it, [H]."""
+        plain, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return plain.least_free(index, points)
-        found = held.least_free(index, points[:cut])
-        if index in self._backfilled.hosts:
-            found = found + self._backfilled.hosts[index]
+        found = self._shown.least_free(index, points[:cut])
+        if index in self._lent.hosts:
+            found = found + self._lent.hosts[index]
         if cut < len(points):
             found = np.minimum(found, plain.least_free(index, points[cut:]))
-        return found
+        if index != SLOTS or self._firm is None:
+            return found
+        begin, firm = points[0], self._firm
+        held = plain.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
+        return np.minimum(found, firm.least_free(SLOTS, firm.checkpoints(begin, None)) - held)
 
     def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """:meth:`least_free` of a pool."""
-        held, plain = self._parts
-        cut = bisect.bisect_left(points, self._until)
+        plain, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
             return plain.least_free_in_pool(index, points)
-        found = held.least_free_in_pool(index, points[:cut]) + self._backfilled.pools.get(
-            index, 0.0
-        )
+        found = self._shown.least_free_in_pool(index, points[:cut])
+        found += self._lent.pools.get(index, 0.0)
         if cut < len(points):
             found = min(found, plain.least_free_in_pool(index, points[cut:]))
         return found

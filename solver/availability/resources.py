@@ -54,30 +54,26 @@ class Per(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of one host resource or pool, by index into the profile's lists.
-
-    reservation: amounts over the life of the job; the amounts are counted once per `per`.
-    once: counted once a job (on each host, in a pool) however many of its terms have the use: a
-    limit on jobs, or a host that an exclusive job has whole.
-    """
+    """A use of one host resource or pool, by index into the profile's lists."""
 
     index: int
     per: Per
+    #: Amounts over the life of the job; the amounts are counted once per `per`.
     reservation: Reservation
+    #: Counted once a job (on each host, in a pool) however many of its terms have the use: a limit
+    #: on jobs, or a host that an exclusive job has whole.
     once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What one rusage alternative takes (RSV-07): uses of host resources and of pools.
-
-    missing: why it can never be granted ("no host has licX"), "" if it can. hosts: those that have
-    or reach all it names, [H], the only ones that may take it; None for all.
-    """
+    """What one rusage alternative takes (RSV-07): uses of host resources and of pools."""
 
     host_uses: tuple[Use, ...]
     pool_uses: tuple[Use, ...] = ()
+    #: Why it can never be granted ("no host has licX"), "" if it can.
     missing: str = ""
+    #: Those that have or reach all it names, [H], the only ones that may take it; None for all.
     hosts: BoolArray | None = None
 
 
@@ -89,43 +85,43 @@ SLOTS = 0
 
 @dataclass(frozen=True, slots=True)
 class HostResource:
-    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it.
-
-    short: LSF's reason for a job that finds too little of it, subject: what that reason names.
-    """
+    """A capacity on each host, [H]; infinite where it does not bind. `reason` names it."""
 
     name: str
     capacity: FloatArray
     reason: str
+    #: LSF's reason for a job that finds too little of it, subject: what that reason names.
     short: Pending
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """One capacity shared by the hosts of `mask` [H]. short, subject: as of a host resource."""
+    """One capacity shared by the hosts of `mask` [H]."""
 
     name: str
     capacity: float
     mask: BoolArray
     reason: str
+    #: As of a host resource.
     short: Pending
+    #: As of a host resource.
     subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """One counter of a Limit section: `index` of a host resource (on_hosts), else of a pool.
-
-    user, queue, project: whose it is, "" where the section counts all of them together.
-    """
+    """One counter of a Limit section: `index` of a host resource (on_hosts), else of a pool."""
 
     limit: Limit
     resource: str
     index: int
     on_hosts: bool
+    #: Whose it is, "" where the section counts all of them together.
     user: str = ""
+    #: Whose it is, "" where the section counts all of them together.
     queue: str = ""
+    #: Whose it is, "" where the section counts all of them together.
     project: str = ""
 
 
@@ -139,16 +135,37 @@ def flat(resource: str, amount: float) -> Reservation:
 
 
 @dataclass(slots=True)
+class Amounts:
+    """Amounts that are in use or held, by index: of host resources, [H] each, and of pools."""
+
+    hosts: dict[int, FloatArray] = field(default_factory=dict)
+    pools: dict[int, float] = field(default_factory=dict)
+
+    def add_hosts(self, index: int, amounts: Mapping[int, float], size: int) -> None:
+        """Hold amounts of a host resource, by host; size: number of hosts."""
+        if not amounts:
+            return
+        if index not in self.hosts:
+            self.hosts[index] = np.zeros(size)
+        hosts = np.fromiter(amounts, np.int64, len(amounts))
+        self.hosts[index][hosts] += np.fromiter(amounts.values(), float, len(amounts))
+
+    def add_pool(self, index: int, amount: float) -> None:
+        """Hold `amount` of a pool."""
+        self.pools[index] = self.pools.get(index, 0.0) + amount
+
+
+@dataclass(slots=True)
 class ResourceTable:
     """The host resources and pools of one instance; limits join as jobs that they cover turn up.
 
-    `host_resources[SLOTS]` are the job slots. limit_rows: counters of Limit sections that have
-    joined.
+    `host_resources[SLOTS]` are the job slots.
     """
 
     instance: Instance
     host_resources: list[HostResource] = field(default_factory=list)
     pools: list[Pool] = field(default_factory=list)
+    #: Counters of Limit sections that have joined.
     limit_rows: list[LimitRow] = field(default_factory=list)
     _host_index: dict[str, int] = field(default_factory=dict)
     _pool_index: dict[str, list[int]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The profile of running jobs, kept up to date as jobs start and end.
+"""What running jobs use, now and later, kept up to date as jobs start and end.
 
 Rows of all jobs lie in growing columns; the rows of a job that ends are switched off and swept out
 when half of all rows are off. A cycle takes a :meth:`RunningProfile.copy`, which costs no more than
@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...model.reservation import Reservation
 from .calendar import NEVER
-from .free_now import FreeNow, HeldPart
+from .free_now import FallingUse, FreeNow, HeldPart, parts_of
 from .profile import FOREVER, Profile
 from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
 from .usage import Block, Row, Usage
@@ -295,18 +296,121 @@ class RunningUsage(Usage):
 
 
 class RunningProfile(Profile):
-    """Running jobs by number, each with the finish that is expected of it.
-
-    A copy is good until the next job ends.
-    """
+    """Running jobs by number: what is free at present, and the finish expected of each."""
 
     def __init__(self, table: ResourceTable, now: int) -> None:
         super().__init__(table, now)
+        #: The present, exact to the second; `now` is its instant.
+        self.free_now = FreeNow(table)
+        #: What each job holds of it, but for jobs whose rows were entered all at once.
+        self.parts: dict[int, list[HeldPart]] = {}
+        #: What of that falls over time.
+        self.falls = FallingUse()
+        #: Of the jobs whose use is known to end, or not to.
         self.finish: dict[int, int] = {}
+        #: When each host took its last job, [H]. The profile of :meth:`copy` begins with the
+        #: present, and is good until the next job ends. A suspended job keeps its amounts, and its
+        #: finish is unknown; one that is preempted keeps all but its slots, and no profile counts
+        #: with it.
+        self.last_accepted = np.full(self.hosts, NEVER, dtype=np.int64)
         self._owner = -1
+        self.enter_reported()
 
-    def started(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
-        """A job runs from `start` and is expected to end at `finish` (None: unknown)."""
+    # --- jobs that come, move and go --------------------------------------------------------------
+
+    def started(
+        self,
+        job: int,
+        holds: Sequence[Hold],
+        start: int,
+        finish: int | None,
+        loads: Iterable[Reservation] = (),
+    ) -> None:
+        """A job runs from `start` and is expected to end at `finish` (None: unknown).
+
+        loads: what it reserves of load indices.
+        """
+        parts: list[HeldPart] = []
+        for alternative, allocation, whole_hosts in holds:
+            parts += self.free_now.take(
+                alternative, allocation, elapsed=self.now - start, whole_hosts=whole_hosts
+            )
+        self.parts[job] = parts
+        self.falls.watch(job, start, self.now, parts, loads)
+        self._enter(job, holds, start, finish)
+
+    def list_parts(self, job: int, holds: Sequence[Hold]) -> None:
+        """List what a job holds whose rows were entered all at once: the same until it ends."""
+        parts = [part for hold in holds for part in parts_of(self.table, *hold)]
+        for part in parts:
+            part.amount = part.reservation.at(0)
+        self.parts[job] = parts
+
+    def put_back(
+        self,
+        job: int,
+        holds: Sequence[Hold],
+        start: int,
+        finish: int | None,
+        amounts: Sequence[float],
+        loads: Iterable[Reservation],
+    ) -> None:
+        """A job runs, as a checkpoint has it; the present counts its amounts already.
+
+        finish: FOREVER if unknown, None where no profile counts with the job.
+        """
+        parts: list[HeldPart] = []
+        for alternative, allocation, whole_hosts in holds:
+            parts += parts_of(self.table, alternative, allocation, whole_hosts)
+        for part, amount in zip(parts, amounts, strict=True):
+            part.amount = amount
+        self.parts[job] = parts
+        self.falls.watch(job, start, self.now, parts, loads)
+        if finish is not None:
+            self._enter(job, holds, start, None if finish >= FOREVER else finish)
+
+    def moved(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
+        """The end of a job is expected at another instant (None: unknown)."""
+        self._leave(job)
+        self._enter(job, holds, start, finish)
+
+    def preempted(self, job: int) -> None:
+        """A job gives its slots to another, and keeps the rest."""
+        self._set_slots(job, 0.0)
+        self._leave(job)
+
+    def takes_slots(self, job: int) -> None:
+        """A job that was preempted has its slots again."""
+        self._set_slots(job, 1.0)
+
+    def ended(self, job: int) -> None:
+        """A job is gone; of one entered at once its rows say what is free now."""
+        parts = self.parts.pop(job, None)
+        if parts is None:
+            self._give_rows_back(job)
+        else:
+            self.free_now.give(parts)
+            self.falls.forget(job)
+        self._leave(job)
+
+    def advance(self, now: int) -> None:
+        """Bring what falls over time to its amount at `now` (RSV-02)."""
+        self.now = now
+        self.falls.bring_to(now, self.free_now)
+
+    def _set_slots(self, job: int, amount: float) -> None:
+        for part in self.parts.get(job, ()):
+            if not part.pool and part.index == SLOTS:
+                self.free_now.change(part, amount)
+
+    def _give_rows_back(self, job: int) -> None:
+        for index, usage in self._host_usage.items():
+            where, amounts = _running(usage).rows_of(job)
+            np.add.at(self.free_now.host(index), where, amounts)
+        for index, usage in self._pool_usage.items():
+            self.free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
+
+    def _enter(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         self._owner = job
         for alternative, allocation, whole_hosts in holds:
             self.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
@@ -326,10 +430,13 @@ class RunningProfile(Profile):
         """What many jobs, ascending by number, hold of a host resource or of a pool."""
         usage = self._pool(index) if pool else self._usage(index)
         assert isinstance(usage, RunningUsage)
+        if pool:
+            self.free_now.take_from_pool(index, float(amounts.sum()))
+        else:
+            np.subtract.at(self.free_now.host(index), where, amounts)
         usage.enter(owners, where, begin, end, amounts)
 
-    def ended(self, job: int) -> None:
-        """A job is gone."""
+    def _leave(self, job: int) -> None:
         # Of many pools a job is in few: most of them are passed by without a call.
         for usage in map(_running, (*self._host_usage.values(), *self._pool_usage.values())):
             if usage.holds_for(job):
@@ -365,11 +472,16 @@ class RunningProfile(Profile):
         return found
 
     def twin(self, now: int) -> RunningProfile:
-        """An independent copy that jobs may join and leave, at another instant."""
+        """An independent copy that jobs may join and leave, at another instant.
+
+        For jobs that were entered all at once and hold the same all along.
+        """
         twin = RunningProfile(self.table, now)
+        twin.free_now = self.free_now.copy()
         twin.finish = dict(self.finish)
         twin._host_usage = {i: _running(u).twin() for i, u in self._host_usage.items()}
         twin._pool_usage = {i: _running(u).twin() for i, u in self._pool_usage.items()}
+        twin._last_begins()
         return twin
 
     def renumber(self, job: int, number: int) -> None:
@@ -379,22 +491,18 @@ class RunningProfile(Profile):
         if job in self.finish:
             self.finish[number] = self.finish.pop(job)
 
-    def give_back(self, job: int, free_now: FreeNow) -> None:
-        """A job whose rows hold the same all along is gone; so much is free now."""
-        for index, usage in self._host_usage.items():
-            where, amounts = _running(usage).rows_of(job)
-            np.add.at(free_now.host(index), where, amounts)
-        for index, usage in self._pool_usage.items():
-            free_now.take_from_pool(index, -float(_running(usage).rows_of(job)[1].sum()))
-        self.ended(job)
-
-    def last_begins(self, accepted: IntArray) -> None:
-        """Bring when each host took its last job, [H], up to the rows of slots."""
+    def _last_begins(self) -> None:
+        """Bring when each host took its last job up to the rows of slots."""
         usage = self._host_usage.get(SLOTS)
         if usage is not None:
             block = _running(usage).block()
             held = block.end != OFF
-            np.maximum.at(accepted, block.where[held], block.begin[held])
+            np.maximum.at(self.last_accepted, block.where[held], block.begin[held])
+
+    def enter_reported(self) -> None:
+        """Bring the profile up to date with what hosts report of their amounts."""
+        for index, away in self.free_now.away.items():
+            self.hold_reported(index, away)
 
     def hold_reported(self, index: int, away: FloatArray) -> None:
         """What hosts report to be gone of an amount from now on, [H]; in place of the last word."""
@@ -438,57 +546,6 @@ class RunningProfile(Profile):
 
     def _note_times(self, alternative: Alternative, start: int, end: int) -> None:
         """The times are read off the rows when a copy is taken."""
-
-
-class Occupancy:
-    """What running jobs hold of the hosts: now, over time, and since when.
-
-    free_now: what is left at this instant, exact to the second. profile: until when each job holds
-    how much, as expected. last_accepted: when each host took its last job, [H]. The first two
-    change together: a job that starts, ends, resizes or is suspended does so here.
-    """
-
-    def __init__(self, table: ResourceTable, now: int) -> None:
-        self.free_now = FreeNow(table)
-        self.profile = RunningProfile(table, now)
-        self.last_accepted: IntArray = np.full(
-            len(table.instance.cluster.hosts), NEVER, dtype=np.int64
-        )
-        self.enter_reported()
-
-    def enter_reported(self) -> None:
-        """Bring the profile up to date with what hosts report of their amounts."""
-        for index, away in self.free_now.away.items():
-            self.profile.hold_reported(index, away)
-
-    def copy(self, now: int) -> Occupancy:
-        """An independent copy at another instant; of a host's last job only the start is kept."""
-        twin = object.__new__(Occupancy)
-        twin.free_now = self.free_now.copy()
-        twin.profile = self.profile.twin(now)
-        twin.last_accepted = np.full_like(self.last_accepted, NEVER)
-        self.profile.last_begins(twin.last_accepted)
-        return twin
-
-    def take(self, holds: Iterable[Hold], elapsed: int) -> list[HeldPart]:
-        """Take from the present what a job holds `elapsed` seconds after its start.
-
-        What is returned gives it back.
-        """
-        parts: list[HeldPart] = []
-        for alternative, allocation, whole in holds:
-            parts += self.free_now.take(alternative, allocation, elapsed=elapsed, whole_hosts=whole)
-        return parts
-
-    def release(self, job: int, parts: Iterable[HeldPart]) -> None:
-        """A job holds nothing any more."""
-        self.free_now.give(parts)
-        self.profile.ended(job)
-
-    def expect(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
-        """A job that holds its part already is expected to end at another time, None: unknown."""
-        self.profile.ended(job)
-        self.profile.started(job, holds, start, finish)
 
 
 def _running(usage: Usage) -> RunningUsage:

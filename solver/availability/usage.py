@@ -28,10 +28,7 @@ class Row(NamedTuple):
 
 
 class Block:
-    """Rows as columns, for arithmetic over all of them at once.
-
-    decaying: positions of the rows that fall over time, and by how much in all.
-    """
+    """Rows as columns, for arithmetic over all of them at once."""
 
     __slots__ = ("amount", "begin", "decaying", "end", "where")
 
@@ -41,6 +38,7 @@ class Block:
         self.end: IntArray = np.array([row.end for row in rows], dtype=np.int64)
         self.amount: FloatArray = np.array([row.amount for row in rows], dtype=float)
         fall = [(i, row.amount - row.floor) for i, row in enumerate(rows) if row.decay]
+        #: Positions of the rows that fall over time, and by how much in all.
         self.decaying = (
             np.array([i for i, _ in fall], dtype=np.int64),
             np.array([drop for _, drop in fall], dtype=float),
@@ -291,8 +289,8 @@ STEP = 1024
 class Ending:
     """The rows of a block that have begun and hold a constant amount, in the order of their ends.
 
-    What they come to at an instant is put together from a sum kept for every so many rows and
-    the rows before it, so that it costs little however many there are. rest: the other rows.
+    What they come to at an instant is put together from a sum kept for every so many rows and the
+    rows before it, so that it costs little however many there are.
     """
 
     __slots__ = ("_amount", "_end", "_step", "_sums", "_where", "rest", "since", "size")
@@ -302,6 +300,7 @@ class Ending:
         self.since, self.size = since, size
         plain = block.begin <= since
         plain[block.decaying[0]] = False
+        #: The other rows.
         self.rest = block.only(~plain)
         order = np.argsort(block.end[plain], kind="stable")
         self._end = block.end[plain][order]
@@ -333,8 +332,7 @@ class Usage:
     """All uses of one host resource ([size] = hosts) or of one pool (size 1) over time.
 
     Rows added before :meth:`freeze` (running jobs) are shared by copies; later ones (planned jobs)
-    are few. What the shared rows come to is kept by instant, also for copies. recent: rows that
-    are in no column yet.
+    are few. What the shared rows come to is kept by instant, also for copies.
     """
 
     __slots__ = (
@@ -353,6 +351,7 @@ class Usage:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        #: Rows that are in no column yet.
         self.recent: list[Row] = []
         self._base: Block | None = None
         self._added: list[Block] = []

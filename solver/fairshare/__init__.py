@@ -1,1 +1,1 @@
-"""Who is next: share accounts, dynamic priority, slot pools, and the order of dispatch."""
+"""The order of dispatch: share accounts, dynamic priority and slot pools."""

@@ -33,21 +33,20 @@ SIGNIFICANT_BITS = 44
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Weights and switches of the formula, of one policy.
-
-    hist_hours: hours in which a decaying value falls to a tenth. hist_run_time: finished run time
-    counts (ENABLE_HIST_RUN_TIME). run_time_decay: the run time of running jobs decays too
-    (RUN_TIME_DECAY). run_time_in_slots: run time counts slot-seconds, not seconds of a job.
-    """
+    """Weights and switches of the formula, of one policy."""
 
     cpu_time: float = 0.7
     run_time: float = 0.7
     committed_run_time: float = 0.0
     run_job: float = 3.0
     adjustment: float = 0.0
+    #: Hours in which a decaying value falls to a tenth.
     hist_hours: float = 5.0
+    #: Finished run time counts (ENABLE_HIST_RUN_TIME).
     hist_run_time: bool = False
+    #: The run time of running jobs decays too (RUN_TIME_DECAY).
     run_time_decay: bool = False
+    #: Run time counts slot-seconds, not seconds of a job.
     run_time_in_slots: bool = False
 
     @classmethod
@@ -79,17 +78,20 @@ class Consumption(NamedTuple):
 
     Times in seconds: cpu_time decayed; run_time of running jobs; historical_run_time decayed, of
     finished jobs; committed_run_time of running jobs (for one without -W or RUNLIMIT its run time,
-    so that the difference is nothing). slots: in use; reserved: held for pending jobs.
-    memory: MB held by started jobs; slot_memory: average MB for a slot of the cluster.
+    so that the difference is nothing).
     """
 
     cpu_time: float = 0.0
     run_time: float = 0.0
     historical_run_time: float = 0.0
     committed_run_time: float = 0.0
+    #: In use.
     slots: int = 0
+    #: Held for pending jobs.
     reserved: int = 0
+    #: MB held by started jobs.
     memory: float = 0.0
+    #: Average MB for a slot of the cluster.
     slot_memory: float = 0.0
 
 
@@ -206,7 +208,7 @@ memory_adjustment = MemoryAdjustment()
 
 @dataclass(frozen=True, slots=True)
 class InstalledAdjustment:
-    """A plug-in by name: what it gets wrong is told as an InputError, not as a traceback."""
+    """A plug-in by name: what it gets wrong is reported as an InputError, not as a traceback."""
 
     name: str
     plugin: FairshareAdjustment
@@ -263,9 +265,10 @@ def load_adjustment(name: str) -> FairshareAdjustment | None:
 class Change:
     """What to add to an account and to those above it; times in seconds, memory in MB.
 
-    The ``…_rate`` fields change how much a meter grows a second. jobs: running jobs counted here.
+    The ``…_rate`` fields change how much a meter grows a second.
     """
 
+    #: Running jobs counted here.
     jobs: int = 0
     slots: int = 0
     reserved: int = 0
@@ -280,13 +283,7 @@ class Change:
 
 
 class Account:
-    """One share account, or the root of a tree.
-
-    default: shares of each user who gets an account below it as he comes, None if nobody does.
-    index: place among its siblings. cpu, history: meters that decay; run: of running jobs; rest:
-    what is left of their committed run time. jobs: running ones counted here, whether they hold
-    slots here now or not. slots, reserved: in use, and held for pending jobs.
-    """
+    """One share account, or the root of a tree."""
 
     __slots__ = (
         "children",
@@ -310,16 +307,25 @@ class Account:
     ) -> None:
         self.name = name
         self.shares = shares
+        #: Shares of each user who gets an account below it as he comes, None if nobody does.
         self.default = default
         self.parent = parent
+        #: Place among its siblings.
         self.index = len(parent.children) if parent else 0
         self.children: dict[str, Account] = {}
+        #: Meters that decay.
         self.cpu = Meter()
+        #: Of running jobs.
         self.run = Meter()
+        #: Meters that decay.
         self.history = Meter()
+        #: What is left of their committed run time.
         self.rest = Meter()
+        #: Running ones counted here, whether they hold slots here now or not.
         self.jobs = 0
+        #: In use, and held for pending jobs.
         self.slots = 0
+        #: In use, and held for pending jobs.
         self.reserved = 0
         self.memory = 0.0
         if parent:
@@ -355,12 +361,7 @@ class Account:
 
 
 class ShareTree:
-    """The accounts of one policy and the rules by which they are counted.
-
-    name: of the queue, the master queue or the host partition. decay, run_decay: rates a second, of
-    what is past and of the run time of running jobs. slot_memory: average MB for a slot
-    of the cluster, for the adjustment plug-in.
-    """
+    """The accounts of one policy and the rules by which they are counted."""
 
     def __init__(
         self,
@@ -369,11 +370,15 @@ class ShareTree:
         adjustment: FairshareAdjustment | None = None,
         slot_memory: float = 0.0,
     ) -> None:
+        #: Of the queue, the master queue or the host partition.
         self.name = node.name
         self.factors = factors
+        #: Rates a second, of what is past and of the run time of running jobs.
         self.decay = factors.decay
+        #: Rates a second, of what is past and of the run time of running jobs.
         self.run_decay = factors.decay if factors.run_time_decay else 0.0
         self.adjustment = adjustment
+        #: Average MB for a slot of the cluster, for the adjustment plug-in.
         self.slot_memory = slot_memory
         self.root = _accounts(node, None)
         self._lookup = ShareLookup(node)

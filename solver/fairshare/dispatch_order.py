@@ -217,20 +217,21 @@ def order_policy(
 
 @dataclass(slots=True)
 class OrderRules:
-    """What the configuration says of the order.
+    """What the configuration says of the order."""
 
-    priority: of each queue. limit: QJOB_LIMIT of each queue, in slots, None for none. plan: the
-    stages of a cycle. partitions: hosts of each host partition. queue_hosts: hosts of each queue.
-    free_hosts: those outside of all partitions, None where there are none. policy_of: the share
-    tree of a queue under fairshare.
-    """
-
+    #: Of each queue.
     priority: dict[str, int]
+    #: QJOB_LIMIT of each queue, in slots, None for none.
     limit: dict[str, int | None]
+    #: The stages of a cycle.
     plan: Sequence[StagePlan]
+    #: Hosts of each host partition.
     partitions: dict[str, frozenset[str]]
+    #: Hosts of each queue.
     queue_hosts: dict[str, frozenset[str]]
+    #: Those outside of all partitions, None where there are none.
     free_hosts: frozenset[str] | None
+    #: The share tree of a queue under fairshare.
     policy_of: dict[str, str]
 
     @classmethod
@@ -256,25 +257,28 @@ class OrderRules:
 
 @dataclass(slots=True)
 class CycleTurns:
-    """The turns of the cycle at hand.
+    """The turns of the cycle at hand."""
 
-    waiting: the jobs that have them. growing: ids of those that run and would grow. offered: ranks
-    that were offered, with the number of stages made by then (stages_made). under: the accounts
-    that a job was offered under, by policy. pending_slots: slots that the jobs of each queue of a
-    slot pool still ask for. script: the stages to come; stage, mask: the one at hand and its hosts.
-    withheld: jobs that no stage hands out. last: the offer that is not answered yet.
-    """
-
+    #: The jobs that have them.
     waiting: WaitingJobs
+    #: Ids of those that run and would grow.
     growing: set[str] = field(default_factory=set)
+    #: Ranks that were offered, with the number of stages made by then (stages_made).
     offered: dict[Rank, int] = field(default_factory=dict)
     stages_made: int = 0
+    #: The accounts that a job was offered under, by policy.
     under: dict[str, dict[str, Account]] = field(default_factory=dict)
+    #: Slots that the jobs of each queue of a slot pool still ask for.
     pending_slots: dict[str, int] = field(default_factory=dict)
+    #: The stages to come.
     script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
+    #: The one at hand and its hosts.
     stage: Stage | None = None
+    #: The one at hand and its hosts.
     mask: frozenset[str] | None = None
+    #: Jobs that no stage hands out.
     withheld: Iterator[Offer] = iter(())
+    #: The offer that is not answered yet.
     last: Offer | None = None
 
 

@@ -1,4 +1,4 @@
-"""Which pending job comes next: first come, first served, or whatever policy the instance has.
+"""The next pending job: first come, first served, or by the policies of the instance.
 
 :class:`FirstCome` is the fast way for instances without fairshare, partitions and pools: it keeps
 its list in order as jobs come and go. Everything else is :mod:`.order`'s. Both take the same calls,
@@ -87,7 +87,7 @@ class FirstCome:
         return None
 
     def next_but(self, unstartable: Unstartable) -> Offer | None:
-        """The job at hand once those are passed that are hopeless."""
+        """The job at hand once those are passed that are unstartable."""
         self._take_in()
         rest = slice(self._at, len(self._keys))
         numbers, limits = self._kinds[:, rest]

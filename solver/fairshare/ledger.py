@@ -21,17 +21,18 @@ Under = Mapping[str, Account]
 
 @dataclass(slots=True)
 class Charge:
-    """What one job has on one account. part: of its slots, those that the policy counts.
-
-    run, rest, cpu: the job's own part of the account's meters.
-    """
+    """What one job has on one account."""
 
     tree: ShareTree
     account: Account
     slots: int = 0
+    #: Of its slots, those that the policy counts.
     part: float = 0.0
+    #: The job's own part of the account's meters.
     run: Meter = field(default_factory=Meter)
+    #: The job's own part of the account's meters.
     rest: Meter = field(default_factory=Meter)
+    #: The job's own part of the account's meters.
     cpu: Meter = field(default_factory=Meter)
 
     def book(self, now: int, change: Change) -> None:
@@ -76,18 +77,18 @@ class Charge:
 
 @dataclass(slots=True)
 class Entry:
-    """One running job.
-
-    memory: MB it holds. committed: seconds of -W or RUNLIMIT. cpu: CPU seconds assumed or measured
-    so far; ran: seconds it has run without suspensions.
-    """
+    """One running job."""
 
     job: Job
     allocation: dict[str, int]
+    #: MB it holds.
     memory: float
+    #: Seconds of -W or RUNLIMIT.
     committed: int | None
     cpu_rate: float
+    #: CPU seconds assumed or measured so far.
     cpu: Meter
+    #: Seconds it has run without suspensions.
     ran: Meter
     charges: list[Charge] = field(default_factory=list)
     suspended: bool = False
@@ -100,11 +101,7 @@ class Entry:
 
 
 class Ledger:
-    """The running jobs and what they are charged.
-
-    trees: every policy by name. tree_of_queue, tree_of_host: which one counts a queue's jobs, a
-    host's slots. cpu_per_slot: CPU seconds a second and slot of a job that does not say its own.
-    """
+    """The running jobs and what they are charged."""
 
     def __init__(
         self,
@@ -114,11 +111,16 @@ class Ledger:
         tree_of_host: Mapping[str, str],
         cpu_per_slot: float = 1.0,
     ) -> None:
+        #: Every policy by name.
         self.trees = trees
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
         self._queues = {queue.name: queue for queue in instance.queues}
+        #: Which one counts a queue's jobs, a host's slots. cpu_per_slot: CPU seconds a second and
+        #: slot of a job that does not say its own.
         self.tree_of_queue = tree_of_queue
+        #: Which one counts a queue's jobs, a host's slots. cpu_per_slot: CPU seconds a second and
+        #: slot of a job that does not say its own.
         self.tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
         self._averages = {
@@ -174,7 +176,7 @@ class Ledger:
         self._settle(entry, allocation, now, under)
 
     def suspended(self, job: str, now: int) -> None:
-        """A running job stops for a while: its slots stay counted, its times stand still."""
+        """A running job stops for a while: its slots stay counted, its times stay as they are."""
         self._pause(self.entries[job], now, True)
 
     def resumed(self, job: str, now: int) -> None:

@@ -75,15 +75,13 @@ def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the policies say of one pending job.
+    """What the policies say of one pending job."""
 
-    hosts: sets of host names, of which a start may use one; None for all hosts. refused: why the
-    job has no share anywhere, "" if it has. pooled: whether a slot pool decides how many slots its
-    queue may have at any time.
-    """
-
+    #: Sets of host names, of which a start may use one; None for all hosts.
     hosts: tuple[frozenset[str], ...] | None = None
+    #: Why the job has no share anywhere, "" if it has.
     refused: str = ""
+    #: Whether a slot pool decides how many slots its queue may have at any time.
     pooled: bool = False
 
 

@@ -37,11 +37,12 @@ UNLIMITED = 1 << 60
 
 
 class JobKind(NamedTuple):
-    """number: equal for jobs that ask for the same of the same hosts. limit: seconds after which
-    the job has given back what it uses of others, UNLIMITED where it may use nothing of theirs.
-    """
+    """Which jobs are alike in what they ask for."""
 
+    #: Equal for jobs that ask for the same of the same hosts.
     number: int
+    #: Seconds after which the job has given back what it uses of others, UNLIMITED where it may use
+    #: nothing of theirs.
     limit: int
 
 

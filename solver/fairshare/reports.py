@@ -23,26 +23,27 @@ from .stages import account_path
 
 @dataclass(frozen=True, slots=True)
 class ShareRow:
-    """One account: cpu_time and run_time in seconds.
-
-    started, reserved: slots in use, and held for pending jobs. run_time: of running jobs and what
-    is left of the historical one, without what is only committed. adjust: what the plug-in says.
-    """
+    """One account: cpu_time and run_time in seconds."""
 
     account: str
     shares: int
     priority: float
+    #: Slots in use, and held for pending jobs.
     started: int
+    #: Slots in use, and held for pending jobs.
     reserved: int
     cpu_time: float
+    #: Of running jobs and what is left of the historical one, without what is only committed.
     run_time: int
+    #: What the plug-in says.
     adjust: float
 
 
 @dataclass(frozen=True, slots=True)
 class ShareLevel:
-    """Accounts that are compared with each other. path: ``Partition1/group2/``."""
+    """Accounts that are compared with each other."""
 
+    #: ``Partition1/group2/``.
     path: str
     rows: tuple[ShareRow, ...]
 
@@ -158,14 +159,12 @@ LAG = 120
 
 
 class PrintedShares:
-    """Printed accounts beside the share trees of an instance that has no past usage yet.
-
-    notes: printed accounts that the instance does not have.
-    """
+    """Printed accounts beside the share trees of an instance that has no past usage yet."""
 
     def __init__(self, instance: Instance, accounts: Iterable[PrintedAccount]) -> None:
         self.instance = instance
         self.order = order_policy(replace(instance, share_usage=()))
+        #: Printed accounts that the instance does not have.
         self.notes: list[str] = []
         masters = {name: item.master for item in queue_sets(instance) for name in item.queues}
         masters |= {partition.name: partition.name for partition in instance.partitions}
@@ -265,14 +264,13 @@ def _place(item: PrintedAccount) -> str:
 
 
 class PastUsage:
-    """Adds up what the jobs of a log have used by the instance's now.
-
-    zero: seconds since 1970 of the instance's second 0. counted: finished jobs that had an account.
-    """
+    """Adds up what the jobs of a log have used by the instance's now."""
 
     def __init__(self, instance: Instance, zero: int) -> None:
         self.instance = instance
+        #: Seconds since 1970 of the instance's second 0.
         self.zero = zero
+        #: Finished jobs that had an account.
         self.counted = 0
         self.order: DispatchOrder = order_policy(replace(instance, share_usage=(), pool_usage=()))
         self._policy_of = self.order.ledger.tree_of_queue
@@ -374,31 +372,30 @@ def _account(tree: ShareTree, job: FinishedJob) -> Account | None:
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """One account, or one queue of a slot pool, at one time.
+    """One account, or one queue of a slot pool, at one time."""
 
-    time: seconds. policy: queue, partition or pool. account: ``policy/group/user``.
-    priority: dynamic priority; for a queue of a pool, accumulated slot-seconds for each percent of
-    its share (there the least goes first). slots: in use. share: of the policy's slots in use,
-    0 when none is. target: what shares alone would give it among its siblings, times the target
-    of the group above.
-    """
-
+    #: Seconds.
     time: int
+    #: Queue, partition or pool.
     policy: str
+    #: ``policy/group/user``.
     account: str
+    #: Dynamic priority; for a queue of a pool, accumulated slot-seconds for each percent of its
+    #: share (there the least goes first).
     priority: float
+    #: In use.
     slots: int
+    #: Of the policy's slots in use, 0 when none is.
     share: float
+    #: What shares alone would give it among its siblings, times the target of the group above.
     target: float
 
 
 class ShareSeries:
-    """Collects points; give it the order once a cycle.
-
-    depth: levels of the share trees to look at, None for all.
-    """
+    """Collects points; give it the order once a cycle."""
 
     def __init__(self, depth: int | None = None) -> None:
+        #: Levels of the share trees to look at, None for all.
         self.depth = depth
         self.points: list[SharePoint] = []
 

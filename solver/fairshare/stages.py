@@ -116,19 +116,18 @@ def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
 
 
 class PoolUse:
-    """One pool at work: what its queues have in use, and have accumulated.
-
-    capacity: slots of each host. surplus: of those, how many a limit forbids. decay: of what is
-    accumulated, a second.
-    """
+    """One pool at work: what its queues have in use, and have accumulated."""
 
     def __init__(
         self, pool: SlotPool, capacity: Mapping[str, int], decay: float, surplus: int = 0
     ) -> None:
         self.pool = pool
+        #: Of what is accumulated, a second.
         self.decay = decay
+        #: Of those, how many a limit forbids.
         self.surplus = surplus
         self._shares = dict(zip(pool.queues, pool.shares, strict=True))
+        #: Slots of each host.
         self.capacity: dict[str, int] = {}
         self.set_capacity(capacity)
         self.in_use = dict.fromkeys(pool.queues, 0)
@@ -268,14 +267,14 @@ class PoolUse:
 
 @dataclass(frozen=True, slots=True)
 class StagePlan:
-    """One place in the order of queues. policy: of user fairshare, "" for first come, first served.
-
-    pool: the slot pool of the one queue served here, "" for none. last: no other of it follows.
-    """
+    """One place in the order of queues."""
 
     queues: tuple[str, ...]
+    #: Of user fairshare, "" for none.
     policy: str = ""
+    #: The slot pool of the one queue served here, "" for none.
     pool: str = ""
+    #: No other of it follows.
     last: bool = False
 
 
@@ -313,23 +312,24 @@ def _set_stage(policy: QueueSet, equals: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A job whose turn it is.
-
-    rank: its position in the queue order of the cycle. hosts: the only ones it may start on now,
-    None for all its own. max_slots: the most slots it may take (a pool's limit), None for no bound.
-    withheld: why it may not start in this cycle at all, "" if it may; a plan for later is allowed.
-    policy, account, priority: of the fairshare that chose it, "" and None where none did.
-    contests: the comparisons that led to the account, from the top of the share tree down.
-    """
+    """A job whose turn it is."""
 
     job: Job
+    #: Its position in the queue order of the cycle.
     rank: Rank
+    #: The only ones it may start on now, None for all its own.
     hosts: frozenset[str] | None = None
+    #: Of the fairshare that chose it, "" and None where none did.
     policy: str = ""
+    #: Of the fairshare that chose it, "" and None where none did.
     account: str = ""
+    #: Of the fairshare that chose it, "" and None where none did.
     priority: float | None = None
+    #: The most slots it may take (a pool's limit), None for no bound.
     max_slots: int | None = None
+    #: Why it may not start in this cycle at all, "" if it may; a plan for later is allowed.
     withheld: str = ""
+    #: The comparisons that led to the account, from the top of the share tree down.
     contests: tuple[Contest, ...] = ()
 
     @property

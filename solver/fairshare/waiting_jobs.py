@@ -2,7 +2,7 @@
 
 A place in the order is a *rank*: a tuple that sorts as the jobs do. Lists are kept for each queue,
 and for each share account of the policies that ask. Jobs that come and go are entered and taken out
-when the next cycle begins, so that lists stand still while one is walked through.
+when the next cycle begins, so that lists stay as they are while one is walked through.
 """
 
 from __future__ import annotations
@@ -69,14 +69,13 @@ class Lines:
 
 
 class WaitingJobs:
-    """Jobs by rank; priority: of the queues. gone: ranks that have left since the last cycle began.
-
-    slots: for each queue how many its jobs could take at most.
-    """
+    """Jobs by rank; priority: of the queues."""
 
     def __init__(self, priority: Mapping[str, int]) -> None:
         self.jobs: dict[Rank, Job] = {}
+        #: Ranks that have left in this cycle.
         self.gone: set[Rank] = set()
+        #: For each queue how many its jobs could take at most.
         self.slots = dict.fromkeys(priority, 0)
         self._priority = priority
         self._ranks: dict[str, list[Rank]] = {name: [] for name in priority}
@@ -125,7 +124,7 @@ class WaitingJobs:
         return self._of_owner.keys()
 
     def any_but(self, unstartable: Unstartable) -> bool:
-        """Whether some job that waits, or has had its turn in this walk, is not hopeless."""
+        """Whether some job that waits, or has had its turn in this walk, is not unstartable."""
         if not self._of_kind:
             return False
         numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T
@@ -205,13 +204,11 @@ def _take_out(ranks: list[Rank], gone: Sequence[Rank]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """One level of a share tree: which account was chosen there, and which would have been next.
-
-    rival: "" where no other account at the level has a job left. Priorities are dynamic ones.
-    """
+    """One level of a share tree: which account was chosen there, and which would have been next."""
 
     account: str
     priority: float
+    #: "" where no other account at the level has a job left. Priorities are dynamic ones.
     rival: str = ""
     rival_priority: float = 0.0
 
@@ -258,7 +255,7 @@ class QueueTraversal:
 
 
 class _Place:
-    """An account in one walk. best: the rank it would offer next. entry: its valid heap entry."""
+    """An account in one walk."""
 
     __slots__ = ("account", "at", "best", "entry", "heap", "key", "parent", "places", "ranks")
 
@@ -269,8 +266,10 @@ class _Place:
         self.heap: list[tuple[float, Rank, int]] = []
         self.ranks: Sequence[Rank] = ()
         self.at = 0
+        #: The rank it would offer next.
         self.best: Rank | None = None
         self.key = 0.0
+        #: Its valid heap entry.
         self.entry: tuple[float, Rank, int] | None = None
 
     def second(self) -> _Place | None:

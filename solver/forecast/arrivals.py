@@ -1,4 +1,4 @@
-"""Which jobs will come: models of the time ahead, one small class each (docs/dev/forecast.md)."""
+"""Which jobs will be submitted: one small class a model (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ STREAM = "arrivals"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComingJobs(Columns):
-    """Jobs that come, by submission; int64 of shape (n,), times in seconds of the cluster's clock.
-
-    row: what the job is like: a row of the history, or -1 - r for row r of the jobs of the moment.
-    """
+    """Coming jobs, by submission; int64 of shape (n,), times in seconds of the cluster's clock."""
 
     submit: Ints
     run_time: Ints
     limit: Ints
     slots: Ints
+    #: What the job is like: a row of the history, or -1 - r for row r of the jobs of the moment.
     row: Ints
 
 
@@ -64,14 +62,12 @@ class NoArrivals:
 
 @dataclass(frozen=True, slots=True)
 class PastBlocks:
-    """What came in the last days comes again at the same hours, over and over.
-
-    days: each sample takes one of these numbers of days at random, of those that the history
-    reaches back. Jobs that had ended run as long as they did, the others as long as the sample has
-    them run now.
-    """
+    """What came in the last days comes again at the same hours, over and over."""
 
     past: PastJobs
+    #: Each sample takes one of these numbers of days at random, of those that the history reaches
+    #: back. Jobs that had ended run as long as they did, the others as long as the sample has them
+    #: run now.
     days: tuple[int, ...] = (1, 2, 3, 7, 14, 21, 28)
 
     def after(self, now: int, known: int, jobs: AskedJobs, run_times: Ints, seed: int) -> Coming:
@@ -111,16 +107,14 @@ class PastBlocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Newcomers:
-    """What coming jobs ask for besides slots and time.
+    """What coming jobs ask for besides slots and time."""
 
-    kinds: different jobs of the history, of_row: which of them each of its rows is. here: those
-    that run or wait now, in the order of the rows of the moment. prefix: of the names of coming
-    jobs, with which no other name begins.
-    """
-
+    #: Different jobs of the history, of_row: which of them each of its rows is.
     kinds: tuple[Job, ...]
     of_row: Ints
+    #: Those that run or wait now, in the order of the rows of the moment.
     here: tuple[Job, ...]
+    #: Of the names of coming jobs, with which no other name begins.
     prefix: str
 
     @classmethod

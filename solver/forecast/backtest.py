@@ -37,23 +37,25 @@ LEVELS = tuple(round(level * 0.1, 1) for level in range(1, 10))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Questions(Columns):
-    """What was asked, answered, and what was true; arrays of shape (n,), waits in seconds.
+    """What was asked, answered, and what was true; arrays of shape (n,), waits in seconds."""
 
-    row: of the canonical log, ascending. wait: from submission to start, the truth. by_limits,
-    last_two: the plan with limits, and with EASY++'s run times. past_waits: order statistics of
-    past waits at P10, P50, P90, shape (n, 3). quantiles: of the forecast at LEVELS, shape
-    (n, levels). early, late: calibrated P10 and P90. factors: what they were multiplied by,
-    shape (n, 2).
-    """
-
+    #: Of the canonical log, ascending.
     row: Ints
+    #: From submission to start, the truth.
     wait: Ints
+    #: The plan with limits, and with EASY++'s run times.
     by_limits: Floats
+    #: The plan with limits, and with EASY++'s run times.
     last_two: Floats
+    #: Order statistics of past waits at P10, P50, P90, shape (n, 3).
     past_waits: Floats
+    #: Of the forecast at LEVELS, shape (n, levels).
     quantiles: Floats
+    #: Calibrated P10 and P90.
     early: Floats
+    #: Calibrated P10 and P90.
     late: Floats
+    #: What they were multiplied by, shape (n, 2).
     factors: Floats
 
     def raw(self, level: float) -> Floats:
@@ -89,14 +91,14 @@ class PastLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A log replayed on a pool.
-
-    start: of each job of `log` (canonical, seconds). procs, policy: of the replay.
-    """
+    """A log replayed on a pool."""
 
     log: Workload
+    #: Of each job of `log` (canonical, seconds).
     start: Ints
+    #: Of the replay.
     procs: int
+    #: Of the replay.
     policy: str
     names: JobNaming = JobNaming()
     past: PastJobs = field(init=False)
@@ -276,24 +278,26 @@ def calibration_of(questions: Questions) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """One estimator over a group of jobs; times in seconds, shares of 1.
+    """One estimator over a group of jobs; times in seconds, shares of 1."""
 
-    estimator: "by limits", "last two", "history", "forecast" (as it was drawn) or "calibrated".
-    mean_error, median_error: absolute, of the one number that it says, of a distribution its P50.
-    by_early, by_likely, by_late: which share had started by its P10, P50, P90. loss_likely,
-    loss_late: mean pinball loss at P50 and P90. None where it says no such number. jobs: of which
-    it says a time at all, the others count nowhere: a plan by limits has none where a job before
-    has no limit.
-    """
-
+    #: "by limits", "last two", "history", "forecast" (as it was drawn) or "calibrated".
     estimator: str
+    #: Of which it says a time at all, the others count nowhere: a plan by limits has none where a
+    #: job before has no limit.
     jobs: int
+    #: Absolute, of the one number that it says, of a distribution its P50.
     mean_error: float | None
+    #: Absolute, of the one number that it says, of a distribution its P50.
     median_error: float | None
+    #: Which share had started by its P10, P50, P90.
     by_early: float | None = None
+    #: Which share had started by its P10, P50, P90.
     by_likely: float | None = None
+    #: Which share had started by its P10, P50, P90.
     by_late: float | None = None
+    #: Mean pinball loss at P50 and P90. None where it says no such number.
     loss_likely: float | None = None
+    #: Mean pinball loss at P50 and P90. None where it says no such number.
     loss_late: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -303,11 +307,13 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class GroupAccuracy:
-    """All estimators over one group of jobs. by: "all", "size" or "queue". mean_wait: seconds."""
+    """All estimators over one group of jobs."""
 
+    #: "all", "size" or "queue".
     by: str
     group: str
     jobs: int
+    #: Seconds.
     mean_wait: float
     estimators: tuple[Accuracy, ...]
 

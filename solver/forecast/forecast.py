@@ -1,4 +1,4 @@
-"""Forecasts: samples of when each job starts, and what they come to."""
+"""Forecasts: samples of when each job starts, and their quantiles."""
 
 from __future__ import annotations
 
@@ -46,13 +46,11 @@ DEFAULT_EARLY, DEFAULT_LATE = 1.0, 1.1
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What P10 and P90, in seconds from the moment of asking, are multiplied by.
-
-    forecasts: how many past ones this rests on; 0: nothing is known.
-    """
+    """What P10 and P90, in seconds from the moment of asking, are multiplied by."""
 
     early: float = 1.0
     late: float = 1.0
+    #: How many past ones this rests on; 0: nothing is known.
     forecasts: int = 0
 
     def bounds(self, early: Floats, likely: Floats, late: Floats) -> tuple[Floats, Floats]:
@@ -142,31 +140,35 @@ SHORTEST_LOOK, LONGEST_LOOK = DAY, 60 * DAY
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecasts:
-    """When each of n jobs starts. Times in seconds of the cluster's clock.
+    """When each of n jobs starts. Times in seconds of the cluster's clock."""
 
-    now: the moment of asking. names: of the jobs. by_limits: int64 of shape (n,), start if every
-    job ran to its limit and nobody came, NEVER where it has none. samples: int64 of shape
-    (n, samples), starts in each sample, NEVER where it has none. cut: fewer samples than were
-    wanted. remarks: what was odd about the history. origin: of the instance. run_by: what
-    ran the cluster forward, in words. seed: of what was drawn. doubts: why bounds may not hold:
-    too few ended jobs or samples. omissions: what is obeyed nowhere of these jobs. policy: of the
-    pool, None where the loop ran hosts. endless: rows of the world's jobs that are taken to run for
-    ever in every sample.
-    """
-
+    #: The moment of asking.
     now: int
+    #: Of the jobs.
     names: tuple[str, ...]
+    #: Int64 of shape (n,), start if every job ran to its limit and nobody came, NEVER where it has
+    #: none.
     by_limits: Ints
+    #: Int64 of shape (n, samples), starts in each sample, NEVER where it has none.
     samples: Ints
     calibration: Calibration = UNCALIBRATED
+    #: Fewer samples than were wanted.
     cut: bool = False
+    #: What was odd about the history.
     remarks: tuple[str, ...] = ()
+    #: Of the instance.
     origin: str | None = None
+    #: What ran the cluster forward, in words.
     run_by: str = ""
+    #: Of what was drawn.
     seed: int = 0
+    #: Why bounds may not hold: too few ended jobs or samples.
     doubts: tuple[str, ...] = ()
+    #: What is obeyed nowhere of these jobs.
     omissions: tuple[Omission, ...] = ()
+    #: Of the pool, None where the loop ran hosts.
     policy: str | None = None
+    #: Rows of the world's jobs that are taken to run for ever in every sample.
     endless: tuple[int, ...] = ()
 
     @property
@@ -253,18 +255,18 @@ SURE = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """How futures are drawn.
+    """How futures are drawn."""
 
-    samples: how many, at most. seed: of what is drawn; a future depends on it and its number alone.
-    precision: seconds; no more are drawn once each quantile of each asked job is known to so much
-    (:func:`uncertainty`), None for all. workers: processes that draw. stop: asked now and then;
-    once it says yes the forecasts rest on the futures so far.
-    """
-
+    #: How many, at most.
     samples: int = SAMPLES
+    #: Of what is drawn; a future depends on it and its number alone.
     seed: int = 0
+    #: Seconds; no more are drawn once each quantile of each asked job is known to so much
+    #: (:func:`uncertainty`), None for all.
     precision: int | None = None
+    #: Processes that draw.
     workers: int = 1
+    #: Asked now and then; once it says yes the forecasts rest on the futures so far.
     stop: Callable[[], bool] = never
 
     def enough(self, found: Mapping[int, Ints], count: int, now: int) -> bool:
@@ -342,15 +344,13 @@ def forecast_world(
 
 
 class _DueFutures(Iterator[tuple[Ints, ComingJobs]]):
-    """The futures still to run, as tasks; more may be added while others run.
-
-    due: numbers of futures, each with the second up to which jobs come. taken: those handed out of
-    which nothing has been heard.
-    """
+    """The futures still to run, as tasks; more may be added while others run."""
 
     def __init__(self, run_times: Ints, coming: Coming, until: int) -> None:
         self._run_times, self._coming = run_times, coming
+        #: Numbers of futures, each with the second up to which jobs come.
         self.due = deque((number, until) for number in range(run_times.shape[1]))
+        #: Those handed out of which nothing has been heard.
         self.taken: deque[tuple[int, int]] = deque()
 
     def __next__(self) -> tuple[Ints, ComingJobs]:

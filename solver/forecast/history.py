@@ -1,4 +1,4 @@
-"""The jobs that have ended, as a log tells them: SWF, lsb.acct or lsb.events, in columns."""
+"""Ended jobs of a log (SWF, lsb.acct or lsb.events) in columns."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Ended jobs on the clock of an instance, and what was odd about the log.
+    """Ended jobs on the clock of an instance, and what was odd about the log."""
 
-    jobs: by end. users: number of each user's name. like: a row of `jobs` as a job, so that one
-    like it can be submitted again; its times are the log's.
-    """
-
+    #: By end.
     jobs: PastJobs
+    #: Number of each user's name.
     users: Mapping[str, int] = field(default_factory=dict)
+    #: A row of `jobs` as a job, so that one like it can be submitted again; its times are the
+    #: log's.
     like: Callable[[int], Job] = lambda row: Job(str(row))
     remarks: tuple[str, ...] = ()
 

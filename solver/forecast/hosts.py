@@ -39,21 +39,22 @@ AHEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class HostsWorld:
-    """An instance with the scheduler loop as configured: fairshare, limits, units, memory.
-
-    jobs: of the instance. names: their ids, row by row. asked: rows of the pending ones. settings:
-    of the loop. newcomers: what coming jobs ask for besides slots and time. every_cycle: run cycles
-    too in which nobody can start, where reservations are renewed: what greedy ones hold from then
-    on decides who starts later. The running jobs are entered once, when they are needed first; each
-    sample is a copy.
-    """
+    """An instance with the scheduler loop as configured: fairshare, limits, units, memory."""
 
     instance: Instance
+    #: Of the instance.
     jobs: AskedJobs
+    #: Their ids, row by row.
     names: tuple[str, ...]
+    #: Rows of the pending ones.
     asked: Ints
+    #: Of the loop.
     settings: Settings
+    #: What coming jobs ask for besides slots and time.
     newcomers: Newcomers
+    #: Run cycles too in which nobody can start, where reservations are renewed: what greedy ones
+    #: hold from then on decides who starts later. The running jobs are entered once, when they are
+    #: needed first; each sample is a copy.
     every_cycle: bool = False
     _entered: list[Entered] = field(default_factory=list, compare=False, repr=False)
 
@@ -176,7 +177,7 @@ _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
 
 class PastMemory:
-    """Goes along a simulation, told after each cycle; only what has changed is kept."""
+    """Goes along a simulation, called after each cycle; only what has changed is kept."""
 
     def __init__(self) -> None:
         self._times: list[int] = []
@@ -280,11 +281,12 @@ def _usage(tree: ShareTree, account: Account, now: int) -> ShareUsage:
 
 @dataclass(frozen=True, slots=True)
 class _Booking:
-    """Something that happens to a job at a time (seconds). where: slots by host from then on."""
+    """Something that happens to a job at a time (seconds)."""
 
     time: int
     what: str
     job: Job
+    #: Slots by host from then on.
     where: Mapping[str, int] = field(default_factory=dict)
 
     def book(self, order: DispatchOrder) -> None:
@@ -331,22 +333,23 @@ def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLog:
-    """A log simulated over the hosts of an instance (a :class:`.backtest.PastLog`).
+    """A log simulated over the hosts of an instance (a :class:`.backtest.PastLog`)."""
 
-    site: the instance without its jobs. settings: of the loop. jobs: by submission, without what
-    only the simulation knew of them. records: what became of each. log: the same as columns.
-    shares: what had been used when, None where nobody's usage counts. memory: what the loop held
-    for pending jobs and had lent when, None where nobody went along.
-    """
-
+    #: The instance without its jobs.
     site: Instance
+    #: Of the loop.
     settings: Settings
+    #: By submission, without what only the simulation knew of them.
     jobs: tuple[Job, ...]
+    #: What became of each.
     records: tuple[JobRecord, ...]
+    #: The same as columns.
     log: Workload
     names: JobNaming
     start: Ints
+    #: What had been used when, None where nobody's usage counts.
     shares: PastShares | None = None
+    #: What the loop held for pending jobs and had lent when, None where nobody went along.
     memory: PastMemory | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)

@@ -97,31 +97,32 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AskedJobs(Columns):
-    """Jobs whose run time is not known yet; int64 of shape (n,), times in seconds.
+    """Jobs whose run time is not known yet; int64 of shape (n,), times in seconds."""
 
-    key: what their random numbers belong to (:mod:`.draws`). user: number that the history has for
-    the user, -1 for one it does not know. limit: planned run time, NO_LIMIT without one.
-    elapsed: seconds a running job has run, -1 for one that waits. submit: of the cluster's clock.
-    """
-
+    #: What their random numbers belong to (:mod:`.draws`).
     key: Keys
+    #: Number that the history has for the user, -1 for one it does not know.
     user: Ints
+    #: Planned run time, NO_LIMIT without one.
     limit: Ints
     slots: Ints
+    #: Of the cluster's clock.
     submit: Ints
+    #: Seconds a running job has run, -1 for one that waits.
     elapsed: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PastJobs(Columns):
-    """Jobs that have ended, by end; int64 of shape (n,), times in seconds of the cluster's clock.
+    """Ended jobs, by end; int64 of shape (n,), times in seconds of the cluster's clock."""
 
-    key, user, limit, slots: as of :class:`AskedJobs`. end - start is how long a job has run.
-    """
-
+    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     key: Keys
+    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     user: Ints
+    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     limit: Ints
+    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     slots: Ints
     submit: Ints
     start: Ints

@@ -61,16 +61,14 @@ class ForwardWorld(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PoolWorld:
-    """A pool of `procs` slots under a policy of :mod:`..replay` at one moment.
-
-    jobs: those that run (elapsed >= 0) come first, in the order of their starts, then those that
-    wait in the order of the queue. asked: rows of waiting jobs. A job without a limit is planned
-    to run indefinitely.
-    """
+    """A pool of `procs` slots under a policy of :mod:`..replay` at one moment."""
 
     now: int
     procs: int
+    #: Those that run (elapsed >= 0) come first, in the order of their starts, then those that wait
+    #: in the order of the queue.
     jobs: AskedJobs
+    #: Rows of waiting jobs. A job without a limit is planned to run indefinitely.
     asked: Ints
     policy: str = "easy"
 

@@ -1,4 +1,4 @@
-"""How long jobs will run: models that draw it, one small class each (docs/dev/forecast.md)."""
+"""How long jobs will run: one small class a model (docs/dev/forecast.md)."""
 
 from __future__ import annotations
 
@@ -219,20 +219,18 @@ class LastTwo:
 
 @dataclass(frozen=True, slots=True)
 class RatioSettings:
-    """Of :class:`Ratios`: how many jobs of a group are looked at, and what farther ones weigh.
+    """Of :class:`Ratios`: how many jobs of a group are looked at, and what farther ones weigh."""
 
-    of_all: jobs that ended last. of_area: last jobs of about the area, limit times size. of_habit:
-    last jobs of the same user and limit. alike: last jobs of that user, limit and size. A near job
-    weighs 1; all farther ones together weigh as much as `strangers` jobs beside those of the area,
-    as `others` beside those of the habit, as `kin` beside those alike, as `strays` beside those of
-    the batch: of the jobs alike the `of_batch` that were submitted nearest to it, none farther than
-    `apart` seconds. together: the chance that a job of a sample shares the fate of the others of
-    its user, limit and size.
-    """
-
+    #: Jobs that ended last.
     of_all: int = 500
+    #: Last jobs of about the area, limit times size.
     of_area: int = 300
+    #: Last jobs of the same user and limit.
     of_habit: int = 300
+    #: Last jobs of that user, limit and size. A near job weighs 1; all farther ones together weigh
+    #: as much as `strangers` jobs beside those of the area, as `others` beside those of the habit,
+    #: as `kin` beside those alike, as `strays` beside those of the batch: of the jobs alike the
+    #: `of_batch` that were submitted nearest to it, none farther than `apart` seconds.
     alike: int = 10
     of_batch: int = 10
     apart: int = 4 * HOUR
@@ -240,6 +238,7 @@ class RatioSettings:
     others: float = 10.0
     kin: float = 10.0
     strays: float = 3.0
+    #: The chance that a job of a sample shares the fate of the others of its user, limit and size.
     together: float = 0.6
 
     @property
@@ -372,14 +371,12 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What may be looked at: the first `count` jobs of the past, and those that run `now`.
-
-    weighed: what has been made of it, by group and all farther ones.
-    """
+    """What may be looked at: the first `count` jobs of the past, and those that run `now`."""
 
     count: int
     now: int
     running: AskedJobs
+    #: What has been made of it, by group and all farther ones.
     weighed: dict[tuple[Group, ...], Weighed] = field(default_factory=dict)
 
 
@@ -422,38 +419,36 @@ def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
 
 @dataclass(frozen=True, slots=True)
 class KernelSettings:
-    """Of :class:`KernelRatios`: which jobs are looked at, and how fast their weights fall.
+    """Of :class:`KernelRatios`: which jobs are looked at, and how fast their weights fall."""
 
-    of_all: jobs that ended last. of_user: the last of the job's own user, which count even if they
-    ended before those. A job of the same user weighs exp(-limit * l - size * s) / (1 + h) ** age: l
-    and s are the doublings between the limits and the sizes of the two, h the hours between their
-    submissions. One of another user weighs exp(-other - other_limit * l) / (1 + h) ** other_age.
-    together: the chance that a job of a sample shares the fate of the others of its user.
-    """
-
+    #: Jobs that ended last.
     of_all: int = 1_500
+    #: Last jobs of the job's own user, which count even if they ended before those.
     of_user: int = 60
+    #: A job of the same user weighs exp(-limit * l - size * s) / (1 + h) ** age: l and s are the
+    #: doublings between the limits and the sizes of the two, h the hours between their submissions.
     limit: float = 8.0
     size: float = 1.2
     age: float = 1.0
+    #: One of another user weighs exp(-other - other_limit * l) / (1 + h) ** other_age.
     other: float = 6.0
     other_limit: float = 0.7
     other_age: float = 0.7
+    #: The chance that a job of a sample shares the fate of the others of its user.
     together: float = 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evidence(Columns):
-    """Jobs that say how long others run, by what is known of them; arrays of shape (n,).
+    """Jobs that say how long others run, in the order of `number`; arrays of shape (n,)."""
 
-    number: ratio or seconds, of one that still runs (not `ended`) what it has used. row: of the job
-    that runs, -1 of one that ended. limit, slots: their binary logarithms.
-    """
-
+    #: Ratio, or seconds; of one that still runs what it has used.
     number: Floats
     ended: BoolArray
+    #: Of the job that runs, -1 of one that ended.
     row: Ints
     user: Ints
+    #: Binary logarithms of limit and size.
     limit: Floats
     slots: Floats
     submit: Ints

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 from ..budget import OutOfTime
 from ..processes import WorkerPool
 
-#: What all tasks have in common, a task, what it comes to.
+#: What all tasks have in common, a task, what it amounts to.
 C = TypeVar("C")
 T = TypeVar("T")
 R = TypeVar("R")

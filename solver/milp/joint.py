@@ -119,7 +119,7 @@ PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: Coefficients up to this are integers; larger ones are scaled down to it. The solvers' own
 #: tolerances are absolute, about a millionth.
 MOST_COEFFICIENT = 10**6
-#: Costs over a range up to this are told apart one by one.
+#: Costs over a range up to this are distinguished one by one.
 DISTINGUISHABLE = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
 DIGITS = 10**11
@@ -134,14 +134,14 @@ StartCosts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """A plan of a program. total: its cost in units. low: no plan is below, None if unknown.
-
-    ended: the search was not stopped by a limit.
-    """
+    """A plan of a program."""
 
     starts: dict[str, Start]
+    #: Its cost in units.
     total: int
+    #: No plan is below, None if unknown.
     low: int | None = None
+    #: The search was not stopped by a limit.
     ended: bool = False
 
 

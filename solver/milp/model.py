@@ -39,14 +39,12 @@ Solver = Literal["HiGHS", "CBC"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run found: OPTIMAL, FEASIBLE, INFEASIBLE or UNKNOWN.
-
-    value: objective of the solution left in the variables, None without one. bound: no solution
-    is below it, None where the solver does not say.
-    """
+    """What a run found: OPTIMAL, FEASIBLE, INFEASIBLE or UNKNOWN."""
 
     status: str
+    #: Objective of the solution left in the variables, None without one.
     value: float | None = None
+    #: No solution is below it, None where the solver does not say.
     bound: float | None = None
 
 
@@ -184,20 +182,19 @@ def total(parts: list[tuple[Variable, float]]) -> Expression:
 
 @dataclass(slots=True)
 class TermVariables:
-    """Variables of one term: what it holds on each host, as parts (variable, weight) of a sum.
-
-    used: whether a host is used. blocks: blocks on each, only under span[block].
-    first: whether it is the first of the term, only where that matters.
-    unit: whether a compute unit is used.
-    """
+    """Variables of one term: what it holds on each host, as parts (variable, weight) of a sum."""
 
     program: Program
     term: TermDemand
     chosen: Variable
     slots: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    #: Whether a host is used.
     used: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    #: Blocks on each, only under span[block].
     blocks: dict[int, list[tuple[Variable, float]]] = field(default_factory=dict)
+    #: Whether it is the first of the term, only where that matters.
     first: dict[int, Variable] = field(default_factory=dict)
+    #: Whether a compute unit is used.
     unit: dict[int, Variable] = field(default_factory=dict)
 
     def place(self, caps: IntArray, hosts: list[int]) -> None:

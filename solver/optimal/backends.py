@@ -117,15 +117,13 @@ def solve(
 
 @dataclass(frozen=True, slots=True)
 class PairWeight:
-    """What a pair of job and host costs, as measured.
+    """What a pair of job and host costs, as measured."""
 
-    memory: bytes, for model, presolve and search together. a_second: pairs that a second is enough
-    for; the first guess, and what counts under an effort. share: of the time left, that may go
-    into it.
-    """
-
+    #: Bytes, for model, presolve and search together.
     memory: float
+    #: Pairs that a second is enough for; the first guess, and what counts under an effort.
     a_second: float
+    #: Of the time left, that may go into it.
     share: float
 
 
@@ -137,14 +135,13 @@ TRUST = 1.0
 
 @dataclass(slots=True)
 class ModelRoom:
-    """The limit on the (job, host) pairs of a model; it learns from what models took to build.
-
-    seconds, pairs: of the models built so far.
-    """
+    """The limit on the (job, host) pairs of a model; it learns from what models took to build."""
 
     budget: Budget
     weight: PairWeight = PLACEMENT
+    #: Of the models built so far.
     seconds: float = 0.0
+    #: Of the models built so far.
     pairs: int = 0
 
     def took(self, pairs: int, seconds: float) -> None:

@@ -98,9 +98,10 @@ EFFORT = 4.0
 
 @dataclass(slots=True)
 class TermsTogether:
-    """A term placer for one search. undecided: jobs that a limit kept from an answer."""
+    """A term placer for one search."""
 
     budget: Budget
+    #: Jobs that a limit kept from an answer.
     undecided: set[str] = field(default_factory=set)
 
     def __call__(

@@ -48,9 +48,10 @@ class UnitCost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of some jobs. unit: how many units make one of the objective's own."""
+    """The costs of some jobs."""
 
     objective: Objective
+    #: How many units make one of the objective's own.
     unit: Fraction
     jobs: Mapping[str, UnitCost]
 
@@ -119,13 +120,11 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Coarser:
-    """Units cut by `bits`: `numbers` times two to the `bits` are no more than the true ones.
-
-    faithful: every number keeps nine digits.
-    """
+    """Units cut by `bits`: `numbers` times two to the `bits` are no more than the true ones."""
 
     numbers: tuple[int, ...]
     bits: int
+    #: Every number keeps nine digits.
     faithful: bool
 
 

@@ -44,13 +44,13 @@ class _JobModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model found. status: CP-SAT's name for it. starts: empty if none was found.
+    """What a model found."""
 
-    bound: no plan's total is below it, in the units of the costs.
-    """
-
+    #: CP-SAT's name for it.
     status: str
+    #: Empty if none was found.
     starts: dict[str, Start]
+    #: No plan's total is below it, in the units of the costs.
     bound: int
 
 

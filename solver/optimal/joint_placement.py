@@ -22,7 +22,7 @@ from .backends import run
 # Amounts (MB and such) as whole numbers for CP-SAT: demands rounded up, what is free down.
 
 
-#: The finest that amounts are told apart.
+#: The finest that amounts are distinguished.
 FINEST = 1_000_000
 #: Digits behind which a product is rounding noise.
 NOISE = 3
@@ -70,32 +70,33 @@ Literal = cp_model.IntVar
 
 
 class Part(NamedTuple):
-    """Slots on a host as a variable times a weight; most: the largest value of the variable."""
+    """Slots on a host as a variable times a weight."""
 
     variable: cp_model.IntVar
     weight: int
+    #: The largest value of the variable.
     most: int
 
 
 @dataclass(slots=True)
 class TermShape:
-    """Variables of one term under one alternative, present if `chosen`.
-
-    slots: slots on each candidate host, the sum of its parts; used: whether it is used; unit:
-    whether a unit is used; most: the largest value of `slots`. first: whether it is the first
-    host, only where a job takes something on its first host alone. blocks: blocks on each host,
-    only under span[block].
-    """
+    """Variables of one term under one alternative, present if `chosen`."""
 
     model: cp_model.CpModel
     term: TermDemand
     chosen: Literal
+    #: Slots on each candidate host, the sum of its parts.
     slots: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
     parts: dict[int, list[Part]] = field(default_factory=dict)
+    #: Whether it is used.
     used: dict[int, Literal] = field(default_factory=dict)
+    #: Whether a unit is used.
     unit: dict[int, Literal] = field(default_factory=dict)
+    #: The largest value of `slots`.
     most: dict[int, int] = field(default_factory=dict)
+    #: Whether it is the first host, only where a job takes something on its first host alone.
     first: dict[int, Literal] = field(default_factory=dict)
+    #: Blocks on each host, only under span[block].
     blocks: dict[int, cp_model.LinearExprT] = field(default_factory=dict)
 
     @classmethod
@@ -391,11 +392,12 @@ class PlacedChoice:
 
 @dataclass(frozen=True, slots=True)
 class SharedCapacity:
-    """Rows for a model. new: only what these choices take part in gets a row; all if empty."""
+    """Rows for a model."""
 
     model: cp_model.CpModel
     base: Availability
     choices: Sequence[PlacedChoice]
+    #: Only what these choices take part in gets a row; all if empty.
     new: Collection[PlacedChoice] = ()
 
     def add(self, points: Iterable[int]) -> None:

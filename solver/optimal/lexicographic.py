@@ -73,13 +73,11 @@ class Placed(Protocol):
 
 @dataclass(slots=True)
 class JointProbe:
-    """Answers beside one base profile. What is the same from question to question is kept.
-
-    pending: all jobs that are asked about.
-    """
+    """Answers beside one base profile. What is the same from question to question is kept."""
 
     base: Profile
     budget: Budget
+    #: All jobs that are asked about.
     pending: Sequence[Demand] = ()
     capacity: ModelRoom = field(init=False)
     no_goods: NoGoods = field(init=False)
@@ -340,10 +338,11 @@ class _Open:
 
 @dataclass(slots=True)
 class _Settled:
-    """A job whose start is fixed. open: stretches of instants before it that are not refuted."""
+    """A job whose start is fixed."""
 
     demand: Demand
     start: Start
+    #: Stretches of instants before it that are not refuted.
     open: list[_Open] = field(default_factory=list)
 
     @property
@@ -359,13 +358,11 @@ class _Settled:
 
 @dataclass(slots=True)
 class _Looked:
-    """What the search for one job's start has so far.
+    """What the search for one job's start has so far."""
 
-    open: what lies before and is not refuted. found: the earliest feasible instant seen, with the
-    placements of all jobs there.
-    """
-
+    #: What lies before and is not refuted.
     open: list[_Open] = field(default_factory=list)
+    #: The earliest feasible instant seen, with the placements of all jobs there.
     found: int | None = None
     placed: dict[str, Start] = field(default_factory=dict)
 
@@ -386,13 +383,14 @@ class _Looked:
 
 @dataclass(slots=True)
 class _Search:
-    """given_up: jobs left without a start though nothing proves that they have none, and why."""
+    """The search of one plan."""
 
     problem: PlanningProblem
     budget: Budget
     warm: dict[str, Start]
     settled: list[_Settled] = field(default_factory=list)
     unplaced: list[Demand] = field(default_factory=list)
+    #: Jobs left without a start though nothing proves that they have none, and why.
     given_up: dict[str, str] = field(default_factory=dict)
     same_as_warm: bool = True
     probe: JointProbe = field(init=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -91,30 +91,37 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 SIZES = (1, 2, 2, 3, 4, 6, 8)
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far a search goes.
+
+    With an effort in the budget `seconds` do not count, so that the result does not depend on the
+    machine.
+    """
+
+    #: Steps at most.
+    moves: int
+    seconds: float
+    #: A total that ends the search, in the units of the costs.
+    enough: int = 0
+    seed: int = 0
+
+
 def improve(
     problem: PlanningProblem,
     costs: Costs,
     budget: Budget,
     alone: Mapping[str, int],
-    *,
     first: Starts,
-    enough: int,
-    seconds: float,
-    moves: int,
-    seed: int = 0,
+    extent: Extent,
     on_better: Callable[[int], None] | None = None,
 ) -> tuple[Starts, int]:
-    """A plan at least as good as `first`, and its value.
-
-    enough: a total that ends the search; totals are in the units of the costs. seconds and moves
-    bound it; with an effort in the budget only `moves` does, so that the result does not depend on
-    the machine.
-    """
-    search = _Neighbourhoods(problem, costs, alone, dict(first), seed)
-    deadline = budget.elapsed() + seconds
-    for _ in range(moves):
+    """A plan at least as good as `first`, and its value in the units of the costs."""
+    search = _Neighbourhoods(problem, costs, alone, dict(first), extent.seed)
+    deadline = budget.elapsed() + extent.seconds
+    for _ in range(extent.moves):
         late = budget.effort is None and budget.elapsed() > deadline
-        if late or search.value <= enough or budget.cancel.is_set() or budget.left() <= 0:
+        if late or search.value <= extent.enough or budget.cancel.is_set() or budget.left() <= 0:
             break
         before = search.value
         search.step()

@@ -28,12 +28,13 @@ from .pool.problem import MOST_COST, PoolProblem
 class AggregatedProblem:
     """A pool problem and what its values mean: total = value * two to the `bits` + `constant`.
 
-    Totals are in the units of the costs. faithful: no weight lost any of its first nine digits.
+    Totals are in the units of the costs.
     """
 
     pool: PoolProblem
     bits: int
     constant: int
+    #: No weight lost any of its first nine digits.
     faithful: bool
 
     def total(self, value: int) -> int:
@@ -125,14 +126,15 @@ ROUNDS_PER_EFFORT = 8
 
 @dataclass(frozen=True, slots=True)
 class PooledPlan:
-    """What the pool says. starts: none unless the cluster is a pool. bound: no plan's total is
-    below it, None if nothing is known. settled: the starts are optimal with all weights kept to
-    nine digits. finished: no more time would tell more.
-    """
+    """What the pool says."""
 
+    #: None unless the cluster is a pool.
     starts: Mapping[str, Start]
+    #: No plan's total is below it, None if nothing is known.
     bound: int | None = None
+    #: The starts are optimal with all weights kept to nine digits.
     settled: bool = False
+    #: No more time would tell more.
     finished: bool = False
 
 

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """`count` blocks of `size` slots of a job over [start, end); hosts: where one fits, [H]."""
+    """`count` blocks of `size` slots of a job over [start, end)."""
 
     size: int
     count: int
+    #: Where one fits, [H].
     hosts: BoolArray
     start: int
     end: float
@@ -115,17 +116,16 @@ def crowded_out(base: Availability, asked: Sequence[Asked], points: Sequence[int
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """Jobs at their starts, seen from instants before upon later ones.
-
-    free: slots free beside the base, by instant, [H]. spare: those free at the first that no job
-    holds that runs at both, [before, points]; infinite where the first is not before the second.
-    """
+    """Jobs at their starts, seen from instants before upon later ones."""
 
     base: Availability
     asked: Sequence[Asked]
     before: list[int]
     points: list[int]
+    #: Slots free beside the base, by instant, [H].
     free: dict[int, FloatArray]
+    #: Those free at the first that no job holds that runs at both, [before, points]; infinite where
+    #: the first is not before the second.
     spare: FloatArray
 
     def too_few_hosts(self) -> bool:
@@ -285,11 +285,10 @@ class _NoGood:
 
 @dataclass(slots=True)
 class NoGoods:
-    """Refuted questions. pending: all jobs that are asked about; pools with room for all of them
-    refuse nobody.
-    """
+    """Refuted questions."""
 
     base: Availability
+    #: All jobs that are asked about; pools with room for all of them refuse nobody.
     pending: Sequence[Demand] = ()
     _noted: list[_NoGood] = field(default_factory=list)
     _slack: dict[int, bool] = field(default_factory=dict)

@@ -233,11 +233,12 @@ FIRST_ROOMS = (1.25, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class BoundedStarts:
-    """What the model says. bound: no plan costs less, in units. starts: seconds, by job, of jobs
-    whose sum comes near it if only the pools counted; none where none were found.
-    """
+    """What the model says."""
 
+    #: No plan costs less, in units.
     bound: int
+    #: Seconds, by job, of jobs whose sum comes near it if only the pools counted; none where none
+    #: were found.
     starts: Mapping[str, int]
 
 

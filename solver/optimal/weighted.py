@@ -23,7 +23,7 @@ from ..problem import PlanningProblem
 from .completion import Jointly, completed
 from .costs import DIGITS, Costs
 from .lexicographic import warm_starts
-from .order_search import Starts, guided_plan, improve, times_of
+from .order_search import Extent, Starts, guided_plan, improve, times_of
 from .pool_bounds import bound_of_pools, solve_as_pool
 from .start_model import bound_of_starts, likely_starts
 
@@ -44,16 +44,17 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The best plan so far. total, low: its cost and a bound of it, in units.
-
-    settled: optimal with every weight kept to nine digits. coarse: a model was solved to its end,
-    but could not hold all digits of the weights: more time would not tell more.
-    """
+    """The best plan so far."""
 
     starts: Starts
+    #: Its cost and a bound of it, in units.
     total: int
+    #: Its cost and a bound of it, in units.
     low: int
+    #: Optimal with every weight kept to nine digits.
     settled: bool = False
+    #: A model was solved to its end, but could not hold all digits of the weights: more time would
+    #: not tell more.
     coarse: bool = False
 
     @property
@@ -217,10 +218,8 @@ def _search(
         costs,
         budget,
         alone,
-        first=found.starts,
-        enough=low,
-        seconds=seconds,
-        moves=moves,
+        found.starts,
+        Extent(moves, seconds, enough=low),
         on_better=lambda better: tell(better, low),
     )
     return found.better(best, total)

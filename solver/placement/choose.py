@@ -77,12 +77,11 @@ def _completes_uneven(
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What each unit can give.
+    """What each unit can give."""
 
-    whole: hosts that hold a whole block. spare: whether a further host holds the last block only.
-    """
-
+    #: Hosts that hold a whole block.
     whole: IntArray
+    #: Whether a further host holds the last block only.
     spare: BoolArray
 
     def take(self, positions: IntArray) -> Stock:
@@ -91,15 +90,15 @@ class Stock:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Blocks a term asks for.
+    """Blocks a term asks for."""
 
-    size: slots in a whole block. blocks: whole blocks. rest: slots of the last block, 0 for none.
-    pinned: the last block must be in the first unit, on a host that takes no whole one.
-    """
-
+    #: Slots in a whole block.
     size: int
+    #: Whole blocks.
     blocks: int
+    #: Slots of the last block, 0 for none.
     rest: int
+    #: The last block must be in the first unit, on a host that takes no whole one.
     pinned: bool = False
 
     @property
@@ -237,9 +236,11 @@ def filled(most: IntArray, amount: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The keywords of cu[] that bind the choice. most: maxcus. least: usablecuslots, 0: none."""
+    """The keywords of cu[] that bind the choice."""
 
+    #: Maxcus.
     most: int | None = None
+    #: Usablecuslots, 0: none.
     least: int = 0
     balance: bool = False
     fewest: bool = False
@@ -496,14 +497,13 @@ def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Units in the order tried, what each can give, and the first execution host if asked.
+    """Units in the order tried, what each can give, and the first execution host if asked."""
 
-    units: unit ids. first: row of the supply that must come first, -1 for any.
-    """
-
+    #: Unit ids.
     units: IntArray
     stock: Stock
     need: Need
+    #: Row of the supply that must come first, -1 for any.
     first: int = -1
 
 

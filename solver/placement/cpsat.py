@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BindingGroup:
-    """A group cap over the rows of a supply. slots, hosts: None where that part cannot bind."""
+    """A group cap over the rows of a supply."""
 
     rows: BoolArray
+    #: None where that part cannot bind.
     slots: int | None
+    #: None where that part cannot bind.
     hosts: int | None
 
 
@@ -138,15 +140,14 @@ MOST_ORDERED = 50
 
 @dataclass(frozen=True, slots=True)
 class HostKind:
-    """Hosts of one class: rows of the supply in candidate order, and what they can hold.
-
-    size: slots of a whole block (1 without span). most: whole blocks on all of them. last: most
-    slots that one of them can hold as the last, smaller block; 0 for none.
-    """
+    """Hosts of one class: rows of the supply in candidate order, and what they can hold."""
 
     rows: IntArray
+    #: Slots of a whole block (1 without span).
     size: int
+    #: Whole blocks on all of them.
     most: int
+    #: Most slots that one of them can hold as the last, smaller block; 0 for none.
     last: int
     unit: int
     first: bool
@@ -154,17 +155,17 @@ class HostKind:
 
 @dataclass(slots=True)
 class _Model:
-    """The model with its variables and expressions, one a class.
-
-    whole: whole blocks. last: whether a host holds the last block. rest: its slots. hosts: hosts
-    used (without span and host caps: more than none if any).
-    """
+    """The model with its variables and expressions, one a class."""
 
     cp: cp_model.CpModel
     kinds: list[HostKind]
+    #: Whole blocks.
     whole: list[cp_model.IntVar] = field(default_factory=list)
+    #: Whether a host holds the last block.
     last: list[Expr] = field(default_factory=list)
+    #: Its slots.
     rest: list[Expr] = field(default_factory=list)
+    #: Hosts used (without span and host caps: more than none if any).
     hosts: list[Expr] = field(default_factory=list)
     used: dict[int, cp_model.IntVar] = field(default_factory=dict)
 

@@ -191,15 +191,14 @@ class Start:
 
 
 class Found:
-    """The room in which a job was last seen to fit, so that it need not be looked for again.
-
-    time: seconds. alternative: which of the rusage.
-    """
+    """The room in which a job was last seen to fit, so that it need not be looked for again."""
 
     __slots__ = ("alternative", "capacity", "time")
 
     def __init__(self) -> None:
+        #: Seconds.
         self.time: int | None = None
+        #: Which of the rusage.
         self.alternative = 0
         self.capacity: TermCapacity | None = None
 

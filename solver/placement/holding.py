@@ -45,18 +45,19 @@ Hold = Callable[[Profile], None]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands before the jobs behind it: a planned job, or slots that are promised.
+    """What stands before the jobs behind it: a planned job, or slots that are promised."""
 
-    name: of the job. begins: from when on it holds what it holds (seconds). hosts: where. hold:
-    enters it into a profile. promise: enters what it keeps until then from jobs that are not gone
-    by then. place: the planned job itself; None where its limit has no say in it.
-    """
-
+    #: Of the job.
     name: str
+    #: From when on it holds what it holds (seconds).
     begins: int
+    #: Where.
     hosts: Allocation
+    #: Enters it into a profile.
     hold: Hold
+    #: Enters what it keeps until then from jobs that are not gone by then.
     promise: Hold | None = None
+    #: The planned job itself; None where its limit has no say in it.
     place: tuple[Demand, Start] | None = None
 
     @classmethod
@@ -275,7 +276,7 @@ def free_part(
 ) -> dict[int, int]:
     """Slots of a future allocation that are free at `time` and that limits let the job hold.
 
-    spare: slots of each host that come free by the start, and need not be held, [H].
+    spare: slots of each host that become free by the start, and need not be held, [H].
     """
     slots: dict[int, int] = {}
     for term, full in zip(demand.terms, start.terms, strict=True):
@@ -306,7 +307,7 @@ def free_part(
 
 
 def _less(allocation: Allocation, spare: FloatArray) -> Allocation:
-    """An allocation without the slots that come free; these are taken from `spare`."""
+    """An allocation without the slots that become free; these are taken from `spare`."""
     found = {}
     for host, count in allocation.items():
         free = min(count, int(spare[host]))
@@ -318,7 +319,7 @@ def _less(allocation: Allocation, spare: FloatArray) -> Allocation:
 def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) -> FloatArray:
     """Slots of each host that the place of a job finds beyond those that are free `now`, [H].
 
-    future: without the place. What comes free by its start need not be held until then.
+    future: without the place. What becomes free by its start need not be held until then.
     """
     window = future.checkpoints(start.time, demand.duration)
     found: FloatArray = np.floor(future.least_free(SLOTS, window)) - np.floor(now)

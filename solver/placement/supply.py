@@ -20,17 +20,19 @@ class Supply:
     """Hosts that can hold at least one slot of the term, in candidate order.
 
     All arrays have one row a host, under span[block] one row a block that a host has room for.
-    hosts: host indices. caps: slots each row can hold, all > 0.
-    blocks: slots that every row but the last must hold, None for any number (no span).
-    units: compute unit of each (all 0 without cu[]). first: rows that may come first in the
-    allocation, None for any. several: a host may have several rows.
     """
 
+    #: Host indices.
     hosts: IntArray
+    #: Slots each row can hold, all > 0.
     caps: IntArray
+    #: Slots that every row but the last must hold, None for any number (no span).
     blocks: IntArray | None
+    #: Compute unit of each (all 0 without cu[]).
     units: IntArray
+    #: Rows that may come first in the allocation, None for any.
     first: BoolArray | None
+    #: A host may have several rows.
     several: bool = False
 
     def take(self, rows: BoolArray | IntArray) -> Supply:

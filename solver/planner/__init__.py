@@ -1,1 +1,1 @@
-"""A planner that lives on: events in, plans out, what runs entered once."""
+"""A long-lived planner: events in, plans out; running jobs are entered once."""

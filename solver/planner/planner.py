@@ -1,8 +1,8 @@
-"""A planner that lives on: it is told what happens, and has the plan.
+"""A long-lived planner: it takes events and keeps the plan up to date.
 
 After an event only what it touches is entered anew: the job that ended gives its rows back, one
 that starts brings its own. The cycle that decides about the pending jobs is run again, on copies,
-so that the answer is the one from nothing. Where nothing can be reused everything is made anew: the
+so that the answer is the one from nothing. Where nothing can be reused everything is rebuilt: the
 exact methods search from the beginning, fairshare counts its accounts from the instance, running
 jobs whose amounts change over time, that are suspended, own units or hold several terms are entered
 for every plan, and a host that changes leaves what is known of requirements as it is, since these

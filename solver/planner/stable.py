@@ -27,17 +27,16 @@ from ..scheduler.next_cycle import NextCycle
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """A pending job with its place in a plan.
-
-    movable: whether others of its hosts would do too. promise: enters what it keeps from others
-    until it starts. backfilled: whether it may use what others keep, if it is gone by their starts.
-    """
+    """A pending job with its place in a plan."""
 
     job: str
     demand: Demand
     start: Start
+    #: Whether others of its hosts would do too.
     movable: bool = True
+    #: Enters what it keeps from others until it starts.
     promise: Hold | None = None
+    #: Whether it may use what others keep, if it is gone by their starts.
     backfilled: bool = True
 
 
@@ -190,17 +189,17 @@ def _forward(
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Where the places of a plan are looked at; all is asked for only where it is needed.
+    """Where the places of a plan are looked at; all is asked for only where it is needed."""
 
-    base: what runs. held: enters what is held for jobs without a place. placed: the jobs that have
-    a place, in the order of planning. demands: of all jobs, in that order. as_lsf: as for the
-    judge.
-    """
-
+    #: What runs.
     base: Callable[[], Profile]
+    #: Enters what is held for jobs without a place.
     held: Callable[[Profile], None]
+    #: The jobs that have a place, in the order of planning.
     placed: Callable[[], list[Standby]]
+    #: Of all jobs, in that order.
     demands: Callable[[], list[Demand]]
+    #: As for the judge.
     as_lsf: bool
 
 

@@ -15,15 +15,14 @@ ScheduleAfter = Literal["event", "timestamp"]
 
 
 class _Precedence:
-    """Which job follows which: SWF columns 17 and 18.
-
-    before: the job that each follows, -1 for none. behind: those that follow a job. think: seconds
-    that each waits after the one before it.
-    """
+    """Which job follows which: SWF columns 17 and 18."""
 
     def __init__(self, workload: Workload) -> None:
+        #: The job that each follows, -1 for none.
         self.before: list[int] = predecessors(workload).tolist()
+        #: Seconds that each waits after the one before it.
         self.think: list[int] = [] if workload.think is None else workload.think.tolist()
+        #: Those that follow a job.
         self.behind: dict[int, list[int]] = {}
         for job, before in enumerate(self.before):
             if before >= 0:

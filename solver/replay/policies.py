@@ -1,4 +1,4 @@
-"""First come first served."""
+"""The replay policies: first come, first served, EASY, and conservative backfilling."""
 
 from __future__ import annotations
 

@@ -30,18 +30,17 @@ _STRIDE = 256  # events between two looks at the stop flag
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayResult:
-    """When each job of `workload` (canonical form) started; arrays int64 of shape (n,), seconds.
-
-    submitted_at: when each was submitted, None where as recorded.
-    start, end: -1 where a stopped replay had not come to the start. complete: every job has ended.
-    """
+    """When each job of `workload` (canonical form) started; arrays int64 of shape (n,), seconds."""
 
     workload: Workload
     policy: str
     procs: int
     schedule_after: ScheduleAfter
     start: Ints
+    #: Every job has ended.
     complete: bool
+    #: When each was submitted, None where as recorded. start, end: -1 where a stopped replay had
+    #: not come to the start.
     submitted_at: Ints | None = None
 
     @property
@@ -219,7 +218,6 @@ class Metrics:
     """Waits and spans in seconds; percentiles interpolate linearly.
 
     Bounded slowdown of a job: max(1, (wait + run) / max(run, 10 s)) (Feitelson et al. 1997).
-    utilisation: busy processor-seconds over all of them from the first submission to the last end.
     """
 
     jobs: int
@@ -236,6 +234,7 @@ class Metrics:
     median_bounded_slowdown: float
     p95_bounded_slowdown: float
     max_bounded_slowdown: float
+    #: Busy processor-seconds over all of them from the first submission to the last end.
     utilisation: float
 
     def to_dict(self) -> dict[str, int | float]:

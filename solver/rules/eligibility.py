@@ -65,7 +65,7 @@ class Situation(Protocol):
 class InitialSituation:
     """The situation of an instance at its now, before anything is scheduled.
 
-    What runs is looked at when somebody asks for it.
+    What runs is looked at on demand.
     """
 
     def __init__(self, instance: Instance, resolver: Resolver) -> None:
@@ -160,17 +160,16 @@ def add_reserved_load(
 
 
 class Eligibility:
-    """Answers for one situation; keeps what it found until the cycle is over.
-
-    status: of each host: "ok", "closed" (takes no job) or "down". load: as reported, by index.
-    """
+    """Answers for one situation; keeps what it found until the cycle is over."""
 
     def __init__(self, situation: Situation, status: Sequence[str]) -> None:
         self.situation = situation
         instance = situation.instance
         hosts = instance.cluster.hosts
+        #: Of each host: "ok", "closed" (takes no job) or "down".
         self.status = list(status)
         self.all_up = all(item == "ok" for item in status)
+        #: As reported, by index.
         self.load: dict[str, FloatArray] = {}
         for name in sorted({name for host in hosts for name in host.load}):
             self.load[name] = np.array([host.load.get(name, np.nan) for host in hosts])

@@ -25,14 +25,14 @@ from .eligibility import preempting_now
 
 @dataclass(frozen=True, slots=True)
 class EstimateRule:
-    """A rule that the next cycle cannot foresee.
+    """A rule that the next cycle cannot foresee."""
 
-    name: as notes have it. holds: whether an instance has it. without: the instance without it,
-    so that a loop can show what it changes; None where it cannot be taken away.
-    """
-
+    #: As notes have it.
     name: str
+    #: Whether an instance has it.
     holds: Callable[[Instance], bool]
+    #: The instance without it, so that a loop can show what it changes; None where it cannot be
+    #: taken away.
     without: Callable[[Instance], Instance] | None = None
 
 

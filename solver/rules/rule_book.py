@@ -66,15 +66,14 @@ SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
 
 @dataclass(slots=True)
 class GpuSharing:
-    """The jobs that sharing of GPUs may move, as one job after the other is seen.
-
-    asked: the jobs seen that need GPUs, in their order. sharing: those that may share theirs, and
-    others beside them. fitting: whether some host has such GPUs, and as many.
-    """
+    """The jobs that sharing of GPUs may move, as one job after the other is seen."""
 
     resolver: Resolver
+    #: The jobs seen that need GPUs, in their order.
     asked: dict[str, None] = field(default_factory=dict)
+    #: Those that may share theirs, and others beside them.
     sharing: set[str] = field(default_factory=set)
+    #: Whether some host has such GPUs, and as many.
     fitting: dict[tuple[GpuRequest, int], bool] = field(default_factory=dict)
 
     def see(self, jobs: Iterable[Job]) -> GpuSharing:
@@ -233,18 +232,17 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A rule that a plan does not consider, and the jobs that it touches.
-
-    may_help: a start at now is the earliest all the same: the rule can only let a job start
-    sooner, or acts only later. unless_now: it acts only where one of these jobs has to wait; empty
-    where it acts in any case. heeded: whether the loop heeds it, so that what starts in the next
-    cycle does so whatever the rule is.
-    """
+    """A rule that a plan does not consider, and the jobs that it touches."""
 
     rule: str
     jobs: frozenset[str]
+    #: A start at now is the earliest all the same: the rule can only let a job start sooner, or
+    #: acts only later.
     may_help: bool = False
+    #: It acts only where one of these jobs has to wait; empty where it acts in any case.
     unless_now: frozenset[str] = frozenset()
+    #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
+    #: is.
     heeded: bool = True
 
 

@@ -26,7 +26,7 @@ from ..availability.resources import ResourceTable
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from .events import Settings
-from .job_state import JobState, Requests, Shape
+from .job_state import HoldingTime, JobState, Requests, Shape
 from .simulation import Recorder, Session
 from .world import World
 
@@ -47,8 +47,6 @@ _PLAIN = (
     "estimate_by",
     "reason",
     "now_waits_for",
-    "held_since",
-    "rest_until",
     "suspended_by",
     "suspensions",
     "requeues",
@@ -69,11 +67,11 @@ def save(session: Session) -> str:
         "events": [*world.events.state(), world.events.gone],
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
         "modified": [_described(job, session) for job in world.states.modified.values()],
-        "states": [_state(state) for _, state in sorted(world.states.here.items())],
+        "states": [_state(state, world) for _, state in sorted(world.states.here.items())],
         "ended": world.states.to_state(),
         "pending": list(world.pending),
         "running": list(world.running),
-        "finish": [[number, finish] for number, finish in world.occupancy.profile.finish.items()],
+        "finish": [[number, finish] for number, finish in world.running_profile.finish.items()],
         "fresh": [state.number for state in world.arrivals.new],
         "changed": world.changed,
         "present": world.free_now.state(),
@@ -107,15 +105,18 @@ def _job(described: Sequence[Any], session: Session) -> Job:
     return Job(**{**plain, "res_req": texts, "hosts": hosts, "queued_as": queue_position})
 
 
-def _state(state: JobState) -> dict[str, Any]:
+def _state(state: JobState, world: World) -> dict[str, Any]:
     plain = {name: getattr(state, name) for name in _PLAIN}
+    holding = state.holding
     return {
         "number": state.number,
         **plain,
         "terms": [list(term.items()) for term in state.terms],
         "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
-        "amounts": [part.amount for part in state.parts],
-        "held": list(state.held),
+        "amounts": [part.amount for part in world.running_profile.parts.get(state.number, ())],
+        "held": list(holding.hosts),
+        "held_since": holding.since,
+        "rest_until": holding.rest_until,
         "shaped": state.shape is not None,
         "borrowed": list(state.borrowed.items()),
     }
@@ -186,7 +187,8 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         for name in _PLAIN:
             setattr(state, name, plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
-        state.held = tuple(plain["held"])
+        held = tuple(plain["held"])
+        state.holding = HoldingTime(held, plain["held_since"], plain["rest_until"])
         state.borrowed = dict(plain["borrowed"])
         state.stretches = [
             (begin, end, {int(h): int(n) for h, n in where})
@@ -217,8 +219,8 @@ def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) 
 
 def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     world.free_now.load(saved["present"])
-    world.occupancy.enter_reported()
-    world.occupancy.last_accepted = np.array(saved["accepted"], dtype=np.int64)
+    world.running_profile.enter_reported()
+    world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
 
 
 # --- A session entered once and copied as often as wanted, so that each copy can go its own way ---

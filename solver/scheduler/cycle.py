@@ -1,4 +1,4 @@
-"""One scheduling cycle, phase by phase (LOP-01); docs/loop.md tells it in order.
+"""One dispatch cycle, phase by phase (LOP-01); docs/loop.md describes the order.
 
 1. Suspended jobs go on where they may.
 2. Allocation: the pending jobs in order; each starts, or pends with a reservation or without.
@@ -17,8 +17,8 @@ import numpy as np
 
 from ...model.job import Job
 from ..availability.demand import TermDemand
-from ..availability.free_now import HeldBack, Residual
-from ..availability.resources import SLOTS, BoolArray, IntArray
+from ..availability.free_now import Residual
+from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
@@ -40,7 +40,7 @@ from .world import World
 def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     """Whether one of some pending jobs fits now beside nothing but what runs."""
     world = cycle.world
-    beside = Residual(world.free_now, world.now, HeldBack())
+    beside = Residual(world.free_now, world.now, Amounts())
     free = np.maximum(beside.free(SLOTS, world.now), 0)
     most = int(free.sum())
     shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
@@ -89,12 +89,12 @@ def stands(cycle: CycleState) -> bool:
     """Whether what the cycle before this one said of its jobs stands, if these only had company.
 
     It does not where something falls or grows, where the time to hold something is over, and where
-    an instant that was reckoned with has come.
+    an instant that was computed with has come.
     """
     world = cycle.world
     now = world.now
     if (
-        world.subsets.falling
+        world.running_profile.falls.amounts
         or world.subsets.suspended
         or world.subsets.growing
         or world.requests.any_dynamic
@@ -119,7 +119,7 @@ def _not_yet_submitted(held: Held, last: int, now: int) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Preemption (LOP-06) and suspension by load or run window (RSV-11): who stands still, who
+# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who
 # goes on
 #
 # A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of
@@ -372,8 +372,7 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
 class _Tried:
     """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
 
-    What fails with so many lenders fails with fewer. free: slots that are free on all hosts
-    together; who needs more of them fails too.
+    What fails with so many lenders fails with fewer.
     """
 
     def __init__(self, cycle: CycleState, estimates: list[int]) -> None:
@@ -384,6 +383,7 @@ class _Tried:
         #: With how many lenders such a job has failed, by the number of its shape.
         self._failed = np.zeros(cycle.world.requests.kinds, dtype=np.int64)
         self._least = cycle.world.requests.least_slots()
+        #: Slots that are free on all hosts together; who needs more of them fails too.
         self.free = 0.0
 
     def failed(self, state: JobState, holders: int) -> None:
@@ -423,7 +423,7 @@ def fills(cycle: CycleState, state: JobState) -> bool:
 def _estimates_of_holders(cycle: CycleState) -> list[int]:
     """Until when reservations lend what they hold, ascending.
 
-    Who holds nothing now, since enough comes free by its start, needs its place from then on.
+    Who holds nothing now, since enough becomes free by its start, needs its place from then on.
     """
     lending = [held for held in cycle.reservations if held.slots or held.start is not None]
     if not any(held.slots if held.kept is None else held.kept for held in lending):
@@ -597,7 +597,9 @@ class Cycle:
         self._later.clear()
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._holders = (
-            {n for n in state.timed if state.timed[n].held} if state.backfilled_slots.any else set()
+            {n for n in state.timed if state.timed[n].holding.hosts}
+            if state.backfilled_slots.any
+            else set()
         )
         self.method.before(state)
         if isinstance(order, FirstCome) or not self._nothing_left():

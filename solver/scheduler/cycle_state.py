@@ -1,4 +1,4 @@
-"""The state of one scheduling cycle that its phases and the reservation methods share.
+"""The state of one dispatch cycle that its phases and the reservation methods share.
 
 What runs and what is free is the world's; who may start is the rule book's; what pending jobs hold
 in this cycle is here.
@@ -16,16 +16,17 @@ import numpy as np
 from ...model.configuration import Queue
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.free_now import HeldBack, Residual
+from ...model.pending import Moment, sentence
+from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, BoolArray
+from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
-from ..pending_reasons import BEGIN_TIME, Moment, shortage
+from ..pending_reasons import BEGIN_TIME, not_yet, shortage
 from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import place_most
-from ..precedence import NOT_YET, After, Event, Precedence, earliest
+from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
@@ -86,22 +87,21 @@ def _same(one: Held, other: Held) -> bool:
 
 @dataclass(slots=True)
 class CycleRecord:
-    """What one cycle did; times in seconds, hosts by name.
-
-    started: job ids. reservations: of the jobs that hold slots or have an estimate, in order.
-    why: where fairshare or slot pools are at work, why it was the turn of each job that started.
-    booked: whether what pending jobs hold, and count for their accounts with, became another.
-    """
+    """What one cycle did; times in seconds, hosts by name."""
 
     time: int
+    #: Job ids.
     started: list[str] = field(default_factory=list)
     backfilled: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
     resumed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
+    #: Of the jobs that hold slots or have an estimate, in order.
     reservations: list[Held] = field(default_factory=list)
+    #: Where fairshare or slot pools are at work, why it was the turn of each job that started.
     why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
+    #: Whether what pending jobs hold, and count for their accounts with, became another.
     booked: bool = False
 
 
@@ -110,46 +110,43 @@ class CycleRecord:
 
 @dataclass(slots=True)
 class Turns:
-    """How far a cycle got, and what it found on the way.
+    """How far a cycle got, and what it found on the way."""
 
-    previous_places: places of the cycle before at the same instant, by number, for when the budget
-    ends. repetition: of that cycle. filling: jobs, by number, that started on slots lent until the
-    very second of their end. looked_at: jobs that had their turn; nothing_left: the others need
-    none, for no slot is free. curtailed: whether the budget kept jobs from having a place in the
-    future looked for; shortened: those of them that have none now. placeless: jobs without a place
-    in the future. withheld: why jobs, by number, were offered but not to be started. failed: starts
-    that were tried in vain. nothing_to_hold: kinds of jobs for which a greedy reservation finds
-    nothing any more, while more and more is held. before_last_start: how many reservations were
-    made before the last start. recount: whether the free slots have to be counted again before the
-    rest of the queue is given up. moving: whether the next cycle would give other reservations
-    although nothing happens. shifted: whether it may, because hosts held now differ from those held
-    before.
-    """
-
+    #: Places of the cycle before at the same instant, by number, for when the budget ends.
     previous_places: dict[int, Start] = field(default_factory=dict)
+    #: Of that cycle.
     repetition: Repetition = field(default_factory=Repetition)
+    #: Jobs, by number, that started on slots lent until the very second of their end.
     filling: set[int] = field(default_factory=set)
+    #: Jobs that had their turn.
     looked_at: set[int] = field(default_factory=set)
+    #: The others need none, for no slot is free.
     nothing_left: bool = False
+    #: Whether the budget kept jobs from having a place in the future looked for.
     curtailed: bool = False
+    #: Those of them that have none now.
     shortened: set[int] = field(default_factory=set)
+    #: Jobs without a place in the future.
     placeless: set[int] = field(default_factory=set)
+    #: Why jobs, by number, were offered but not to be started.
     withheld: dict[int, str] = field(default_factory=dict)
+    #: Starts that were tried in vain.
     failed: set[tuple[object, ...]] = field(default_factory=set)
+    #: Kinds of jobs for which a greedy reservation finds nothing any more, while more and more is
+    #: held.
     nothing_to_hold: set[tuple[int, int | None]] = field(default_factory=set)
+    #: How many reservations were made before the last start.
     before_last_start: int = 0
+    #: Whether the free slots have to be counted again before the rest of the queue is given up.
     recount: bool = True
+    #: Whether the next cycle would give other reservations although nothing happens.
     moving: bool = False
+    #: Whether it may, because hosts held now differ from those held before.
     shifted: bool = False
 
 
 class CycleState:
-    """Reservations, views and reasons of the cycle at the world's time.
-
-    turns: how far the cycle got. holdings: what pending jobs hold in it. planned: the future with
-    their places. timed: jobs that hold something, whose time to do so may run out. short: what is
-    missing until a start, of equal jobs: by their kind and that start.
-    """
+    """Reservations, views and reasons of the cycle at the world's time."""
 
     def __init__(
         self, world: World, eligibility: Eligibility, settings: Settings, budget: Budget
@@ -159,11 +156,16 @@ class CycleState:
         self.settings = settings
         self.budget = budget
         self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
+        #: How far the cycle got.
         self.turns = Turns()
+        #: What pending jobs hold in it.
         self.holdings = Reservations()
+        #: The future with their places.
         self.planned = PlannedFuture(world, eligibility, self.holdings)
         self.record = CycleRecord(self.instance.now)
+        #: Jobs that hold something, whose time to do so may run out.
         self.timed: dict[int, JobState] = {}
+        #: What is missing until a start, of equal jobs: by their kind and that start.
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
@@ -251,11 +253,11 @@ class CycleState:
     def not_yet(self, job: Job, duration: int | None) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         if job.begin is not None and job.begin > self.world.now:
-            return BEGIN_TIME
+            return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
             release = self.release_of(job)
             if release is None or release > self.world.now:
-                return NOT_YET
+                return sentence(not_yet(job))
         return self.eligibility.queue_open(job, duration)
 
     # --- jobs that wait for others (-w) -----------------------------------------------------------
@@ -362,7 +364,7 @@ class CycleState:
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
         what another needs earlier.
         """
-        view, held = self.beside(closed, state), HeldBack()
+        view, held = self.beside(closed, state), Amounts()
         placed = False
         for item in self.others(state):
             backfilled = item.estimate is not None and item.estimate >= until
@@ -448,16 +450,16 @@ class CycleState:
         self.planned.keep(held)
         state, reserved = held.state, held.reserved
         self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
-        if state.held_since is None and reserved:
-            state.held_since = self.world.now
+        if state.holding.since is None and reserved:
+            state.holding.since = self.world.now
             self.timed[state.number] = state
         self._notify_order(state, reserved)
 
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
         """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
-        if hosts != state.held:
+        if hosts != state.holding.hosts:
             self.turns.shifted |= by_hosts or self.backfilled_slots.any
-            state.held = hosts
+            state.holding.hosts = hosts
 
     def give_up(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
@@ -466,7 +468,7 @@ class CycleState:
     def let_go(self, state: JobState) -> None:
         """Between cycles: a job that waits no more, or for something else, holds nothing."""
         self._notify_order(state, {})
-        state.held, state.held_since, state.rest_until = (), None, None
+        state.holding.clear()
 
     def forget(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
@@ -484,7 +486,7 @@ class CycleState:
         turns.before_last_start = FOREVER
         turns.nothing_to_hold.clear()
 
-    def _sum_held(self, reservations: list[Held]) -> HeldBack:
+    def _sum_held(self, reservations: list[Held]) -> Amounts:
         return sum_held(reservations, self.beside(None))
 
     def hold_only(self, reservations: list[Held]) -> None:

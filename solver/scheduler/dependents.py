@@ -44,11 +44,7 @@ class Holds(Enum):
 
 
 class Dependents:
-    """The jobs that have come and wait for others.
-
-    waiting: by number. ready: those whose condition held and whose think time goes by. orphans:
-    since when (seconds) it is known of some that their condition never holds.
-    """
+    """The jobs that have come and wait for others."""
 
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
@@ -56,8 +52,11 @@ class Dependents:
         self._roster = Roster(jobs, last_only=instance.params.job_dep_last_sub)
         self._followers: dict[str, dict[int, None]] = defaultdict(dict)
         self._read: dict[int, str] = {}
+        #: By number.
         self.waiting: dict[int, JobState] = {}
+        #: Those whose condition held and whose think time goes by.
         self.ready: set[int] = set()
+        #: Since when (seconds) it is known of some that their condition never holds.
         self.orphans: dict[int, int] = {}
 
     def knows(self, state: JobState) -> bool:

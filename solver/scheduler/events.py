@@ -106,9 +106,6 @@ class Announced:
     """Events known long before, in columns: 4 bytes each where they are given in the order of time.
 
     They come in the order of time, then of number.
-
-    head: the first that is left. popped: how many are gone. left: how many are not, which is asked
-    at every event.
     """
 
     __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "left", "popped")
@@ -123,6 +120,8 @@ class Announced:
             given = given[self._order]
         self._times = narrow(given)
         self._kind, self._sequence, self._first = kind, sequence, first
+        #: The first that is left. popped: how many are gone. left: how many are not, which is asked
+        #: at every event.
         self.head: Event = (0, 0, 0, 0)
         self.go_to(0)
 
@@ -155,22 +154,23 @@ EFFORT = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of one simulation.
+    """Settings of one simulation."""
 
-    reservation: the name of a method (:mod:`solver.scheduler`). top: jobs of highest priority that
-    get a future allocation (TBR-01). cycle: seconds between two cycles; 0 for a cycle at every
-    event. every_queue: every queue reserves, without a limit of time, because none of the instance
-    says that it does. effort: solver units a cycle for "optimal". skip_idle: leave out cycles that
-    cannot change anything. planning: the one cycle that a plan is read from: jobs are considered
-    before their begin time, nothing is preempted or grows, and reasons are given. margin: seconds
-    that such a plan keeps free behind the end of every pending job.
-    """
-
+    #: The name of a method (:mod:`solver.scheduler`).
     reservation: str
+    #: Jobs of highest priority that get a future allocation (TBR-01).
     top: int
+    #: Seconds between two cycles; 0 for a cycle at every event.
     cycle: int
+    #: Every queue reserves, without a limit of time, because none of the instance says that it
+    #: does.
     every_queue: bool = False
+    #: Solver units a cycle for "optimal".
     effort: float = EFFORT
+    #: Leave out cycles that cannot change anything.
     skip_idle: bool = True
+    #: The one cycle that a plan is read from: jobs are considered before their begin time, nothing
+    #: is preempted or grows, and reasons are given.
     planning: bool = False
+    #: Seconds that such a plan keeps free behind the end of every pending job.
     margin: int = 0

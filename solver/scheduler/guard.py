@@ -2,10 +2,10 @@
 
 A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
 of them. Slots need no entries: who ends before the start needs none of them kept, who does not
-meets the place itself, and who may borrow nothing finds what stays free (:class:`Guarded`). What
+meets the place itself, and who may borrow nothing finds what stays free (:class:`BesideHeld`). What
 limits count of a reservation, and slots held with memory, are entered as if the whole place were
 held, and given back to those it is lent to. Only where limits or other resources decide what a
-reservation holds is it reckoned from instant to instant.
+reservation holds is it computed from instant to instant.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..availability.demand import Demand
-from ..availability.free_now import Guarded
-from ..availability.profile import FOREVER, SLACK, BackfillProfile, Crowded, Profile
+from ..availability.profile import FOREVER, SLACK, BesideHeld, Crowded, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, earliest_start, hold_start
@@ -38,7 +37,7 @@ from .held import (
 from .job_state import JobState
 from .world import World
 
-# --- What steady reservations really hold of pools, reckoned for all of them at once --------------
+# --- What steady reservations really hold of pools, computed for all of them at once --------------
 #
 # Such a reservation holds at every instant what of its place is free: no limit and no other
 # resource lets it hold less. So an instant needs one look at the free slots, however many
@@ -83,7 +82,7 @@ def held_of_pool(
 
 
 class _Inside:
-    """Slots of places that lie on the hosts of a pool. whole: those of each place."""
+    """Slots of places that lie on the hosts of a pool."""
 
     def __init__(self, places: Iterable[Mapping[int, int]], mask: BoolArray) -> None:
         each = [[(h, count) for h, count in slots.items() if mask[h]] for slots in places]
@@ -92,6 +91,7 @@ class _Inside:
         self._count = np.array([count for _, count in pairs], dtype=float)
         self._owner = np.repeat(np.arange(len(each)), [len(part) for part in each])
         self._size = len(each)
+        #: Those of each place.
         self.whole: list[float] = self._sums(self._count)
 
     def free_at(self, plain: Profile, time: int) -> list[float]:
@@ -109,30 +109,30 @@ class _Inside:
 
 @dataclass(slots=True, eq=False)
 class Steady:
-    """A reservation that keeps its place until its start, whatever limits say.
-
-    exact: limits count just that, not only what is held of it. pools: the least that these must
-    have free all the while. witnesses: hosts that have enough of an amount all the while, and where
-    else to look for one if something is taken there.
-    """
+    """A reservation that keeps its place until its start, whatever limits say."""
 
     held: Held
     alternative: Alternative | None
     slots: dict[int, int]
     memory: dict[int, float]
     until: int
+    #: Limits count just that, not only what is held of it.
     exact: bool
+    #: The least that these must have free all the while.
     pools: dict[int, float] = field(default_factory=dict)
+    #: Hosts that have enough of an amount all the while, and where else to look for one if
+    #: something is taken there.
     witnesses: list[Witness] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Witness:
-    """A host with `least` of a host resource free at every instant; others: candidates for it."""
+    """A host with `least` of a host resource free at every instant."""
 
     host: int
     index: int
     least: float
+    #: Candidates for it.
     others: IntArray
 
 
@@ -311,9 +311,10 @@ class Guard:
         """
         profile = self._all
         if until <= self._until:
-            profile = BackfillProfile(
-                self._all, self.plain, self._backfilled.in_use(until - 1), until
-            )
+            lent = self._backfilled.in_use(until - 1)
+            profile = BesideHeld(self._all, self.plain, until=until, lent=lent)
+            if self._all.crowded is not None:
+                profile.crowded = self._all.crowded.heeding(until)
         limited = [held for held in self._limited if since < _until(held) < until]
         if limited:
             self._all.bring_up()
@@ -322,7 +323,7 @@ class Guard:
             hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
         if until <= FOREVER:
             return profile
-        guarded = Guarded(profile, self.plain, self.firm)
+        guarded = BesideHeld(profile, self.plain, firm=self.firm)
         guarded.crowded = None if limited else self._forever
         return guarded
 
@@ -503,7 +504,7 @@ def _witness(
 
 
 class PlannedFuture:
-    """What runs and is planned in a cycle, as profiles that are made when somebody asks.
+    """What runs and is planned in a cycle, as profiles that are made on demand.
 
     From then on they are kept up to date; what no addition can bring up to date drops them. With
     :meth:`drop` after every change the answers are the same.
@@ -554,7 +555,7 @@ class PlannedFuture:
         return self._profile
 
     def _planned(self, reservations: Iterable[Held]) -> Profile:
-        profile = self._world.occupancy.profile.copy()
+        profile = self._world.running_profile.copy()
         profile.crowded, profile.accepted = Crowded(), self._eligibility.acceptances()
         for held in reservations:
             if held.start is not None and held.demand is not None:

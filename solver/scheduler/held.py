@@ -14,9 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..availability.demand import Availability, Demand
-from ..availability.free_now import Guarded, HeldBack, Residual
-from ..availability.profile import FOREVER, SLACK, Profile
-from ..availability.resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, Per, Use
+from ..availability.free_now import Residual
+from ..availability.profile import FOREVER, SLACK, BesideHeld, Profile
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Alternative,
+    Amounts,
+    FloatArray,
+    IntArray,
+    Per,
+    Use,
+)
 from ..availability.usage import RowList
 from ..placement.earliest import Start
 from ..placement.holding import (
@@ -32,30 +41,33 @@ from .job_state import JobState
 
 @dataclass(slots=True)
 class Held:
-    """The reservation of one pending job in one cycle.
-
-    slots, memory: reserved now, by host index; they count in limits and shares. kept: the slots of
-    these that no other job may use, None for all; the others come free by its start.
-    with_memory: whether its queue holds memory beside the slots, now or as soon as some is free.
-    backfilled: slots of its place that jobs use which backfill
-    until then; they count as reserved and take nothing else. estimate: expected start, None if
-    unknown. start: the future allocation where the method gives one. method: "greedy", "time-based"
-    or "optimal". fallback: why a lesser method answered. demand: what `start` was found for.
-    waits_for: what the start waits for, where somebody asked.
-    """
+    """The reservation of one pending job in one cycle."""
 
     state: JobState
+    #: "greedy", "time-based" or "optimal".
     method: str
+    #: Expected start, None if unknown.
     estimate: int | None
+    #: Reserved now, by host index; they count in limits and shares.
     slots: dict[int, int] = field(default_factory=dict)
+    #: Reserved now, by host index; they count in limits and shares.
     memory: dict[int, float] = field(default_factory=dict)
+    #: Whether its queue holds memory beside the slots, now or as soon as some is free.
     with_memory: bool = False
+    #: The future allocation where the method gives one.
     start: Start | None = None
+    #: Why a lesser method answered.
     fallback: str = ""
     alternative: Alternative | None = None
+    #: What `start` was found for.
     demand: Demand | None = None
+    #: Slots of its place that jobs use which backfill until then; they count as reserved and take
+    #: nothing else.
     backfilled: dict[int, int] = field(default_factory=dict)
+    #: What the start waits for, where somebody asked.
     waits_for: str = ""
+    #: The slots of these that no other job may use, None for all; the others come free by its
+    #: start.
     kept: dict[int, int] | None = None
 
     @property
@@ -80,7 +92,7 @@ class Held:
 
     def enter(
         self,
-        held: HeldBack,
+        held: Amounts,
         beside: Residual,
         *,
         totals_only: bool = False,
@@ -150,25 +162,19 @@ class Held:
 
 
 def hold_future(
-    state: JobState,
-    demand: Demand,
-    start: Start,
-    beside: Availability,
-    now: int,
-    *,
-    unreserved: Availability,
-    spare: FloatArray,
-    method: str,
-    memory: bool,
+    held: Held, beside: Availability, now: int, *, unreserved: Availability, spare: FloatArray
 ) -> Held:
-    """A reservation of what is free now of its future allocation (TBR-07).
+    """The reservation with what is free now of its future allocation (TBR-07).
 
-    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
-    host that come free by its start, [H]; changed. These are not kept from others, but where memory
-    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if
-    `memory`) is short (MEM-08).
+    held: holds nothing yet; its `with_memory` is whether memory may be held with the slots. beside:
+    what others do not keep; unreserved: what others have not reserved. spare: slots of each host
+    that come free by its start, [H]; changed. These are not kept from others, but where memory is
+    held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if it may
+    be held) is short (MEM-08).
     """
-    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    demand, start, memory = held.demand, held.start, held.with_memory
+    assert demand is not None
+    assert start is not None
     alternative = demand.terms[0].alternatives[start.alternative]
     with_memory = memory and takes_memory(alternative, beside.table)
     if not with_memory:
@@ -257,9 +263,9 @@ def _short(
 # --- what all of them hold ------------------------------------------------------------------------
 
 
-def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> HeldBack:
+def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> Amounts:
     """What reservations hold together; reserved: what counts as reserved, kept or not."""
-    total = HeldBack()
+    total = Amounts()
     for held in reservations:
         held.enter(total, beside, reserved=reserved)
     return total
@@ -279,7 +285,7 @@ class Reservations:
 
     def clear(self) -> None:
         """Nothing is held."""
-        self.held, self.reserved = HeldBack(), HeldBack()
+        self.held, self.reserved = Amounts(), Amounts()
         self.replace([])
 
     def replace(self, reservations: Sequence[Held]) -> None:
@@ -453,21 +459,20 @@ class Reserved(NamedTuple):
 
 @dataclass(slots=True)
 class HeldOverTime:
-    """What one reservation holds at the instants asked about so far, and what decides that.
-
-    hosts: where it may hold anything. pools: what limits it. everywhere: uses of host resources of
-    which enough must be free on some candidate, whichever. found: for each instant candidates that
-    had enough of each. left: slots of each host that are free over the run of the job, its own
-    counted in, [H].
-    """
+    """What one reservation holds at the instants asked about so far, and what decides that."""
 
     held: Held
     alternative: Alternative
+    #: Where it may hold anything.
     hosts: frozenset[int]
+    #: What limits it.
     pools: frozenset[int]
+    #: Uses of host resources of which enough must be free on some candidate, whichever.
     everywhere: tuple[tuple[int, IntArray], ...]
     at: dict[int, Reserved] = field(default_factory=dict)
+    #: For each instant candidates that had enough of each.
     found: dict[int, frozenset[int]] = field(default_factory=dict)
+    #: Slots of each host that are free over the run of the job, its own counted in, [H].
     left: FloatArray | None = None
 
     @classmethod
@@ -487,24 +492,22 @@ class HeldOverTime:
             ),
         )
 
+    def _empty(self) -> Held:
+        """The reservation of the same place with nothing held of it."""
+        held = self.held
+        return Held(
+            *(held.state, held.method, held.estimate),
+            with_memory=held.with_memory,
+            start=held.start,
+            demand=held.demand,
+        )
+
     def part_at(self, plain: Profile, time: int) -> Reserved:
         """What the reservation would hold of its future allocation if it were made at `time`."""
         part = self.at.get(time)
         if part is None:
-            held, demand, start = self.held, self.held.demand, self.held.start
-            assert demand is not None
-            assert start is not None
-            step = hold_future(
-                held.state,
-                demand,
-                start,
-                plain,
-                time,
-                unreserved=plain,
-                spare=self._spare_at(plain, time),
-                method=held.method,
-                memory=held.with_memory,
-            )
+            spare = self._spare_at(plain, time)
+            step = hold_future(self._empty(), plain, time, unreserved=plain, spare=spare)
             kept = step.slots if step.kept is None else step.kept
             part = self.at[time] = Reserved(step.slots, step.memory, kept)
             # Where nothing is held for want of something, still more taken changes nothing.
@@ -608,7 +611,7 @@ def hold_back(
     rows.enter(profile)
 
 
-def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
+def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> BesideHeld:
     """What is left to a job that may use nothing of what these reservations hold.
 
     plain: what runs and is planned, these reservations' places too.
@@ -625,7 +628,7 @@ def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> Guarded:
     firm = plain.copy() if limited else plain
     for held in limited:
         forget_place(firm, held)
-    return Guarded(shown, plain, firm)
+    return BesideHeld(shown, plain, firm=firm)
 
 
 def _keeps_slots_alone(held: Held) -> bool:

@@ -14,7 +14,7 @@ from ...model.display import duration_text
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ...model.pending import Pending, PendingReason
+from ...model.pending import Pending, Reason
 from ..availability.resources import FloatArray
 from ..budget import Budget
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
@@ -35,55 +35,55 @@ from .why_pending import PendingReasons
 
 @dataclass(frozen=True, slots=True)
 class PendingJob:
-    """A pending job: what it holds and may expect; times in seconds, hosts by name.
+    """A pending job: what it holds and may expect; times in seconds, hosts by name."""
 
-    slots: reserved since `since`. memory: MB reserved. estimate: expected start; a promise where
-    `allocation` says on what, else no more than a lower bound. reason: why it does not start now,
-    in a sentence with its numbers; reasons: all of it in LSF's words, with the hosts.
-    """
-
+    #: Reserved since `since`.
     slots: Mapping[str, int] = field(default_factory=dict)
+    #: MB reserved.
     memory: Mapping[str, float] = field(default_factory=dict)
     since: int | None = None
+    #: Expected start; a promise where `allocation` says on what, else no more than a lower bound.
     estimate: int | None = None
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: Why it does not start now, in a sentence with its numbers.
     reason: str = ""
-    reasons: tuple[PendingReason, ...] = ()
+    #: All of it in LSF's words, with the hosts.
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class HostLoad:
-    """Resources of one host, by name.
+    """Resources of one host, by name."""
 
-    total: what scheduling goes by, that is, what is reported less what is reserved (a load: more by
-    it); None where nothing is reported. reserved: by running and by pending jobs. slots: reserved
-    by pending jobs.
-    """
-
+    #: What scheduling goes by, that is, what is reported less what is reserved (a load: more by
+    #: it); None where nothing is reported.
     total: Mapping[str, float | None]
+    #: By running and by pending jobs.
     reserved: Mapping[str, float]
+    #: Reserved by pending jobs.
     slots: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLoad:
-    """A shared resource. total: what is left. reserved: by running jobs. hosts: that have it."""
+    """A shared resource."""
 
     name: str
+    #: What is left.
     total: float
+    #: By running jobs.
     reserved: float
+    #: That have it.
     hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LimitUse:
-    """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs.
-
-    consumers: by "users", "queues", "hosts", "projects": as configured or, of a limit for each, the
-    one that is counted; nothing where the section does not ask.
-    """
+    """What running jobs use of one counter of a Limit section; amounts in MB, slots or jobs."""
 
     name: str
+    #: By "users", "queues", "hosts", "projects": as configured or, of a limit for each, the one
+    #: that is counted; nothing where the section does not ask.
     consumers: Mapping[str, tuple[str, ...]]
     resource: str
     used: float
@@ -92,19 +92,21 @@ class LimitUse:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """instance: its running and pending jobs are those of the moment. waiting, hosts: by id, name.
+    """A moment of a simulation, to be looked at."""
 
-    finished: jobs that have ended by then. limits: what is in use of Limit sections. jobs: all, by
-    id. All but instance and order are empty where nobody asked (:func:`snapshot_of`).
-    """
-
+    #: Its running and pending jobs are those of the moment.
     instance: Instance
     order: DispatchOrder
+    #: By id, name.
     waiting: Mapping[str, PendingJob] = field(default_factory=dict)
+    #: By id, name.
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
+    #: Jobs that have ended by then.
     finished: tuple[JobRecord, ...] = ()
+    #: What is in use of Limit sections.
     limits: tuple[LimitUse, ...] = ()
+    #: All, by id. All but instance and order are empty where nobody asked (:func:`snapshot_of`).
     jobs: Mapping[str, Job] = field(default_factory=dict)
 
     def holds(self, job: str) -> Mapping[str, int]:
@@ -183,7 +185,7 @@ def snapshot(session: Session, said: Mapping[str, PendingJob] | None = None) -> 
     instance = _instance_of(session)
     order = session.world.order
     known = dict(_all_waiting(session)) if said is None else said
-    new = PendingJob(reasons=(PendingReason(Pending.NEW),))
+    new = PendingJob(reasons=(Reason(Pending.NEW),))
     return Snapshot(
         instance,
         order if isinstance(order, DispatchOrder) else order_policy(instance),
@@ -252,7 +254,7 @@ def _waiting(
     return PendingJob(
         world.named(held.slots),
         {world.names[host]: amount for host, amount in held.memory.items()},
-        state.held_since,
+        state.holding.since,
         held.estimate,
         world.named(held.allocation),
         reason,
@@ -352,27 +354,26 @@ STATES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN")
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """Something that happened to a job at `time` (seconds from the origin).
-
-    kind: "submitted", "pending" (its reasons are others now), "reserved" (what it holds is other
-    now: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`), "suspended",
-    "resumed", "requeued", "done" or "killed".
-    """
+    """Something that happened to a job at `time` (seconds from the origin)."""
 
     time: int
+    #: "submitted", "pending" (its reasons are others now), "reserved" (what it holds is other now:
+    #: `slots` by host and `memory` in MB), "dispatched" and "resized" (on `slots`), "suspended",
+    #: "resumed", "requeued", "done" or "killed".
     kind: str
     slots: Mapping[str, int] = field(default_factory=dict)
     memory: Mapping[str, float] = field(default_factory=dict)
-    reasons: tuple[PendingReason, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JobHistory:
-    """One job from its submission on. seconds: in each of :data:`STATES`, until it ended or now."""
+    """One job from its submission on."""
 
     job: Job
     status: str
     events: tuple[JobEvent, ...]
+    #: In each of :data:`STATES`, until it ended or now.
     seconds: Mapping[str, int]
 
     @property
@@ -399,7 +400,7 @@ class Historian:
         self._events: dict[int, list[JobEvent]] = {}
         self._states: dict[int, list[tuple[int, str]]] = {}
         self._last: dict[int, tuple[str, int]] = {}
-        self._said: dict[int, tuple[PendingReason, ...]] = {}
+        self._said: dict[int, tuple[Reason, ...]] = {}
         self._held: dict[int, tuple[Mapping[str, int], Mapping[str, float]]] = {}
         self._where: dict[int, Mapping[str, int]] = {}
         self._open: set[int] = set()

@@ -26,9 +26,9 @@ from ...model.duration import expected_duration, granted_run_limit
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.pending import sentence
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
-from ..availability.free_now import HeldPart
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, BoolArray, FloatArray, IntArray, ResourceTable, Use
 from ..fairshare.queue_order import UNLIMITED, JobKind
@@ -41,19 +41,19 @@ from ..resolve import Resolver
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """What equal jobs have in common.
-
-    demand: as at dispatch (pref as asked). reserving: as a reservation sees it (TBR-13).
-    never: why no such job can ever start, "" if one may. dynamic: its candidates depend on what
-    runs at the moment. least: slots that have to be free wherever such a job starts.
-    """
+    """What equal jobs have in common."""
 
     number: int
     job: Job
+    #: As at dispatch (pref as asked).
     demand: Demand
+    #: As a reservation sees it (TBR-13).
     reserving: Demand
+    #: Why no such job can ever start, "" if one may.
     never: str
+    #: Its candidates depend on what runs at the moment.
     dynamic: bool
+    #: Slots that have to be free wherever such a job starts.
     least: int = 0
 
 
@@ -71,11 +71,7 @@ def _distinguished(instance: Instance) -> tuple[bool, bool]:
 
 
 class Requests:
-    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
-
-    follow_load: loads change while the simulation runs, so every order of hosts may. margin:
-    seconds that a plan keeps free behind pending jobs.
-    """
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up."""
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
@@ -85,6 +81,8 @@ class Requests:
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
         self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
+        #: Loads change while the simulation runs, so every order of hosts may. margin: seconds that
+        #: a plan keeps free behind pending jobs.
         self.follow_load = False
         #: Whether the candidates of some shape depend on what runs at the moment.
         self.any_dynamic = False
@@ -307,55 +305,92 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
 )
 
 
+@dataclass(slots=True)
+class HoldingTime:
+    """How long a pending job has held something; its queue's MAX_RESERVE_TIME ends that."""
+
+    #: Those it held last, in order.
+    hosts: tuple[int, ...] = ()
+    #: When it began.
+    since: int | None = None
+    #: Before this it may hold nothing, its time being over. In seconds.
+    rest_until: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to remember of it."""
+        return bool(self.hosts) or self.since is not None or self.rest_until is not None
+
+    def clear(self) -> None:
+        """The job waits no more, or for something else."""
+        self.hosts, self.since, self.rest_until = (), None, None
+
+    def changes_at(self, length: int) -> int | None:
+        """When `length` seconds of holding, or the rest after them, are over; None for never."""
+        if self.rest_until is not None:
+            return self.rest_until
+        return None if self.since is None else self.since + length
+
+    def may_hold(self, now: int, length: int, rest: int) -> bool:
+        """Whether the job may hold something: `length` seconds, then not for `rest` (MEM-04)."""
+        if self.rest_until is not None:
+            if now < self.rest_until:
+                return False
+            self.rest_until = self.since = None
+        if self.since is not None and now >= self.since + length:
+            self.rest_until, self.since, self.hosts = now + rest, None, ()
+            return False
+        return True
+
+
 @dataclass(slots=True, eq=False)
 class JobState:
-    """A job; times in seconds, None for "not yet" or "unknown".
-
-    number: its place in the input, which also breaks ties. shape: None until it is submitted.
-    end: when it really ended. terms: one allocation a term of its requirement. parts: what it
-    holds.
-    borrowed: slots by host that are held for others, where it backfilled.
-    placed: since when it holds its slots where it holds them now; stretches: before that, from when
-    to when it held which.
-    work: seconds it really has to run, None without end. ran: seconds it ran before `since`, the
-    start of its present stretch of running. limit: seconds after which it is killed.
-    duration: seconds it is expected to run.
-    estimate, estimated_at, estimate_by: the first estimate of its start, when and by what method.
-    expected: the last estimate.
-    reason: why it did not start when it was first looked at. held_since, rest_until: of
-    MAX_RESERVE_TIME. held: hosts it held last, in order. arrival: how many began to wait before it.
-    """
+    """A job; times in seconds, None for "not yet" or "unknown"."""
 
     job: Job
+    #: Its place in the input, which also breaks ties.
     number: int
     status: str = FUTURE
+    #: None until it is submitted.
     shape: Shape | None = None
+    #: Seconds it is expected to run.
     duration: int | None = None
+    #: Seconds it really has to run, None without end.
     work: int | None = None
+    #: Seconds after which it is killed.
     limit: int | None = None
     start: int | None = None
+    #: When it really ended.
     end: int | None = None
     since: int = 0
+    #: Seconds it ran before `since`, the start of its present stretch of running.
     ran: int = 0
+    #: Since when it holds its slots where it holds them now.
     placed: int = 0
+    #: Before that, from when to when it held which.
     stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
+    #: One allocation a term of its requirement.
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
-    parts: list[HeldPart] = field(default_factory=list)
     backfilled: bool = False
+    #: Slots by host that are held for others, where it backfilled.
     borrowed: Allocation = field(default_factory=dict)
+    #: The first estimate of its start, when and by what method.
     estimate: int | None = None
+    #: The first estimate of its start, when and by what method.
     estimated_at: int | None = None
+    #: The first estimate of its start, when and by what method.
     estimate_by: str = ""
+    #: The last estimate.
     expected: int | None = None
+    #: Why it did not start when it was first looked at.
     reason: str = ""
     now_waits_for: str = ""
-    held_since: int | None = None
-    rest_until: int | None = None
-    held: tuple[int, ...] = ()
+    #: What it held last, and how long.
+    holding: HoldingTime = field(default_factory=HoldingTime)
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0
+    #: How many began to wait before it.
     arrival: int = 0
 
     @property
@@ -381,7 +416,7 @@ class JobState:
         """
         job = self.job
         held_back = job.begin is not None and job.begin > max(job.submit, now)
-        return self.reason or (BEGIN_TIME if held_back else "")
+        return self.reason or (sentence(BEGIN_TIME) if held_back else "")
 
     def moves(self, now: int) -> None:
         """Its slots are no longer, or not all, what they were until now."""
@@ -574,16 +609,15 @@ _NO_ROW = -1
 
 
 class JobStates(OnDemand[JobState]):
-    """States by number. given: the jobs in the order of the input.
-
-    here: states that are kept, by number: of jobs that wait or run, and of those to come that
-    somebody has asked for by number or id and may have changed. modified: jobs that are no longer
-    as they were given, by number.
-    """
+    """States by number."""
 
     def __init__(self, given: Sequence[Job]) -> None:
+        #: The jobs in the order of the input.
         self.given = given
+        #: States that are kept, by number: of jobs that wait or run, and of those to come that
+        #: somebody has asked for by number or id and may have changed.
         self.here: dict[int, JobState] = {}
+        #: Jobs that are no longer as they were given, by number.
         self.modified: dict[int, Job] = {}
         self.ended = EndedJobs()
         self._row = array("i", [_NO_ROW]) * len(given)
@@ -698,7 +732,7 @@ class JobStates(OnDemand[JobState]):
             self._row[number] = row
 
 
-# --- The states of running jobs, those entered in columns made when somebody asks for them --------
+# --- The states of running jobs, those entered in columns made on demand for them --------
 
 
 class RunningStates(MutableMapping[int, JobState]):

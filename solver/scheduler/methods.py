@@ -49,12 +49,13 @@ class Optimal:
 
 @dataclass(frozen=True, slots=True)
 class _Top:
-    """One of the jobs that are planned together. offer: the turn that brought it in."""
+    """One of the jobs that are planned together."""
 
     state: JobState
     shape: Shape
     closed: BoolArray | None
     demand: Demand
+    #: The turn that brought it in.
     offer: Offer
 
 
@@ -147,7 +148,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
 
 def _running(cycle: CycleState) -> Profile:
     """What runs, and what is set aside by advance reservations."""
-    profile = cycle.world.occupancy.profile.copy()
+    profile = cycle.world.running_profile.copy()
     profile.accepted = cycle.eligibility.acceptances()
     close_reserved_slots(cycle.instance, profile)
     return profile

@@ -1,4 +1,4 @@
-"""What a simulation comes to in numbers: waits, use of the cluster, quality of the estimates."""
+"""Metrics of a simulation: waits, use of the cluster, quality of the estimates."""
 
 from __future__ import annotations
 
@@ -38,14 +38,12 @@ class WaitComparison:
     """Jobs of one queue ("" for all) that started both in the log and in the simulation.
 
     Times in seconds. error: simulated start less recorded start, so positive is late; its quantiles
-    over the jobs, interpolated. close: jobs whose starts differ by at most CLOSE seconds.
-    not_started: jobs that the simulation never started; they count nowhere else.
-    estimates: jobs with a first estimate; estimate_mean_absolute_error: of it against the recorded
-    start, None where there is none.
+    over the jobs, interpolated.
     """
 
     queue: str
     jobs: int
+    #: Jobs that the simulation never started; they count nowhere else.
     not_started: int
     recorded_mean_wait: float | None
     simulated_mean_wait: float | None
@@ -59,8 +57,11 @@ class WaitComparison:
     median_error: float | None
     p75_error: float | None
     p95_error: float | None
+    #: Jobs whose starts differ by at most CLOSE seconds.
     close: int
+    #: Jobs with a first estimate.
     estimates: int
+    #: Of it against the recorded start, None where there is none.
     estimate_mean_absolute_error: float | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,16 +144,17 @@ def _percentile(values: np.ndarray, which: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class SlotUse:
-    """begin, end: from the first submission to the last end (seconds).
+    """How the slots of the cluster were used."""
 
-    utilisation: slot-seconds in use over all. idle_while_waiting: share of all slot-seconds that
-    were free while a job waited. fragmentation: share of the free ones on hosts with a job.
-    """
-
+    #: From the first submission to the last end (seconds).
     begin: int
+    #: From the first submission to the last end (seconds).
     end: int
+    #: Slot-seconds in use over all.
     utilisation: float
+    #: Share of all slot-seconds that were free while a job waited.
     idle_while_waiting: float
+    #: Share of the free ones on hosts with a job.
     fragmentation: float
 
 
@@ -181,18 +183,20 @@ def slot_seconds(
 
 @dataclass(slots=True)
 class SlotSpans:
-    """From when to when jobs waited, and held slots, job by job; None: to the end.
+    """From when to when jobs waited, and held slots, job by job; None: to the end."""
 
-    capacity: slots by host. end: so far. first: submission. waits: since, until. held: since,
-    until, slots, first row in `hosts` and how many. hosts: number.
-    """
-
+    #: Slots by host.
     capacity: dict[str, int]
     now: int
+    #: So far.
     end: int
+    #: Submission.
     first: int | None = None
+    #: Since, until.
     waits: IntTable = field(default_factory=IntTable)
+    #: Since, until, slots, first row in `hosts` and how many.
     held: IntTable = field(default_factory=IntTable)
+    #: Number.
     hosts: IntTable = field(default_factory=IntTable)
     _number: dict[str, int] = field(init=False)
 
@@ -276,7 +280,7 @@ class SlotSpans:
 
 
 class _Union:
-    """All instants that lie in some span. length: how many seconds."""
+    """All instants that lie in some span."""
 
     def __init__(self, begins: IntArray, ends: IntArray) -> None:
         order = np.argsort(begins, kind="stable")
@@ -288,6 +292,7 @@ class _Union:
         self._begins = begins[np.concatenate([[0][:some], apart]).astype(np.int64)]
         self._ends = ends[np.concatenate([apart, [len(ends)][:some]]).astype(np.int64) - 1]
         self._sum = np.concatenate([[0], np.cumsum(np.maximum(self._ends - self._begins, 0))])
+        #: How many seconds.
         self.length = int(self._sum[-1])
 
     def before(self, at: IntArray) -> IntArray:
@@ -311,36 +316,22 @@ BIG = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """First estimates of one method against real starts; seconds, later than said is positive.
+    """First estimates of one method against real starts; seconds, later than said is positive."""
 
-    jobs: with an estimate and a start. exact: share that started at the estimate or within a cycle
-    of it. early: share whose estimate was too early.
-    """
-
+    #: With an estimate and a start.
     jobs: int
     mean_error: float
     mean_absolute_error: float
     p90_absolute_error: float
+    #: Share that started at the estimate or within a cycle of it.
     exact: float
+    #: Share whose estimate was too early.
     early: float
 
 
 @dataclass(frozen=True, slots=True)
 class LoopMetrics:
-    """Times in seconds, None where there is nothing to measure; percentiles interpolate.
-
-    utilisation: slot-seconds in use over all, from the first submission to the last end.
-    idle_while_waiting: share of all slot-seconds that were free while a job waited.
-    fragmentation: share of the free slots that lie on hosts with a job, over time.
-    big_jobs: the tenth with most slots; big_slots: the least that makes a job big.
-    big_mean_wait, big_p95_wait, big_max_wait: of those; starvation: their mean wait over that of
-    the others.
-    estimates: jobs with a first estimate and a start; estimates_met: the share of them that started
-    no later than it, within a cycle.
-    predictions: by method, of the first estimate that a job was given.
-    predictions_at_submission: the same, of those alone that it was given by the first cycle after
-    its submission.
-    """
+    """Times in seconds, None where there is nothing to measure; percentiles interpolate."""
 
     jobs: int
     started: int
@@ -359,19 +350,32 @@ class LoopMetrics:
     mean_bounded_slowdown: float | None
     median_bounded_slowdown: float | None
     p95_bounded_slowdown: float | None
+    #: Slot-seconds in use over all, from the first submission to the last end.
     utilisation: float
+    #: Share of all slot-seconds that were free while a job waited.
     idle_while_waiting: float
+    #: Share of the free slots that lie on hosts with a job, over time.
     fragmentation: float
     backfilled: int
+    #: The tenth with most slots.
     big_jobs: int
+    #: The least that makes a job big.
     big_slots: int
+    #: Of those.
     big_mean_wait: float | None
+    #: Of those.
     big_p95_wait: float | None
+    #: Of those.
     big_max_wait: float | None
+    #: Their mean wait over that of the others.
     starvation: float | None
+    #: Jobs with a first estimate and a start.
     estimates: int
+    #: The share of them that started no later than it, within a cycle.
     estimates_met: float | None
+    #: By method, of the first estimate that a job was given.
     predictions: dict[str, Prediction]
+    #: The same, of those alone that it was given by the first cycle after its submission.
     predictions_at_submission: dict[str, Prediction]
 
     def to_dict(self) -> dict[str, Any]:
@@ -434,21 +438,21 @@ def measure(result: Simulation) -> LoopMetrics:
 
 @dataclass(slots=True)
 class _Columns:
-    """What metrics ask of the jobs, job by job in columns. step: seconds between two cycles.
+    """What metrics ask of the jobs, job by job in columns."""
 
-    started: waits and slots of those that did. errors: start less first estimate, by method;
-    errors_at_once: of estimates made by the first cycle that saw the job.
-    """
-
+    #: Seconds between two cycles.
     step: int
     now: int
     jobs: int = 0
     pending: int = 0
     backfilled: int = 0
     status: Counter[str] = field(default_factory=Counter)
+    #: Waits and slots of those that did.
     started: IntTable = field(default_factory=IntTable)
     slowdowns: array[float] = field(default_factory=lambda: array("d"))
+    #: Start less first estimate, by method.
     errors: dict[str, IntTable] = field(default_factory=dict)
+    #: Of estimates made by the first cycle that saw the job.
     errors_at_once: dict[str, IntTable] = field(default_factory=dict)
 
     def add(self, record: JobRecord) -> None:
@@ -561,12 +565,14 @@ SAMPLE = 300
 
 @dataclass(frozen=True, slots=True)
 class CycleFit:
-    """cycle: seconds, the best. jobs: that were looked at. close: of each length that was tried,
-    how many of them started within CLOSE seconds of the recorded start.
-    """
+    """The length between two cycles that makes most starts those that were recorded."""
 
+    #: Seconds, the best.
     cycle: int
+    #: That were looked at.
     jobs: int
+    #: Of each length that was tried, how many of them started within CLOSE seconds of the recorded
+    #: start.
     close: Mapping[int, int]
 
     def to_dict(self) -> dict[str, object]:

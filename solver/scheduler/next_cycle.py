@@ -112,11 +112,7 @@ def _expect(session: Session, likely: Mapping[str, int]) -> None:
 
 
 class NextCycle:
-    """The next cycle of an instance, run, and what it says of pending jobs.
-
-    asked: the instance with all its rules. instance: as estimates see it. held: reservations by
-    job id.
-    """
+    """The next cycle of an instance, run, and what it says of pending jobs."""
 
     def __init__(
         self,
@@ -137,7 +133,9 @@ class NextCycle:
         """
         self.budget = budget or Budget()
         self.margin = margin
+        #: The instance with all its rules.
         self.asked = instance
+        #: As estimates see it.
         self.instance = as_estimates_see_it(instance)
         self.method = method
         self.jobs = jobs
@@ -156,6 +154,7 @@ class NextCycle:
         self._settled = session.so_far.settled
         self.world = session.world
         self.cycle = session.cycle
+        #: Reservations by job id.
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
         self._unseen = self._not_looked_at()
         state = self.cycle.state
@@ -181,7 +180,7 @@ class NextCycle:
         The next cycle would find them anew, and the budget left none. Each stays at its time where
         the job still fits then, and is gone where it does not, or the budget is over.
         """
-        profile = self.world.occupancy.profile.copy()
+        profile = self.world.running_profile.copy()
         for held in self.cycle.reservations:
             if held.start is None or held.demand is None:
                 continue
@@ -428,7 +427,7 @@ class NextCycle:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
-        profile = self.world.occupancy.profile.copy(begun)
+        profile = self.world.running_profile.copy(begun)
         profile.accepted = accepted_of(self.instance)
         return profile
 
@@ -463,8 +462,6 @@ class NextCycle:
             return Unplaced(job.id, self._why_never(job))
         reserved = {} if held is None else self.world.named(held.slots)
         waits_for = state.now_waits_for or state.reason
-        if waits_for == NOT_YET:
-            waits_for = f"{NOT_YET}: {job.dependency}"
         if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
             waits_for = f"needs {needs}, holds {sum(reserved.values())} now"

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: one record a job, and the cycles if asked for."""
+"""The results of a simulation: one record a job, and the cycles if asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import PREEMPTED, JobState, JobStates
+from .job_state import PREEMPTED, HoldingTime, JobState, JobStates
 from .world import World
 
 if TYPE_CHECKING:
@@ -23,38 +23,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """One job; times in seconds from the origin, None for "never".
-
-    slots: asked for. procs: held. alternative: of its rusage alternatives. hosts: slots by host.
-    req_time: expected duration. run_time: how long it ran. estimate: the first estimate of its
-    start, made at `estimated_at` by `estimate_by`.
-    held: from when to when (None: still) it held which slots, which are several stretches where it
-    was preempted, resized or sent back to the queue.
-    reason: why it did not start at once. status: "done", "killed" (run limit), "running",
-    "suspended", "preempted", "pending" or "future".
-    """
+    """One job; times in seconds from the origin, None for "never"."""
 
     job: str
     user: str
     queue: str
+    #: Asked for.
     slots: int
     submit: int
     start: int | None
     end: int | None
     wait: int | None
+    #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str
+    #: Held.
     procs: int
+    #: Of its rusage alternatives.
     alternative: int
+    #: Slots by host.
     hosts: dict[str, int]
+    #: Expected duration.
     req_time: int | None
+    #: How long it ran.
     run_time: int | None
+    #: The first estimate of its start, made at `estimated_at` by `estimate_by`.
     estimate: int | None
     estimated_at: int | None
     estimate_by: str
     backfilled: bool
     suspensions: int
     requeues: int
+    #: Why it did not start at once.
     reason: str
+    #: From when to when (None: still) it held which slots, which are several stretches where it was
+    #: preempted, resized or sent back to the queue.
     held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
 
     @property
@@ -165,21 +167,22 @@ def _named(amounts: dict[int, float], world: World) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The result of a simulation.
-
-    jobs: in the order of the input: running, pending, future. time: where it stopped. complete:
-    nothing was left to happen. cycles: how many were run. log: of the cycles, if asked for.
-    omissions: what no cycle obeys of jobs and of the instance.
-    """
+    """The result of a simulation."""
 
     instance: Instance
     settings: Settings
+    #: In the order of the input: running, pending, future.
     jobs: Sequence[JobRecord]
+    #: Where it stopped.
     time: int
+    #: How many were run.
     cycles: int
+    #: Nothing was left to happen.
     complete: bool
+    #: Of the cycles, if asked for.
     log: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    #: What no cycle obeys of jobs and of the instance.
     omissions: tuple[Omission, ...] = ()
 
     def __getitem__(self, job: str) -> JobRecord:
@@ -232,12 +235,12 @@ def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHo
     return tuple(
         HeldHosts(
             state.job.id,
-            tuple(names[host] for host in state.held),
-            state.held_since,
-            state.rest_until,
+            tuple(names[host] for host in state.holding.hosts),
+            state.holding.since,
+            state.holding.rest_until,
         )
         for state in states
-        if _remembers(state)
+        if state.holding
     )
 
 
@@ -245,10 +248,6 @@ def may_remember(cycle: CycleState) -> Iterator[JobState]:
     """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
     pending = cycle.world.pending
     return (pending[number] for number in sorted(cycle.timed) if number in pending)
-
-
-def _remembers(state: JobState) -> bool:
-    return bool(state.held) or state.held_since is not None or state.rest_until is not None
 
 
 def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
@@ -267,9 +266,9 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
     for item in instance.held:
         if item.job in waiting:
             state = world.states.of(item.job)
-            state.held = tuple(hosts[host] for host in item.hosts)
-            state.held_since, state.rest_until = item.since, item.rest_until
-            if _remembers(state):
+            there = tuple(hosts[host] for host in item.hosts)
+            state.holding = HoldingTime(there, item.since, item.rest_until)
+            if state.holding:
                 cycle.timed[state.number] = state
     borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
     for loan in instance.borrowed:

@@ -1,4 +1,4 @@
-"""Who may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
+"""Which jobs may reserve in a cycle, what, and for how long (GRD-06, MEM-04, TBR-01, TBR-12)."""
 
 from __future__ import annotations
 
@@ -37,18 +37,9 @@ def may_reserve(cycle: CycleState, state: JobState) -> bool:
         return cycle.settings.every_queue
     if not (cycle.reserve_plugin if state.job.slots == 1 else cycle.parallel_plugin):
         return False
-    now = cycle.world.now
-    if state.rest_until is not None:
-        if now < state.rest_until:
-            return False
-        state.rest_until = state.held_since = None
     length = cycles * cycle.instance.params.mbd_sleep_time
-    if state.held_since is not None and now >= state.held_since + length:
-        # The time is over: one session without anything, then again (MEM-04).
-        state.rest_until = now + max(1, cycle.settings.cycle)
-        state.held_since, state.held = None, ()
-        return False
-    return True
+    # Once the time is over: one session without anything, then again.
+    return state.holding.may_hold(cycle.world.now, length, max(1, cycle.settings.cycle))
 
 
 def runs_out(cycle: CycleState, state: JobState) -> bool:
@@ -56,11 +47,8 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
     cycles = cycle.queues[state.job.queue].reserve_cycles
     if cycles is None:
         return False
-    now = cycle.world.now
-    if state.rest_until is not None:
-        return now >= state.rest_until
-    length = cycles * cycle.instance.params.mbd_sleep_time
-    return state.held_since is not None and now >= state.held_since + length
+    over = state.holding.changes_at(cycles * cycle.instance.params.mbd_sleep_time)
+    return over is not None and cycle.world.now >= over
 
 
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
@@ -87,10 +75,8 @@ def expiries(cycle: CycleState) -> list[int]:
             del cycle.timed[number]
         elif cycles is None:
             continue  # it holds what it holds as long as it waits
-        elif state.rest_until is not None:
-            found.append(state.rest_until)
-        elif state.held_since is not None:
-            found.append(state.held_since + cycles * sleep)
+        elif (over := state.holding.changes_at(cycles * sleep)) is not None:
+            found.append(over)
     return [time for time in found if time > cycle.world.now]
 
 
@@ -134,7 +120,7 @@ class Greedy:
     def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
         kind = (cycle.shape(state).number, cycle.span(state))
-        backfilled = cycle.backfilled_slots.any and bool(state.held)
+        backfilled = cycle.backfilled_slots.any and bool(state.holding.hosts)
         if not backfilled and kind in cycle.turns.nothing_to_hold:
             return None
         held = self._reserve(cycle, state, closed, backfilled)
@@ -161,7 +147,7 @@ class Greedy:
             state,
             demand,
             beside,
-            cycle.world.occupancy.profile,
+            cycle.world.running_profile,
             now,
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
@@ -186,10 +172,12 @@ def reserve_greedily(
     the one with most free slots (GRD-02). backfilled_slots: slots that backfill has borrowed of
     what the job held before. None if there is nothing to hold.
     """
-    backfilled = backfilled_slots.take(state.held, demand.slots) if backfilled_slots else {}
+    backfilled = (
+        backfilled_slots.take(state.holding.hosts, demand.slots) if backfilled_slots else {}
+    )
     wanted = demand.slots - sum(backfilled.values())
     free, most = _slot_room(demand, beside, now)
-    demand = _sticky(demand, state.held, beside.hosts)
+    demand = _sticky(demand, state.holding.hosts, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
     for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
@@ -370,7 +358,7 @@ class NoReservation:
 # --- Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19) ---------
 #
 # The first N jobs of the order get a future allocation at the earliest finish at which all of it
-# is free, and hold what of it is free until then and does not come free by then. A job sees the
+# is free, and hold what of it is free until then and does not become free by then. A job sees the
 # places of the jobs before it, and what they hold: only in a queue with BACKFILL, and only if it
 # ends by their starts, may it use that. Any other job finds what it would if it never ended.
 
@@ -482,18 +470,15 @@ def hold_now(
     method: str,
 ) -> Held:
     """What has to be kept of a future allocation, if nothing but slots and memory is short."""
+    memory = cycle.queues[state.job.queue].holds_memory
+    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
+    profile, free = cycle.planned.profile(state), cycle.planned.always_free(state)
     return hold_future(
-        state,
-        demand,
-        start,
+        held,
         cycle.beside(closed, state),
         cycle.world.now,
         unreserved=cycle.unreserved(closed, state),
-        spare=spare_slots(
-            cycle.planned.profile(state), demand, start, cycle.planned.always_free(state)
-        ),
-        method=method,
-        memory=cycle.queues[state.job.queue].holds_memory,
+        spare=spare_slots(profile, demand, start, free),
     )
 
 

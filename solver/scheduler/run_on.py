@@ -16,7 +16,8 @@ from ...model.job import Job
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
-from ..pending_reasons import BEYOND_REPORTED
+from ..pending_reasons import beyond_reported
+from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility, InitialSituation
 from ..rules.left_out import (
@@ -174,15 +175,15 @@ _Starts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class MovedStart:
-    """A job that the loop starts at another second than planned, and the rules that may be why.
-
-    start, planned: seconds, None for never. jobs: it, and others that the rules move.
-    """
+    """A job that the loop starts at another second than planned, and the rules that may be why."""
 
     rules: tuple[str, ...]
     job: str
+    #: Seconds, None for never.
     start: int | None
+    #: Seconds, None for never.
     planned: int | None
+    #: It, and others that the rules move.
     jobs: tuple[str, ...]
 
     def text(self, instance: Instance) -> str:
@@ -283,8 +284,16 @@ def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
     closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
     if closing and _load_closes(instance, found):
         return closing
-    short = any(item.reason.startswith(BEYOND_REPORTED) for item in found.unplaced)
-    return [LOADS] if LOADS in names and short else []
+    return [LOADS] if LOADS in names and _beyond_reported(instance, found) else []
+
+
+def _beyond_reported(instance: Instance, found: Plan) -> bool:
+    """Whether a job has no start because of what hosts report to be in use."""
+    without = {item.job for item in found.unplaced}
+    problem = PlanningProblem.of(instance) if without else None
+    return problem is not None and any(
+        beyond_reported(problem, demand) for demand in problem.demands if demand.job.id in without
+    )
 
 
 def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
@@ -308,11 +317,13 @@ def _needing(item: PlannedJob, starts: _Starts) -> PlannedJob:
 
 @dataclass(frozen=True, slots=True)
 class _Loops:
-    """planned_top: the jobs with a future allocation in the plan; top: those in the loop."""
+    """The loops that tell what a rule changes."""
 
     instance: Instance
     method: str
+    #: The jobs with a future allocation in the plan.
     planned_top: int | None
+    #: Those in the loop.
     top: int | None
     budget: Budget
 

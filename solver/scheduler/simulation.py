@@ -209,21 +209,22 @@ _WORDS = {
 
 
 class SoFar:
-    """What a simulation has done so far.
-
-    cycles: how many were run. started: how many jobs have started. last_progress: the second at
-    which something last happened that may let a job start. log: of the cycles, where it is kept.
-    notes: changes that were left out, and why. settled: what each cycle of :meth:`Session.settle`
-    did. complete: nothing is left to happen.
-    """
+    """What a simulation has done so far."""
 
     def __init__(self, now: int) -> None:
+        #: How many were run.
         self.cycles = 0
+        #: How many jobs have started.
         self.started = 0
+        #: The second at which something last happened that may let a job start.
         self.last_progress = now
+        #: Of the cycles, where it is kept.
         self.log: list[dict[str, Any]] = []
+        #: Changes that were left out, and why.
         self.notes: list[str] = []
+        #: What each cycle of :meth:`Session.settle` did.
         self.settled: list[CycleRecord] = []
+        #: Nothing is left to happen.
         self.complete = False
 
 
@@ -376,7 +377,7 @@ class Session:
             self._run_out(self.until if time is not None else None)
             self.so_far.complete = True
             return False
-        self._only_submissions = not self.world.subsets.falling
+        self._only_submissions = not self.world.running_profile.falls.any
         if self._happen(time):
             self.so_far.last_progress = time
         self.world.advance(time)
@@ -439,7 +440,7 @@ class Session:
                     world.end(running, at)
                     self._only_submissions = False
                     any_event = True
-            elif world.occupancy.profile.finish.get(number, FOREVER) <= at:
+            elif world.running_profile.finish.get(number, FOREVER) <= at:
                 world.overdue(running, time)
                 self._only_submissions = False
                 any_event = True
@@ -463,7 +464,7 @@ class Session:
                     world.requeue(state)
         elif isinstance(change, LoadReport):
             self.eligibility.report(change.host, change.values)
-            world.occupancy.enter_reported()
+            world.running_profile.enter_reported()
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
@@ -508,7 +509,7 @@ class Session:
             found.append(now + step)
         elif not step and self.cycle.record.started:
             found.append(now)
-        fall = world.next_fall()
+        fall = world.running_profile.falls.next_after(world.now)
         if fall is not None:
             found.append(max(fall, now + (step or FALL_STEP)) if fall <= now else fall)
         found += expiries(self.cycle.state)
@@ -536,7 +537,7 @@ class Session:
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.subsets.falling:
+        if self.world.running_profile.falls.any:
             return False
         return time - self.so_far.last_progress > self._patience
 

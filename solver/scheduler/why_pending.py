@@ -17,7 +17,7 @@ import numpy as np
 from ...model.errors import InputError
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.job import OTHERS
-from ...model.pending import Pending, PendingReason
+from ...model.pending import Pending, Reason
 from ...model.resreq import HostTable, Options, combine, requirement_options, select_mask
 from ...model.resreq.syntax import Compound, Requirement, Simple
 from ...model.shares import queue_hosts, queue_sets
@@ -63,17 +63,17 @@ class PendingReasons:
         """considered: whether a cycle has looked at the jobs."""
         self._state = state
         self._considered = considered
-        self._known: dict[tuple[object, ...], tuple[PendingReason, ...]] = {}
+        self._known: dict[tuple[object, ...], tuple[Reason, ...]] = {}
 
-    def of(self, job: JobState) -> tuple[PendingReason, ...]:
+    def of(self, job: JobState) -> tuple[Reason, ...]:
         """All reasons of one pending job, at least one."""
         state, begin = self._state, job.job.begin
         if begin is not None and begin > state.world.now:
-            return (PendingReason(Pending.START_TIME),)
+            return (Reason(Pending.START_TIME),)
         if (waits := _waits_for_others(state, job)) is not None:
-            return (PendingReason(waits),)
+            return (Reason(waits),)
         if not self._considered or job.status == FUTURE:
-            return (PendingReason(Pending.NEW),)
+            return (Reason(Pending.NEW),)
         alone = tuple(_of_queue_and_policy(state, job))
         if alone or state.holds(job):
             return alone or self._on_hosts(job)
@@ -82,11 +82,11 @@ class PendingReasons:
             self._known[key] = self._on_hosts(job)
         return self._known[key]
 
-    def _on_hosts(self, job: JobState) -> tuple[PendingReason, ...]:
+    def _on_hosts(self, job: JobState) -> tuple[Reason, ...]:
         demand = self._state.world.requests.now(self._state.shape(job))
         found = tuple(_Hosts(self._state, job, demand).reasons()) if demand.terms else ()
         never = demand.impossible or not demand.terms
-        return found or (PendingReason(Pending.REFUSED if never else Pending.POSTPONED),)
+        return found or (Reason(Pending.REFUSED if never else Pending.POSTPONED),)
 
 
 def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
@@ -100,30 +100,30 @@ def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
     return Pending.DEPENDENCY_NEVER if holds is Holds.NEVER else Pending.DEPENDENCY
 
 
-def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[PendingReason]:
+def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
     """Windows of the queue, its PROCLIMIT, shares and slot pools."""
     queue = state.queues[job.job.queue]
     rules = state.eligibility
     if not queue.active:
-        yield PendingReason(Pending.QUEUE_INACTIVE)
+        yield Reason(Pending.QUEUE_INACTIVE)
     if rules.queue_open(job.job, None):
-        yield PendingReason(Pending.QUEUE_WINDOW)
+        yield Reason(Pending.QUEUE_WINDOW)
     elif rules.queue_open(job.job, job.duration):
-        yield PendingReason(Pending.QUEUE_WINDOW_CLOSES)
+        yield Reason(Pending.QUEUE_WINDOW_CLOSES)
     if queue.slots is not None:
         least, _, most = queue.slots
         if job.job.most_slots < least or (most is not None and job.job.slots > most):
-            yield PendingReason(Pending.QUEUE_PROCLIMIT)
+            yield Reason(Pending.QUEUE_PROCLIMIT)
     if job.number not in state.turns.withheld:
         return
     order = state.world.order
     assert isinstance(order, DispatchOrder)
     masters = [item.master for item in queue_sets(state.instance) if queue.name in item.queues]
     if any(not order.trees[name].accounts(job.job.user, job.job.group) for name in masters):
-        yield PendingReason(Pending.NO_SHARE)
+        yield Reason(Pending.NO_SHARE)
     elif queue.slot_pool:
         some = 0 < order.pools[queue.slot_pool].free < job.job.slots
-        yield PendingReason(Pending.QUEUE_SLOTS_PARALLEL if some else Pending.QUEUE_SLOTS)
+        yield Reason(Pending.QUEUE_SLOTS_PARALLEL if some else Pending.QUEUE_SLOTS)
 
 
 class _Hosts:
@@ -141,7 +141,7 @@ class _Hosts:
         self.free = np.ones(len(self.names), dtype=bool)
         self.found: dict[tuple[Pending, str], BoolArray] = {}
 
-    def reasons(self) -> list[PendingReason]:
+    def reasons(self) -> list[Reason]:
         """The reasons of the queue or user alone, else those of hosts, else those of the shape."""
         limits = list(dict.fromkeys(self._cluster_wide()))
         if limits:
@@ -159,7 +159,7 @@ class _Hosts:
         each_would_do = 0 < usable == int(self.free.sum())
         shape = list(self._together()) if each_would_do else []
         hosts = [
-            PendingReason(kind, tuple(np.array(self.names)[mask].tolist()), resource)
+            Reason(kind, tuple(np.array(self.names)[mask].tolist()), resource)
             for (kind, resource), mask in self.found.items()
         ]
         return [*self._first_host(), *hosts, *shape]
@@ -188,7 +188,7 @@ class _Hosts:
 
     # --- limits over many hosts -----------------------------------------------------------------
 
-    def _cluster_wide(self) -> Iterator[PendingReason]:
+    def _cluster_wide(self) -> Iterator[Reason]:
         """Limits of the queue, the user and Limit sections that leave too little everywhere."""
         slots: Counter[int] = Counter()
         for term in self.demand.terms:
@@ -201,7 +201,7 @@ class _Hosts:
 
     def _short_pools(
         self, alternative: Alternative, term: TermDemand, slots: Counter[int]
-    ) -> Iterator[PendingReason]:
+    ) -> Iterator[Reason]:
         """slots: that all terms together take of each pool that counts slots."""
         for use in alternative.pool_uses:
             pool = self.view.table.pools[use.index]
@@ -211,7 +211,7 @@ class _Hosts:
             if left < max(wanted, slots[use.index]):
                 started = left >= 1 and use.per is Per.SLOT
                 kind = _PARALLEL.get(pool.short, pool.short) if started else pool.short
-                yield PendingReason(kind, resource=pool.subject)
+                yield Reason(kind, resource=pool.subject)
 
     def _left(self, use: Use, term: TermDemand) -> tuple[int, int]:
         """How often a pool can give what one count takes, and how often the term takes it."""
@@ -408,12 +408,12 @@ class _Hosts:
 
     # --- all hosts together ---------------------------------------------------------------------
 
-    def _first_host(self) -> Iterator[PendingReason]:
+    def _first_host(self) -> Iterator[Reason]:
         first = self.demand.terms[0].first_hosts
         if first is not None and not (first & self.free).any():
-            yield PendingReason(Pending.FIRST_HOST)
+            yield Reason(Pending.FIRST_HOST)
 
-    def _together(self) -> Iterator[PendingReason]:
+    def _together(self) -> Iterator[Reason]:
         """What the hosts that would do one by one lack together."""
         now = self.world.now
         for term in self.demand.terms:
@@ -424,23 +424,23 @@ class _Hosts:
             caps = np.where(self.free, rooms[0].caps, 0)
             unit = term.unit
             if int(caps[left.candidates].sum()) < term.slots:
-                yield PendingReason(Pending.FEW_SLOTS, self._named(self.free))
+                yield Reason(Pending.FEW_SLOTS, self._named(self.free))
             elif unit is not None and unit.maxcus is not None:
-                yield PendingReason(Pending.UNITS_MAXCUS)
+                yield Reason(Pending.UNITS_MAXCUS)
             elif unit is not None and unit.balance:
-                yield PendingReason(Pending.UNITS_BALANCE)
+                yield Reason(Pending.UNITS_BALANCE)
             elif unit is not None and unit.usablecuslots is not None:
                 owned = (unit.unit_of >= 0) & self.free
                 totals = np.bincount(unit.unit_of[owned], weights=caps[owned])
                 few = owned & (totals[np.maximum(unit.unit_of, 0)] < unit.usablecuslots)
-                yield PendingReason(Pending.UNIT_USABLE, self._named(few))
+                yield Reason(Pending.UNIT_USABLE, self._named(few))
             else:
-                yield PendingReason(self._span())
+                yield Reason(self._span())
             return
         if len(self.demand.terms) > 1:
-            yield PendingReason(self._span())
+            yield Reason(self._span())
         elif isinstance(self.world.order, DispatchOrder) and self.world.order.partitions:
-            yield PendingReason(Pending.PARTITION_PRIORITY, self._named(self.free))
+            yield Reason(Pending.PARTITION_PRIORITY, self._named(self.free))
 
     def _span(self) -> Pending:
         """Whose locality is not met: the queue's where the job's own -R has none."""

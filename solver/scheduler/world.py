@@ -1,4 +1,4 @@
-"""The cluster and its jobs as time goes by: what runs where, what is free, what comes next.
+"""The cluster and its jobs over time: what runs where, what is free, and the events to come.
 
 Nothing is decided here: the cycle decides, the world carries it out and keeps the books - the
 present, the profile of running jobs, the order's accounts and the events to come.
@@ -16,17 +16,16 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
 from ..availability.demand import Demand
-from ..availability.free_now import FreeNow, HeldPart, parts_of
+from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
 from ..availability.resources import (
-    SLOTS,
     Allocation,
     FloatArray,
     IntArray,
     Pool,
     ResourceTable,
 )
-from ..availability.running_profile import Hold, Occupancy
+from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER as NEVER_HOLDS
@@ -93,73 +92,16 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
 # --- world ----------------------------------------------------------------------------------------
 
 
-class Falling:
-    """Amounts and loads that running jobs hold and that fall before the job ends, by number."""
-
-    def __init__(self) -> None:
-        self.parts: dict[int, list[HeldPart]] = {}
-        self.loads: dict[int, list[Reservation]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.parts or self.loads)
-
-    def watch(self, state: JobState, loads: Iterable[Reservation], now: int) -> None:
-        """Note what of a job's reservations falls from now on. loads: what it holds of loads."""
-        elapsed = _elapsed(state, now)
-        parts = [part for part in state.parts if part.falls]
-        if not all(_settled(part.reservation, elapsed) for part in parts):
-            self.parts[state.number] = parts
-        falling = [load for load in loads if load.drops()]
-        if not all(_settled(load, elapsed) for load in falling):
-            self.loads[state.number] = falling
-
-    def forget(self, number: int) -> None:
-        """A job holds nothing any more."""
-        self.parts.pop(number, None)
-        self.loads.pop(number, None)
-
-    def advance(self, now: int, running: Mapping[int, JobState], free_now: FreeNow) -> None:
-        """Bring every amount to what it is at `now` (RSV-02)."""
-        for number, parts in list(self.parts.items()):
-            elapsed = _elapsed(running[number], now)
-            for part in parts:
-                free_now.change(part, part.reservation.at(elapsed))
-            if all(_settled(part.reservation, elapsed) for part in parts):
-                del self.parts[number]
-        for number, loads in list(self.loads.items()):
-            elapsed = _elapsed(running[number], now)
-            if all(_settled(load, elapsed) for load in loads):
-                del self.loads[number]
-
-    def next_fall(self, now: int, running: Mapping[int, JobState]) -> int | None:
-        """When the next of them falls; now where one falls all the time."""
-        falling = (
-            *((n, part.reservation) for n, parts in self.parts.items() for part in parts),
-            *((n, load) for n, loads in self.loads.items() for load in loads),
-        )
-        found: list[int] = []
-        for number, reservation in falling:
-            elapsed = _elapsed(running[number], now)
-            for phase in reservation.phases:
-                if phase.end is not None and elapsed < phase.end:
-                    begun = phase.decay and elapsed >= phase.start
-                    found.append(now if begun else now - elapsed + phase.end)
-        return min(found, default=None)
-
-
 class RunningSubsets:
-    """Running jobs that need attention of their own, by number.
-
-    suspended: those that hold their slots, or have given them up, and do not run. growing:
-    resizable ones. borrowing: those that backfilled on slots held for others. falling: what some
-    of them hold and give back before they end.
-    """
+    """Running jobs that need attention of their own, by number."""
 
     def __init__(self) -> None:
+        #: Those that hold their slots, or have given them up, and do not run.
         self.suspended: dict[int, JobState] = {}
+        #: Resizable ones.
         self.growing: dict[int, JobState] = {}
+        #: Those that backfilled on slots held for others.
         self.borrowing: dict[int, JobState] = {}
-        self.falling = Falling()
 
     def add(self, state: JobState) -> None:
         """A job runs."""
@@ -170,16 +112,16 @@ class RunningSubsets:
 
     def discard(self, number: int) -> None:
         """A job runs no more."""
-        self.falling.forget(number)
         for of in (self.suspended, self.growing, self.borrowing):
             of.pop(number, None)
 
 
 class ArrivalOrder:
-    """The order in which jobs have become pending. new: those since the last cycle."""
+    """The order in which jobs have become pending."""
 
     def __init__(self) -> None:
         self.count = 0
+        #: Those since the last cycle.
         self.new: list[JobState] = []
 
     def number(self, state: JobState) -> None:
@@ -193,12 +135,7 @@ class ArrivalOrder:
 
 
 class World:
-    """States of all jobs, by number, what they hold, and the events to come.
-
-    cycle: seconds between two cycles. occupancy: what running jobs hold of the hosts. subsets: the
-    running jobs that need attention of their own. arrivals: jobs that have become pending. changed:
-    whether anything has happened since the last cycle.
-    """
+    """States of all jobs, by number, what they hold, and the events to come."""
 
     def __init__(
         self,
@@ -211,16 +148,21 @@ class World:
         self.instance = instance
         self.requests = requests
         self.order = order
+        #: Seconds between two cycles.
         self.cycle = cycle
         self.now = instance.now
-        self.occupancy = Occupancy(self.table, instance.now)
+        #: What running jobs hold of the hosts, now and over time.
+        self.running_profile = RunningProfile(self.table, instance.now)
         self.events = EventQueue()
         self.states = states
         self.pending: dict[int, JobState] = {}
         self.running: MutableMapping[int, JobState] = {}
+        #: The running jobs that need attention of their own.
         self.subsets = RunningSubsets()
+        #: Jobs that have become pending.
         self.arrivals = ArrivalOrder()
         self.names = [host.name for host in instance.cluster.hosts]
+        #: Whether anything has happened since the last cycle.
         self.changed = True
         self.dependents: Dependents | None = None
 
@@ -239,12 +181,12 @@ class World:
     @property
     def free_now(self) -> FreeNow:
         """What is free at the moment."""
-        return self.occupancy.free_now
+        return self.running_profile.free_now
 
     @property
     def last_accepted(self) -> IntArray:
         """When each host took its last job, [H]."""
-        return self.occupancy.last_accepted
+        return self.running_profile.last_accepted
 
     def reserved_load(self, name: str) -> FloatArray:
         """What running jobs reserve of a load index, [H] (RSV-01)."""
@@ -333,7 +275,7 @@ class World:
         self.begun(state, running)
         self._run(state, self.holds(state))
         hosts = list(state.allocation)
-        accepted = self.occupancy.last_accepted
+        accepted = self.last_accepted
         accepted[hosts] = np.maximum(accepted[hosts], running.start)
         if running.suspended:
             self.suspend(state, "before", self.instance.now)
@@ -366,7 +308,7 @@ class World:
 
         plain = Entering(self.requests.resolver).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
-            self.occupancy,
+            self.running_profile,
             other=by_itself,
         )
         self.states.entered(set(plain.tolist()), self._runs_on)
@@ -386,10 +328,7 @@ class World:
         """The state of a job whose rows have been entered."""
         self.begun(state, self.instance.running[state.number])
         state.status = RUNNING
-        for alternative, allocation, whole in self.holds(state):
-            for part in parts_of(self.table, alternative, allocation, whole):
-                part.amount = part.reservation.at(0)
-                state.parts.append(part)
+        self.running_profile.list_parts(state.number, self.holds(state))
         return state
 
     def _expect_ends(self, numbers: IntArray, ends: IntArray, expected: IntArray) -> None:
@@ -455,22 +394,20 @@ class World:
         state.ran = 0
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
-        self.occupancy.last_accepted[list(state.allocation)] = now
-        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state))
+        self.last_accepted[list(state.allocation)] = now
+        memory = sum(part.amount * float(part.times.sum()) for part in self._memory(state.number))
         self.order.started(state.job, self.named(state.allocation), now, memory)
-        state.held, state.held_since, state.rest_until = (), None, None
+        state.holding.clear()
         # It is in a cycle that jobs start; who is let go by that has a turn in the next.
         self._notify_dependents(state, now + 1 if self.cycle else now)
 
     def _run(self, state: JobState, holds: Sequence[Hold]) -> None:
         state.status = RUNNING
         assert state.start is not None
-        state.parts += self.occupancy.take(holds, self.now - state.start)
-        self._watch_falls(state)
         self.running[state.number] = state
         self.subsets.add(state)
         finish = state.expected_end(self.now)
-        self.occupancy.profile.started(state.number, holds, state.start, finish)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.expect_end(state)
         self.changed = True
 
@@ -529,8 +466,7 @@ class World:
         self._queue(state)
 
     def _release(self, state: JobState) -> None:
-        self.occupancy.release(state.number, state.parts)
-        state.parts = []
+        self.running_profile.ended(state.number)
         self.running.pop(state.number)
         self.subsets.discard(state.number)
         self.changed = True
@@ -538,21 +474,15 @@ class World:
     # --- going on from a checkpoint -----------------------------------------------------------
 
     def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
-        """A job runs, or stands still, as the checkpoint has it; finish: expected, None: no row."""
+        """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
-        holds = self.holds(state)
-        for alternative, allocation, whole in holds:
-            state.parts += parts_of(self.table, alternative, allocation, whole)
-        for part, amount in zip(state.parts, amounts, strict=True):
-            part.amount = amount
-        self._watch_falls(state)
+        self.running_profile.put_back(
+            state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
+        )
         self.running[state.number] = state
         self.subsets.add(state)
         if state.status != RUNNING:
             self.subsets.suspended[state.number] = state
-        if finish is not None:
-            known = None if finish >= FOREVER else finish
-            self.occupancy.profile.started(state.number, holds, state.start, known)
 
     def enter_limits_of_running(self) -> None:
         """Let the limits that cover what ran at first join the table, as when these jobs came."""
@@ -568,7 +498,7 @@ class World:
     # --- suspending -----------------------------------------------------------------------------
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
-        """A running job stands still on its slots, which nobody else may use (RSV-11).
+        """A running job is suspended on its slots, which nobody else may use (RSV-11).
 
         When it will end is unknown until it goes on.
         """
@@ -586,16 +516,13 @@ class World:
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
         state.moves(now)
-        for part in self._slot_parts(state):
-            self.free_now.change(part, 0.0)
-        self.occupancy.profile.ended(state.number)
+        self.running_profile.preempted(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
             state.placed = now
-            for part in self._slot_parts(state):
-                self.free_now.change(part, 1.0)
+            self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.subsets.suspended[state.number]
         self._expect_anew(state, self.now)
@@ -607,7 +534,7 @@ class World:
         """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
         finish = None if at is None else state.expected_end(at)
-        self.occupancy.expect(state.number, self.holds(state), state.start, finish)
+        self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:
         """A running job has another run limit."""
@@ -628,13 +555,11 @@ class World:
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
         state.moves(self.now)
-        self.occupancy.release(state.number, state.parts)
-        self.subsets.falling.forget(state.number)
+        self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
-        state.parts = self.occupancy.take(self.holds(state), self.now - state.start)
-        self._watch_falls(state)
-        self._expect_anew(state, self.now)
+        holds, finish = self.holds(state), state.expected_end(self.now)
+        self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
 
@@ -642,21 +567,12 @@ class World:
 
     def advance_clock(self, now: int) -> None:
         """It is `now`: for what happens between cycles."""
-        self.now = self.occupancy.profile.now = max(now, self.now)
+        self.now = self.running_profile.now = max(now, self.now)
 
     def advance(self, now: int) -> None:
         """Bring what falls over time to its amount at `now` (RSV-02)."""
-        self.now = self.occupancy.profile.now = now
-        self.subsets.falling.advance(now, self.running, self.free_now)
-
-    def _watch_falls(self, state: JobState) -> None:
-        """Note what of a running job's reservations falls over time."""
-        loads = self.requests.resolver.load_reservations(state.job, state.alternative)
-        self.subsets.falling.watch(state, loads, self.now)
-
-    def next_fall(self) -> int | None:
-        """When the next reservation of a running job falls; now where one falls all the time."""
-        return self.subsets.falling.next_fall(self.now, self.running)
+        self.now = now
+        self.running_profile.advance(now)
 
     def holds(self, state: JobState) -> list[Hold]:
         """What a running job uses, and where."""
@@ -680,12 +596,12 @@ class World:
         """An allocation by host names."""
         return {self.names[host]: slots for host, slots in allocation.items()}
 
-    @staticmethod
-    def _slot_parts(state: JobState) -> Iterable[HeldPart]:
-        return [part for part in state.parts if not part.pool and part.index == SLOTS]
+    def _loads(self, state: JobState) -> Iterable[Reservation]:
+        """What a running job reserves of load indices."""
+        return self.requests.resolver.load_reservations(state.job, state.alternative)
 
-    def _memory(self, state: JobState) -> Iterable[HeldPart]:
-        for part in state.parts:
+    def _memory(self, job: int) -> Iterable[HeldPart]:
+        for part in self.running_profile.parts[job]:
             if not part.pool and self.table.host_resources[part.index].name == "mem":
                 yield part
 
@@ -705,18 +621,6 @@ def holds_of(
     return [(term.alternatives[alternative], allocation, whole)]
 
 
-def _elapsed(state: JobState, now: int) -> int:
-    """Seconds since a running job started."""
-    assert state.start is not None
-    return now - state.start
-
-
-def _settled(reservation: Reservation, elapsed: int) -> bool:
-    """Whether a reservation never changes again."""
-    last = reservation.phases[-1]
-    return elapsed >= (last.start if last.end is None else last.end)
-
-
 # --- Running jobs that stay entered from one plan to the next, and are changed one by one ---------
 #
 # Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
@@ -728,15 +632,17 @@ def _settled(reservation: Reservation, elapsed: int) -> bool:
 class KeptRunning:
     """The running jobs of an instance, by their place in it, and what they hold.
 
-    instance: as estimates see it, hosts up. states: of all running jobs. plain: numbers of those
-    that are kept; growing: of those of them that are resizable.
+    instance: as estimates see it, hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.requests = Requests(instance, margin=margin)
-        self.occupancy = Occupancy(self.requests.resolver.table, instance.now)
+        self.profile = RunningProfile(self.requests.resolver.table, instance.now)
+        #: Of all running jobs.
         self.states: list[JobState] = []
+        #: Numbers of those that are kept.
         self.plain: set[int] = set()
+        #: Of those of them that are resizable.
         self.growing: set[int] = set()
         self.started(instance, instance.running)
 
@@ -761,7 +667,7 @@ class KeptRunning:
                 expected,
                 (ends > world.now) & np.array(steady, dtype=bool),
             ),
-            self.occupancy,
+            self.profile,
             other=lambda _: None,
         )
         for number in plain.tolist():
@@ -773,7 +679,7 @@ class KeptRunning:
     def ended(self, number: int) -> None:
         """A job is gone; the last one of the instance takes its place."""
         if number in self.plain:
-            self.occupancy.profile.give_back(number, self.occupancy.free_now)
+            self.profile.ended(number)
             self.plain.discard(number)
             self.growing.discard(number)
         last = self.states.pop()
@@ -782,7 +688,7 @@ class KeptRunning:
         if last.number in self.plain:
             self.plain.discard(last.number)
             self.plain.add(number)
-            self.occupancy.profile.renumber(last.number, number)
+            self.profile.renumber(last.number, number)
         if last.number in self.growing:
             self.growing.discard(last.number)
             self.growing.add(number)
@@ -793,7 +699,7 @@ class KeptRunning:
 
     def enter(self, world: World) -> None:
         """All running jobs, for a world that only looks at those kept."""
-        world.occupancy = self.occupancy.copy(world.now)
+        world.running_profile = self.profile.twin(world.now)
         running = world.instance.running
         world.running = RunningStates(range(len(running)), world.states.keep)
         world.states.entered(self.plain, lambda state: self.states[state.number])

@@ -138,58 +138,61 @@ class Stop(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How the loop runs; see :func:`slotwise.simulate`. until: the last second, None for none."""
+    """How the loop runs; see :func:`slotwise.simulate`."""
 
     reservation: str = "configured"
     top: int | None = None
     cycle: int | None = None
     effort: float = EFFORT
+    #: The last second, None for none.
     until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulation to be made. block: seconds of a block of jobs. recorded: real starts by job."""
+    """A simulation to be made."""
 
     instance: Instance
     options: RunOptions
     changes: Sequence[Change] = ()
+    #: Seconds of a block of jobs.
     block: int = WEEK
+    #: Real starts by job.
     recorded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class JobColumns:
-    """The jobs that count, a column each; block: in which they were submitted, from 0.
-
-    wait: seconds, NaN for a job that did not start. queued: whether it had an estimate and started.
-    met: whether it started no later than that.
-    """
+    """The jobs that count, a column each."""
 
     user: tuple[str, ...]
     queue: tuple[str, ...]
     slots: Ints
+    #: In which they were submitted, from 0.
     block: Ints
+    #: Seconds, NaN for a job that did not start.
     wait: Floats
     backfilled: Floats
+    #: Whether it had an estimate and started.
     queued: Floats
+    #: Whether it started no later than that.
     met: Floats
     pending: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run. used, there: slot-seconds in use and in all in each block of time.
-
-    waits: beside what was recorded, for all jobs and by queue, where anything was.
-    """
+    """What came of a run."""
 
     metrics: LoopMetrics
     jobs: JobColumns
+    #: Slot-seconds in use and in all in each block of time.
     used: tuple[float, ...]
+    #: Slot-seconds in use and in all in each block of time.
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()
+    #: Beside what was recorded, for all jobs and by queue, where anything was.
     waits: tuple[WaitComparison, ...] = ()
 
 

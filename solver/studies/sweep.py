@@ -102,18 +102,17 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One simulation of a sweep. parameters: key and value as they stand in the table.
-
-    digest: the same for cells that ask the same of the same content.
-    """
+    """One simulation of a sweep."""
 
     number: int
     case: Case
     policy: str
     settings: tuple[Setting, ...]
+    #: Key and value as they stand in the table.
     parameters: tuple[tuple[str, str], ...]
     seed: int | None
     until: int | str | None
+    #: The same for cells that ask the same of the same content.
     digest: str
 
     @property
@@ -130,14 +129,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The rows of a sweep in the order of its cells, each a mapping of the same columns.
-
-    columns: their names. unfinished: how many cells have no row yet.
-    """
+    """The rows of a sweep in the order of its cells, each a mapping of the same columns."""
 
     name: str
+    #: Their names.
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
+    #: How many cells have no row yet.
     unfinished: int = 0
 
     def __len__(self) -> int:

@@ -189,14 +189,13 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """How the mean wait of a group of jobs changes: seconds; jobs: that started today.
+    """How the mean wait of a group of jobs changes: seconds."""
 
-    kind: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
-    groups of its kind, so that of many users none is named by chance.
-    """
-
+    #: "queue", "user" or "size" (slots). The interval of a group is as much wider as there are
+    #: groups of its kind, so that of many users none is named by chance.
     kind: str
     name: str
+    #: That started today.
     jobs: int
     today: float
     then: float
@@ -205,15 +204,15 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class ComparedVariant:
-    """One variant. differences: to today by measure, none of today's own. groups: whose wait.
-
-    settings: key and value as they were given.
-    """
+    """One variant."""
 
     name: str
+    #: Key and value as they were given.
     settings: tuple[tuple[str, str], ...]
     metrics: LoopMetrics
+    #: To today by measure, none of today's own.
     differences: Mapping[str, Difference]
+    #: Whose wait.
     groups: tuple[GroupChange, ...]
     cycle: int
     notes: tuple[str, ...] = ()
@@ -221,18 +220,17 @@ class ComparedVariant:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Variants side by side, today's configuration first.
-
-    unfinished: variants that were stopped before their end. block: seconds of a block that is
-    resampled; blocks: in which jobs were submitted. calibration: today's simulated waits beside the
-    recorded ones, where that was asked for.
-    """
+    """Variants side by side, today's configuration first."""
 
     variants: tuple[ComparedVariant, ...]
+    #: In which jobs were submitted.
     blocks: int
+    #: Seconds of a block that is resampled.
     block: int = WEEK
     seed: int = 0
+    #: Variants that were stopped before their end.
     unfinished: tuple[str, ...] = ()
+    #: Today's simulated waits beside the recorded ones, where that was asked for.
     calibration: tuple[WaitComparison, ...] = ()
 
     def __getitem__(self, name: str) -> ComparedVariant:

@@ -180,7 +180,7 @@ def open_to_others(address: str) -> str:
     if host.startswith("127."):
         return ""
     return (
-        f"{address} is not encrypted and asks nobody who he is: whoever reaches it runs programs "
+        f"{address} has no encryption and no authentication: whoever reaches it runs programs "
         "as you; use tls:// (docs/sweep.md)"
     )
 

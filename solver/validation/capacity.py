@@ -355,22 +355,25 @@ def _interval(facts: Facts, queue: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """At most `most` of `what` for the jobs that the rule covers.
-
-    what: ``slots``, ``jobs`` or a resource. users, queues, projects: None for all. hosts: None for
-    all; each_host: the amount holds for every one of them alone. per_processor: `most` is times the
-    processors of the host, rounded up. array: the id of the array whose elements alone count.
-    """
+    """At most `most` of `what` for the jobs that the rule covers."""
 
     name: str
     most: float
+    #: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
+    #: None for all.
     users: frozenset[str] | None = None
+    #: None for all.
     queues: frozenset[str] | None = None
+    #: None for all.
     projects: frozenset[str] | None = None
+    #: None for all.
     hosts: frozenset[str] | None = None
+    #: The amount holds for every one of them alone.
     each_host: bool = False
+    #: `most` is times the processors of the host, rounded up.
     per_processor: bool = False
+    #: The id of the array whose elements alone count.
     array: str | None = None
 
     def covers(self, job: Job) -> bool:

@@ -40,17 +40,17 @@ from ...model.resreq.syntax import (
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that a plan breaks.
+    """One rule that a plan breaks."""
 
-    check: the rule's short name (``slots``, ``span``, ``run-window``, …). message: a sentence with
-    job, host, time, amount and limit as far as the rule has them. job, host: "" where none is to
-    blame alone. time: seconds from the origin, None where the rule has no instant.
-    """
-
+    #: The rule's short name (``slots``, ``span``, ``run-window``, …).
     check: str
+    #: A sentence with job, host, time, amount and limit as far as the rule has them.
     message: str
+    #: "" where none is to blame alone.
     job: str = ""
+    #: "" where none is to blame alone.
     host: str = ""
+    #: Seconds from the origin, None where the rule has no instant.
     time: int | None = None
 
     def __str__(self) -> str:
@@ -122,15 +122,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class HostView:
-    """One host as a select section sees it.
-
-    by_slot: PARALLEL_SCHED_BY_SLOT (REQ-19). home: the submission host, None if not known.
-    """
+    """One host as a select section sees it."""
 
     host: Host
     cluster: Cluster
     names: Names
+    #: PARALLEL_SCHED_BY_SLOT (REQ-19).
     by_slot: bool = False
+    #: The submission host, None if not known.
     home: Host | None = None
 
     def text(self, name: str) -> str | None:
@@ -333,14 +332,12 @@ class SlotColumns:
 
 @dataclass(frozen=True, slots=True)
 class UnitsOfType:
-    """The compute units of one type in configuration order.
-
-    of_host: the numbers of the units that a host is in. members: for each unit and host of it the
-    number of the unit and the position of the host.
-    """
+    """The compute units of one type in configuration order."""
 
     units: tuple[ComputeUnit, ...]
+    #: The numbers of the units that a host is in.
     of_host: Mapping[str, Sequence[int]]
+    #: For each unit and host of it the number of the unit and the position of the host.
     members: tuple[IntArray, IntArray]
 
     @classmethod
@@ -393,7 +390,6 @@ class Holding:
     """A job that runs or is planned, holding its allocation over [start, finish), None: no end.
 
     Of a planned job the margin of its plan is added to the finish: so long nobody may come.
-    requirement: None where it is refused or no split over its terms exists; `fault` says why.
     """
 
     job: Job
@@ -401,6 +397,7 @@ class Holding:
     finish: int | None
     allocation: Mapping[str, int]
     planned: bool
+    #: None where it is refused or no split over its terms exists; `fault` says why.
     requirement: Requirement | None = None
     parts: tuple[TermShare, ...] = ()
     fault: str = ""
@@ -454,11 +451,7 @@ class _FactsFound:
 
 @dataclass(slots=True)
 class Facts:
-    """Everything the checks look up; built once for a plan.
-
-    stop: whether the judge has to give up, asked by :meth:`poll`.
-    same_needs: resources in which hosts must agree, by what same[] names (filled by `shape`).
-    """
+    """Everything the checks look up; built once for a plan."""
 
     instance: Instance
     plan: Plan
@@ -467,10 +460,12 @@ class Facts:
     queues: dict[str, Queue]
     pending: dict[str, Job]
     names: Names
+    #: Whether the judge has to give up, asked by :meth:`poll`.
     stop: Callable[[], bool] = lambda: False
     planned: list[Holding] = field(default_factory=list)
     running: list[Holding] = field(default_factory=list)
     by_host: dict[str, list[Holding]] = field(default_factory=dict)
+    #: Resources in which hosts must agree, by what same[] names (filled by `shape`).
     same_needs: dict[tuple[str, ...], int] = field(default_factory=dict)
     _found: _FactsFound = field(default_factory=_FactsFound)
 

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from availability_cases import MEM, amount, caps, demand, slots, table, takes
 from slotwise.model.cluster import Host, SharedResource
-from slotwise.solver.availability.free_now import FreeNow, HeldBack, Residual, parts_of
-from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
+from slotwise.solver.availability.free_now import FreeNow, Residual, parts_of
+from slotwise.solver.availability.resources import (
+    SLOTS,
+    Alternative,
+    Amounts,
+    Per,
+    ResourceTable,
+    Use,
+    flat,
+)
 
 LICENCE = Use(0, Per.SLOT, flat("lic", 1.0))
 
@@ -88,12 +96,12 @@ def test_the_state_is_plain_data_and_comes_back_exactly() -> None:
 # --- the residual --------------------------------------------------------------------------------
 
 
-def residual(held: HeldBack | None = None, now: int = 40) -> Residual:
-    return Residual(FreeNow(two_hosts()), now, held or HeldBack())
+def residual(held: Amounts | None = None, now: int = 40) -> Residual:
+    return Residual(FreeNow(two_hosts()), now, held or Amounts())
 
 
 def test_the_residual_is_what_is_free_beside_what_others_hold() -> None:
-    held = HeldBack()
+    held = Amounts()
     held.add_hosts(SLOTS, {0: 3}, 2)
     held.add_hosts(MEM, {1: 45}, 2)
     held.add_pool(0, 2)
@@ -113,7 +121,7 @@ def test_closed_hosts_and_blocked_slots_are_no_room() -> None:
 
 
 def test_a_pool_caps_the_hosts_that_share_it() -> None:
-    held = HeldBack()
+    held = Amounts()
     held.add_pool(0, 4)
     job = demand(alternative=takes(pools=(LICENCE,)))
     view = residual(held)

@@ -129,7 +129,7 @@ def test_shares_at_the_moment_are_those_of_the_loop(kind: str) -> None:
         expected = used(here.order, now)
         got = used(order_policy(found.instance(row)), now)
         assert got.keys() == expected.keys()
-        stopped = bool(here.suspended)
+        stopped = bool(here.subsets.suspended)
         for name, numbers in expected.items():
             # One that was preempted waits here, and its slots and run time are no account's.
             count = 2 if stopped else len(numbers)

@@ -286,7 +286,7 @@ def test_a_job_script_counts_from_the_folder_of_the_instance(tmp_path: Path) -> 
         ("#!/bin/sh\n\n#BSUB -n x\n", "script: j", ":5: pending[0].script: {}:3: -n: must be"),
         ("#BSUB -q no\n", "script: j", ":5: pending[0].script: unknown queue 'no'"),
         ("#BSUB -n 1\n", "script: j\n    bsub: -n x", ":6: pending[0].bsub: -n: must be"),
-        ("#BSUB -n 1\n", "script: j\n    slots: 2", ":6: pending[0].slots: slots stands in the"),
+        ("#BSUB -n 1\n", "script: j\n    slots: 2", ":6: pending[0].slots: slots is given in the"),
         ("#\nrun\n", "script: j", ":5: pending[0].script: {}: bsub line: a script without"),
         ("\xe9", "script: j", ":5: pending[0].script: {}: is no text in UTF-8"),
         ("", "script: k", "k: cannot be read"),

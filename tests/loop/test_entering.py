@@ -53,7 +53,7 @@ def are_the_same(instance: Instance) -> None:
     table = one.table
     assert len(table.host_resources) == len(other.table.host_resources)
     assert [pool.name for pool in table.pools] == [pool.name for pool in other.table.pools]
-    profiles = [world.occupancy.profile.copy() for world in (one, other)]
+    profiles = [world.running_profile.copy() for world in (one, other)]
     first, second = profiles
     assert first.candidate_times(one.now) == second.candidate_times(one.now)
     ends = [profile.candidate_times(one.now, finishes_only=True) for profile in profiles]
@@ -70,12 +70,12 @@ def are_the_same(instance: Instance) -> None:
                 second.free_in_pool(index, time)
             )
     for mine, its in zip(
-        one.occupancy.profile.slots_by_finish(),
-        other.occupancy.profile.slots_by_finish(),
+        one.running_profile.slots_by_finish(),
+        other.running_profile.slots_by_finish(),
         strict=True,
     ):
         assert mine.tolist() == its.tolist()
-    assert one.occupancy.profile.finish == other.occupancy.profile.finish
+    assert one.running_profile.finish == other.running_profile.finish
     assert one.last_accepted.tolist() == other.last_accepted.tolist()
     assert list(one.running) == list(other.running)
     assert [s.status for s in one.states] == [s.status for s in other.states]
@@ -157,9 +157,9 @@ def test_rows_entered_at_once_are_taken_out_one_by_one() -> None:
     one, other = worlds(instance)
     for number in (3, 0, 8):
         for world in (one, other):
-            world.occupancy.profile.ended(number)
-        first, second = (world.occupancy.profile.copy() for world in (one, other))
+            world.running_profile.ended(number)
+        first, second = (world.running_profile.copy() for world in (one, other))
         for time in (one.now, *first.changes()):
             assert first.free(0, time).tolist() == second.free(0, time).tolist()
-        without = [world.occupancy.profile.copy({1, 2}) for world in (one, other)]
+        without = [world.running_profile.copy({1, 2}) for world in (one, other)]
         assert without[0].free(0, one.now).tolist() == without[1].free(0, one.now).tolist()

@@ -16,8 +16,8 @@ from slotwise.model.configuration import Params, Queue
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.solver.availability.free_now import HeldBack, Residual
-from slotwise.solver.availability.resources import SLOTS
+from slotwise.solver.availability.free_now import Residual
+from slotwise.solver.availability.resources import SLOTS, Amounts
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem
@@ -117,7 +117,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
     )
     session = Session(problem, settings_for(problem))
     session.begin()
-    everything = HeldBack()
+    everything = Amounts()
     for item in waiting:
         state = session.world.states.of(item["name"])
         beside = Residual(session.world.free_now, 0, everything)
@@ -126,7 +126,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
         term = replace(demand.terms[0], candidates=demand.terms[0].candidates[left])
         demand = replace(demand, terms=(term,))
         found = reserve_greedily(
-            state, demand, beside, session.world.occupancy.profile, 0, memory=False
+            state, demand, beside, session.world.running_profile, 0, memory=False
         )
         if item["reserved_on"]:
             assert found is not None

@@ -10,7 +10,7 @@ from slotwise.model.cluster import ComputeUnit, SharedResource, Thresholds
 from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job
-from slotwise.model.pending import LOAD_WORDS, Pending
+from slotwise.model.pending import LOAD_WORDS, Pending, bjobs_text
 from slotwise.solver.scheduler.history import snapshot_of
 
 LONG = 600  # minutes
@@ -21,7 +21,7 @@ def texts(problem: Instance, name: str = "", *, cycle: bool = True) -> list[str]
     moment = snapshot_of(problem, after_cycle=cycle)
     name = name or problem.pending[0].id
     assert name in {item.id for item in moment.instance.pending}
-    return [reason.text() for reason in moment.waiting[name].reasons]
+    return [bjobs_text(reason) for reason in moment.waiting[name].reasons]
 
 
 def waits(*hosts: Any, pending: Job | None = None, **more: Any) -> Instance:

@@ -10,7 +10,7 @@ from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.order_search import improve
+from slotwise.solver.optimal.order_search import Extent, improve
 from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
 from slotwise.solver.problem import PlanningProblem
 
@@ -34,11 +34,8 @@ def improved(
         Costs.of(objective_named(name), problem.demands, instance.now),
         Budget(effort=1.0),
         alone,
-        first=first,
-        enough=enough,
-        seconds=0.0,
-        moves=moves,
-        seed=1,
+        first,
+        Extent(moves, 0.0, enough, seed=1),
         on_better=seen.append,
     )
     return problem, first, best, value, seen

@@ -12,7 +12,7 @@ from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.costs import Allowance, Costs, UnitCost
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
-from slotwise.solver.optimal.order_search import decode, decode_within, improve
+from slotwise.solver.optimal.order_search import Extent, decode, decode_within, improve
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.problem import PlanningProblem
@@ -63,9 +63,7 @@ def test_steps_end_where_they_ended_without_an_allowance(monkeypatch: pytest.Mon
     first = warm_starts(problem, plan_first_fit(problem))
 
     def improved() -> object:
-        return improve(
-            problem, costs, Budget(effort=1.0), alone, first=first, enough=0, seconds=0, moves=60
-        )
+        return improve(problem, costs, Budget(effort=1.0), alone, first, Extent(60, 0.0))
 
     narrowed = improved()
     monkeypatch.setattr(Allowance, "latest", lambda *_: None)

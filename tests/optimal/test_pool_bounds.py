@@ -20,7 +20,7 @@ from slotwise.solver.optimal.pool.bounds import (
     certify,
     fill,
 )
-from slotwise.solver.optimal.pool.pricing import Fineness, achievable_starts, refine
+from slotwise.solver.optimal.pool.pricing import Fineness, Reach, achievable_starts, refine
 from slotwise.solver.optimal.pool.problem import Decoder
 from slotwise.solver.optimal.pool.prover import latest_starts, makespan_bound, prove
 
@@ -52,7 +52,7 @@ def test_the_relaxation_is_below_the_optimum_on_any_grid(problem, buckets):
     horizon = int((Decoder(problem).plan(range(len(problem))) + problem.durations).max())
     best = brute_force(problem)
     fineness = Fineness(buckets, 6, 1e-6)
-    for bound in refine(problem, None, value, fineness, horizon=horizon):
+    for bound in refine(problem, Reach(None, horizon), value, fineness):
         assert bound is None or bound.value <= best
 
 
@@ -72,7 +72,7 @@ def test_latest_starts_keep_every_better_plan(problem):
     plan = Decoder(problem).plan(range(len(problem)))
     worse = problem.value(plan) + 1
     horizon = int((plan + problem.durations).max())
-    bounds = [b for b in refine(problem, None, worse, Fineness(4, 0, 1e-3), horizon=horizon) if b]
+    bounds = [b for b in refine(problem, Reach(None, horizon), worse, Fineness(4, 0, 1e-3)) if b]
     for bound in bounds:
         for group, latest in zip(problem.groups, latest_starts(bound, worse), strict=True):
             assert all(plan[job] <= latest for job in group.members)

@@ -12,7 +12,7 @@ from slotwise.solver.optimal.pool.bounds import Duals, Market, Patterns, certify
 from slotwise.solver.optimal.pool.chronology import Chronology, Guide, plan_of
 from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.pricing import Fineness, instants, make_grid, refine
+from slotwise.solver.optimal.pool.pricing import Fineness, Reach, instants, make_grid, refine
 from slotwise.solver.optimal.pool.problem import (
     MOST_COST,
     RULES,
@@ -284,7 +284,7 @@ def test_the_relaxation_alone_is_near_the_optimum() -> None:
     problem = build((3, 5), (3, 2), (2, 9), (3, 4))
     best = brute_force(problem)
     domains = [np.arange(21)] * 4
-    bounds = [b for b in refine(problem, domains, best + 20, Fineness(40, 6, 1e-6)) if b]
+    bounds = [b for b in refine(problem, Reach(domains), best + 20, Fineness(40, 6, 1e-6)) if b]
     assert max(b.value for b in bounds) == best
 
 

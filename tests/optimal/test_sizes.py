@@ -18,7 +18,7 @@ from slotwise.solver.optimal.pool import PoolProblem, improver, layers, pricing
 from slotwise.solver.optimal.pool.bounds import Incumbent, Market, Relaxation
 from slotwise.solver.optimal.pool.chronology import uses_less
 from slotwise.solver.optimal.pool.layers import LayeredSearch
-from slotwise.solver.optimal.pool.pricing import Fineness, best_of, make_grid, refine
+from slotwise.solver.optimal.pool.pricing import Fineness, Reach, best_of, make_grid, refine
 from slotwise.solver.optimal.pool.prover import Root
 from slotwise.solver.optimal.weighted import earliest_alone
 from slotwise.solver.problem import PlanningProblem
@@ -201,7 +201,7 @@ def test_prices_are_made_better_while_that_is_worth_it(
     monkeypatch.setattr(pricing, "Relaxation", Lp)
     problem = pool()
     fineness = Fineness(buckets=4, rounds=3, gain=0.1)
-    found = refine(problem, [np.arange(20)] * len(problem.groups), 1000, fineness)
+    found = refine(problem, Reach([np.arange(20)] * len(problem.groups)), 1000, fineness)
     assert len([bound for bound in found if bound is not None]) == expected
 
 

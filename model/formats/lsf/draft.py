@@ -19,9 +19,10 @@ _DECIMAL = re.compile(r"[+-]?(?:\d{1,15}\.\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a part of the document comes from; label: section and key as the file has them."""
+    """Where a part of the document comes from."""
 
     place: Place
+    #: Section and key as the file has them.
     label: str
 
 
@@ -103,11 +104,9 @@ _MOST_NAMES = 8
 
 @dataclass(slots=True)
 class Notes:
-    """Collected while the files are read; :meth:`lines` says it in as few lines as possible.
+    """Collected while the files are read; :meth:`lines` says it in as few lines as possible."""
 
-    root: files in it are named from there.
-    """
-
+    #: Files in it are named from there.
     root: str = ""
     decisions: list[Decision] = field(default_factory=list)
     _left_out: Counter[tuple[str, str]] = field(default_factory=Counter)

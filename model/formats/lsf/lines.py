@@ -35,13 +35,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A logical line: comments gone, continuation lines joined.
-
-    starts: for each physical line that went into it, its offset in `text` and its number.
-    """
+    """A logical line: comments gone, continuation lines joined."""
 
     text: str
     file: str
+    #: For each physical line that went into it, its offset in `text` and its number.
     starts: tuple[tuple[int, int], ...]
 
     def place(self, offset: int = 0) -> Place:
@@ -246,17 +244,16 @@ class _Branch:
 
 @dataclass(slots=True)
 class LineReader:
-    """Reads the files of one configuration directory, `root`.
-
-    decisions: every condition met, in order. files: the files read. again: characters of files
-    that were included once more.
-    """
+    """Reads the files of one configuration directory, `root`."""
 
     root: Path
     circumstances: Circumstances
     problems: Problems
+    #: Every condition met, in order.
     decisions: list[Decision] = field(default_factory=list)
+    #: The files read.
     files: list[Path] = field(default_factory=list)
+    #: Characters of files that were included once more.
     again: int = 0
 
     def lines(self, path: Path) -> list[Line]:

@@ -32,15 +32,13 @@ class LsfSection:
 
 @dataclass(frozen=True, slots=True)
 class LsfEntry:
-    """One thing that is configured: a section of pairs, or a row of a table.
-
-    values: by key in capitals; what is not set (``-``, ``()``, nothing) is not there. keys: the
-    same keys as they are written.
-    """
+    """One thing that is configured: a section of pairs, or a row of a table."""
 
     section: str
     place: Place
+    #: By key in capitals; what is not set (``-``, ``()``, nothing) is not there.
     values: Mapping[str, Value]
+    #: The same keys as they are written.
     keys: Mapping[str, str]
 
     def text(self, key: str) -> str:

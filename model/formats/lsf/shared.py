@@ -19,16 +19,16 @@ _KINDS = ("boolean", "numeric", "string")
 
 @dataclass(slots=True)
 class Shared:
-    """factors: CPU factor by host model. kinds: resource to boolean, numeric or string.
-
-    types, factors are empty where the file has no such section: then any name is right. dynamic:
-    resources whose value an elim reports. gpus: whether some host is known to have GPUs.
-    """
+    """types, factors are empty where the file has no such section: then any name is right."""
 
     types: set[str] = field(default_factory=set)
+    #: CPU factor by host model.
     factors: dict[str, float] = field(default_factory=dict)
+    #: Resource to boolean, numeric or string.
     kinds: dict[str, str] = field(default_factory=dict)
+    #: Resources whose value an elim reports.
     dynamic: set[str] = field(default_factory=set)
+    #: Whether some host is known to have GPUs.
     gpus: bool = False
 
     @property

@@ -156,16 +156,15 @@ LSHOSTS = "lshosts"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An imported configuration.
-
-    document: as an instance file has it, without jobs. notes: the report, a sentence each.
-    problems: what could not be read; :meth:`instance` raises them with all others.
-    """
+    """An imported configuration."""
 
     name: str
     source: str
+    #: As an instance file has it, without jobs.
     document: dict[str, Any]
+    #: The report, a sentence each.
     notes: tuple[str, ...]
+    #: What could not be read; :meth:`instance` raises them with all others.
     problems: tuple[Problem, ...]
     draft: Draft
 

@@ -76,18 +76,19 @@ class Wanted:
 
 @dataclass(slots=True)
 class Simulations:
-    """Starts by change, each change run once.
-
-    today: starts as configured; placed: where, too. cut: whether a limit kept a run from its end.
-    changes: those that were run, by key. before: called before each run.
-    """
+    """Starts by change, each change run once."""
 
     instance: Instance
     budget: Budget
+    #: Starts as configured.
     today: Starts = field(default_factory=dict)
+    #: Where, too.
     placed: Mapping[str, PlannedJob] = field(default_factory=dict)
+    #: Whether a limit kept a run from its end.
     cut: bool = False
+    #: Those that were run, by key.
     changes: dict[str, SettingChange] = field(default_factory=dict)
+    #: Called before each run.
     before: Callable[[], None] = lambda: None
     _known: dict[str, Starts] = field(default_factory=dict)
     _given_up: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -446,13 +447,15 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
 
 @dataclass(slots=True)
 class _Diagnosing:
-    """One diagnosis. ideal: every job where its slots are first free. order: the line, by job."""
+    """One diagnosis."""
 
     instance: Instance
     runs: Simulations
     most: int
     on_progress: OnProgress | None
+    #: Every job where its slots are first free.
     ideal: Plan | None = None
+    #: The line, by job.
     order: Mapping[str, int] = field(default_factory=dict)
     found: list[WaitingJob] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -57,14 +57,15 @@ RANK = {kind: place for place, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One value of one setting. where: file and section; setting: what to write.
+    """One value of one setting."""
 
-    whatif: the same for ``slotwise whatif --set``. apply: the instance with it.
-    """
-
+    #: File and section.
     where: str
+    #: What to write.
     setting: str
+    #: The instance with it.
     apply: Callable[[Instance], Instance]
+    #: The same for ``slotwise whatif --set``.
     whatif: str = ""
 
     @property
@@ -85,16 +86,14 @@ def joined(one: SettingChange, other: SettingChange) -> SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A rule that a job meets, and how it could be otherwise.
-
-    cause: what is configured, in words. steps: values of the setting, from the smallest change to
-    the largest, which takes the rule away. parts: of a rule with several members, each alone; the
-    steps are then of all of them together.
-    """
+    """A rule that a job meets, and how it could be otherwise."""
 
     kind: str
+    #: What is configured, in words.
     cause: str
+    #: Values of the setting, from the smallest change to the largest, which takes the rule away.
     steps: tuple[SettingChange, ...]
+    #: Of a rule with several members, each alone; the steps are then of all of them together.
     parts: tuple[Probe, ...] = ()
 
 
@@ -203,15 +202,14 @@ LONG_WAIT = 10080
 
 @dataclass(frozen=True, slots=True)
 class JobInLine:
-    """What a probe has to know of the job. rank: its place in line, 1 the first.
-
-    wait: seconds until it starts as configured, None for never. memory: whether it asks for memory
-    or another amount that a reservation would have to hold.
-    """
+    """What a probe has to know of the job."""
 
     job: Job
+    #: Its place in line, 1 the first.
     rank: int
+    #: Seconds until it starts as configured, None for never.
     wait: int | None
+    #: Whether it asks for memory or another amount that a reservation would have to hold.
     memory: bool
 
 

@@ -20,14 +20,16 @@ HOUR = 3600
 
 @dataclass(frozen=True, slots=True)
 class WaitChange:
-    """A pending job under a remedy. today, then: its start (seconds), None for never.
+    """A pending job under a remedy.
 
     change: seconds that it waits longer, below 0 sooner; None where one of the two is never.
     """
 
     job: str
     slots: int
+    #: Its start (seconds), None for never.
     today: int | None
+    #: Its start (seconds), None for never.
     then: int | None
 
     @property
@@ -48,19 +50,19 @@ class WaitChange:
 
 @dataclass(frozen=True, slots=True)
 class RemedyCost:
-    """What a remedy costs the other pending jobs.
+    """What a remedy costs the other pending jobs."""
 
-    jobs: how many others there are. mean_wait: seconds that they wait longer on average, of those
-    that start in both cases. longer, sooner: who waits longer and who less, the most first.
-    slot_hours: hours that they wait longer in all, each times its slots. lost: jobs that start
-    today and would never start.
-    """
-
+    #: How many others there are.
     jobs: int = 0
+    #: Seconds that they wait longer on average, of those that start in both cases.
     mean_wait: float = 0.0
+    #: Who waits longer and who less, the most first.
     longer: tuple[WaitChange, ...] = ()
+    #: Who waits longer and who less, the most first.
     sooner: tuple[WaitChange, ...] = ()
+    #: Hours that they wait longer in all, each times its slots.
     slot_hours: float = 0.0
+    #: Jobs that start today and would never start.
     lost: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,26 +79,28 @@ class RemedyCost:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One change, alone, under which the simulated scheduler starts the job sooner.
+    """One change, alone, under which the simulated scheduler starts the job sooner."""
 
-    kind: the cause that it takes away, one of :data:`.probes.KINDS`; cause: the same as configured,
-    in words. where: the file and the section, or who is to act. setting: what to write or do.
-    whatif: the same for ``slotwise whatif --set``, "" where it is no setting. start: seconds.
-    gain: seconds sooner, None where the job never started. slot_hours: the gain times its slots.
-    reaches: whether the job then starts as early as its slots allow. likely: when it would likely
-    start, by the history.
-    """
-
+    #: The cause that it takes away, one of :data:`.probes.KINDS`.
     kind: str
+    #: The same as configured, in words.
     cause: str
+    #: The file and the section, or who is to act.
     where: str
+    #: What to write or do.
     setting: str
+    #: Seconds.
     start: int
+    #: Seconds sooner, None where the job never started.
     gain: int | None
+    #: The gain times its slots.
     slot_hours: float | None
+    #: Whether the job then starts as early as its slots allow.
     reaches: bool
     cost: RemedyCost = RemedyCost()
+    #: The same for ``slotwise whatif --set``, "" where it is no setting.
     whatif: str = ""
+    #: When it would likely start, by the history.
     likely: Likely | None = None
 
     @property
@@ -125,30 +129,32 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class WaitingJob:
-    """A job that waits longer than its slots make it wait.
-
-    starves: whether it starves; else it waits for what one change would lift. simulated: the start
-    that the scheduler as configured reaches (seconds), None for never. earliest: when its slots are
-    free together in its turn. proved: whether that is proved. allocation: where. passed_by: jobs
-    behind it in line that start before it; overtaken: those of them that hold its slots at the
-    earliest time or later. remedies: what helps, the cause first. too_little: changes that are
-    often tried and do not help enough. likely: by the history, as configured.
-    """
+    """A job that waits longer than its slots make it wait."""
 
     job: str
     slots: int
     user: str
     queue: str
     submit: int
+    #: Whether it starves; else it waits for what one change would lift.
     starves: bool
+    #: The start that the scheduler as configured reaches (seconds), None for never.
     simulated: int | None
+    #: When its slots are free together in its turn.
     earliest: int
+    #: Whether that is proved.
     proved: bool = False
+    #: Where.
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: Jobs behind it in line that start before it.
     passed_by: tuple[str, ...] = ()
+    #: Those of them that hold its slots at the earliest time or later.
     overtaken: tuple[str, ...] = ()
+    #: What helps, the cause first.
     remedies: tuple[Remedy, ...] = ()
+    #: Changes that are often tried and do not help enough.
     too_little: tuple[Remedy, ...] = ()
+    #: By the history, as configured.
     likely: Likely | None = None
 
     @property
@@ -188,25 +194,27 @@ class WaitingJob:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Who starves and why, of all pending jobs.
+    """Who starves and why, of all pending jobs."""
 
-    jobs: those that starve first, then those that wait for what one change would lift. never: jobs
-    that can never start, and why. pending: how many wait. tried: changes that were simulated.
-    forecast: whether a history was given; run_by: what ran the cluster forward for it; remarks:
-    what was odd about it. cut: a limit or Ctrl-C came before everything had been tried. notes: what
-    the reader has to know beside it.
-    """
-
+    #: Those that starve first, then those that wait for what one change would lift.
     jobs: tuple[WaitingJob, ...]
+    #: Jobs that can never start, and why.
     never: tuple[tuple[str, str], ...] = ()
+    #: How many wait.
     pending: int = 0
+    #: Changes that were simulated.
     tried: int = 0
     now: int = 0
     origin: str | None = None
+    #: Whether a history was given.
     forecast: bool = False
+    #: What ran the cluster forward for it.
     run_by: str = ""
+    #: What was odd about it.
     remarks: tuple[str, ...] = ()
+    #: What the reader has to know beside it.
     notes: tuple[str, ...] = ()
+    #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
     @property
@@ -267,25 +275,27 @@ MOST_HOSTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Advised:
-    """A remedy in words: what to write, what it gives, what it costs; whatif: to try it."""
+    """A remedy in words: what to write, what it gives, what it costs."""
 
     write: str
     gives: str
     costs: str
+    #: To try it.
     whatif: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One job, or several alike, in words. sentences: what happens; cause: why, as configured.
-
-    remedies: what helps; too_little: what does not help enough.
-    """
+    """One job, or several alike, in words."""
 
     title: str
+    #: What happens.
     sentences: tuple[str, ...]
+    #: Why, as configured.
     cause: str
+    #: What helps.
     remedies: tuple[Advised, ...] = ()
+    #: What does not help enough.
     too_little: tuple[Advised, ...] = ()
 
 

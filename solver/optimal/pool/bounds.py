@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import PRIMAL_SIMPLEX, new_program, solve
-from .problem import Floats, Group, Ints, PoolProblem
+from .problem import Bools, Floats, Group, Ints, PoolProblem
 
 # --- which mixtures of job sizes can run at the same time -----------------------------------------
 # Which mixtures of job sizes can run at the same time: dual feasible functions tell what cannot.
@@ -377,13 +377,38 @@ class PoolBound:
         return -((-self.floor) // self.prices.scale)
 
 
-def certify(problem: PoolProblem, prices: Duals, candidates: list[Ints]) -> PoolBound:
-    """The exact value of the prices' bound over the candidate starts."""
-    floor = -prices.worth
+@dataclass(frozen=True)
+class Barrier:
+    """Where a job is to start: from ``first`` to ``last``. Whatever runs through all of that runs
+    beside it, and occupies at most ``room`` processors."""
+
+    job: int
+    first: int
+    last: int
+    room: int
+
+    def passed(self, group: Group, starts: Ints) -> Bools:
+        """For each start of a group's job, whether it runs through; the job itself never does."""
+        if self.job in group.members:
+            return np.zeros(len(starts), dtype=bool)
+        return (starts <= self.first) & (starts + group.duration > self.last)
+
+
+def certify(
+    problem: PoolProblem,
+    prices: Duals,
+    candidates: list[Ints],
+    tolls: Sequence[tuple[Barrier, int]] = (),
+) -> PoolBound:
+    """The exact value of the prices' bound over the candidate starts; ``tolls``: the price of a
+    processor through a barrier."""
+    floor = -prices.worth - sum(toll * barrier.room for barrier, toll in tolls)
     least, excess = [], []
     for group, starts in zip(problem.groups, candidates, strict=True):
         window = prices.window(group.size, group.duration, starts)
         total = prices.scale * cost(group, starts) + window
+        for barrier, toll in tolls:
+            total += toll * group.size * barrier.passed(group, starts)
         least.append(int(total.min()))
         floor += group.count * least[-1]
         excess.append(total - least[-1])
@@ -409,6 +434,7 @@ class Relaxation:
         domains: list[Ints] | None,
         ceiling: int,
         scale: int,
+        barriers: Sequence[Barrier] = (),
     ) -> None:
         """scale: of prices, how many make one of cost. failed: the LP solver gave up. solved: there
         is a solution."""
@@ -438,6 +464,12 @@ class Relaxation:
         constraints = self._lp.constraints()
         self._placed = constraints[: len(self.groups)]
         self._caps = constraints[len(self.groups) :]
+        self._barriers = [
+            (barrier, self._lp.Constraint(-self._lp.infinity(), float(barrier.room)))
+            for barrier in barriers
+        ]
+        for index, starts in enumerate(self._starts):
+            self._pass(index, starts, self._columns[index])
 
     def _every_start(self, index: int) -> Ints:
         """Starts among which every price system on the grid has a cheapest one."""
@@ -537,9 +569,34 @@ class Relaxation:
         for position, bucket, share in zip(*entries, strict=True):
             for cap, weight in by_bucket.get(bucket, ()):
                 cap.SetCoefficient(columns[position], weight * share)
+        self._pass(index, fresh, columns)
         self._starts[index] = np.concatenate((self._starts[index], fresh))
         self._columns[index].extend(columns)
         return len(columns)
+
+    def _pass(self, index: int, starts: Ints, columns: list[Any]) -> None:
+        """Fill in the barriers' rows for columns of a group."""
+        group = self.groups[index]
+        for barrier, row in self._barriers:
+            for position in np.flatnonzero(barrier.passed(group, starts)).tolist():
+                row.SetCoefficient(columns[position], float(group.size))
+
+    def _tolls(self) -> list[tuple[Barrier, int]]:
+        """What the LP has a processor through each barrier cost, cut down to fit into 64 bits."""
+        highest = DEAREST / max(1, len(self._barriers)) / float(self.market.sizes[-1])
+        return [
+            (barrier, int(min(highest, max(0.0, -row.dual_value() * self._unit * self._scale))))
+            for barrier, row in self._barriers
+        ]
+
+    def add_prices(self, rows: Sequence[tuple[Ints, int, int]]) -> None:
+        """Add the rows of functions in all buckets from one instant on the grid to another."""
+        added: set[tuple[int, int]] = set()
+        for function, begin, end in rows:
+            which = self.market.add(function)
+            first, after = np.searchsorted(self._grid, [begin, end]).tolist()
+            added.update((which, bucket) for bucket in range(first, after))
+        self._add_rows(sorted(added - set(self._rows)))
 
     def _add_rows(self, rows: list[tuple[int, int]]) -> None:
         caps: dict[int, list[tuple[int, Any]]] = {}
@@ -575,7 +632,7 @@ class Relaxation:
                     yield certify(self.market.problem, free, self.candidates)
                 return
             prices = Duals.rounded(self.market, self._rows, self._duals(), self._scale)
-            bound = certify(self.market.problem, prices, self.candidates)
+            bound = certify(self.market.problem, prices, self.candidates, self._tolls())
             # Read before the model changes: the LP interface forgets its solution then.
             beliefs = [placed.dual_value() * self._unit * self._scale for placed in self._placed]
             yield bound

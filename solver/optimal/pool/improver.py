@@ -1,4 +1,4 @@
-"""From the plan's side: a search over orders, for as long as one likes."""
+"""Better plans of a pool: a search over orders of jobs, within a budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from .bounds import Incumbent
-from .problem import Decoder, Ints, PoolProblem, StepProfile
+from .problem import RULES, Decoder, Ints, PoolProblem, StepProfile, rule_order
 
 # --- better orders by local search ----------------------------------------------------------------
 # Better orders by local search: move or swap jobs in the order, decode, accept a little worse for
@@ -201,8 +201,43 @@ def by_start(starts: Sequence[int] | Ints) -> list[int]:
     return [int(job) for job in np.argsort(np.asarray(starts), kind="stable")]
 
 
+# --- where in the order those jobs go that run one at a time --------------------------------------
+# No two jobs that take more than half of the processors run side by side, and the pool must be
+# drained for each of them. It pays to drain it once, for all of them, but when? Moves of single
+# jobs do not tell: all but the last of a group make a plan worse. So orders with the group in
+# different positions compete, each improved a little, then the better half of them a little more.
+
+
 #: Orders tried in one step.
 STEPS = 40
+#: Positions of the group that are decoded, by each rule, and orders that compete.
+POSITIONS = 30
+RIVALS = 8
+#: Moves of each rival in a round, for each job.
+ROUND = 5
+
+
+def grouped_orders(problem: PoolProblem) -> list[list[int]]:
+    """The best orders by a rule with the jobs of more than half of the pool one after the other,
+    all in different positions; none where no two jobs are that large."""
+    large = np.array(problem.large, dtype=np.int64)
+    if len(large) < 2 or len(large) == len(problem) or problem.objective != "starts":
+        return []
+    weights = np.maximum(problem.weights[large], 1e-9)
+    group = large[np.argsort(problem.durations[large] / weights, kind="stable")].tolist()
+    count = len(problem) - len(group)
+    step = -(-count // POSITIONS)
+    decoder, found = Decoder(problem), []
+    for rule in RULES:
+        rest = [job for job in rule_order(problem, rule) if job not in set(group)]
+        for before in range(0, count + 1, step):
+            order = rest[:before] + group + rest[before:]
+            found.append((problem.value(decoder.plan(order)), before, order))
+    chosen: dict[int, list[int]] = {}
+    for _, before, order in sorted(found, key=lambda candidate: candidate[0]):
+        if all(abs(before - other) >= 2 * step for other in chosen):
+            chosen[before] = order
+    return list(chosen.values())[:RIVALS]
 
 
 def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
@@ -214,11 +249,27 @@ def improve(incumbent: Incumbent, seed: int) -> Iterator[None]:
     if len(problem) < 2:
         return
     decoder = Decoder(problem)
+
+    def searched(orders: OrderSearch) -> None:
+        if orders.run(STEPS):
+            incumbent.offer(decoder.plan(orders.best_order))
+
     orders = OrderSearch(problem, by_start(incumbent.starts), seed)
+    rivals = [orders, *(OrderSearch(problem, o, seed) for o in grouped_orders(problem))]
+    rounds = ROUND * len(problem) // STEPS
+    while len(rivals) > 1:
+        for rival in rivals:
+            for _ in range(rounds):
+                searched(rival)
+                if rival.stuck:
+                    rival.kick()
+                yield
+        rivals = sorted(rivals, key=lambda rival: rival.best)[: len(rivals) // 2]
+        rounds *= 2
+        orders = rivals[0]
     while True:
         while not orders.stuck:
-            if orders.run(STEPS):
-                incumbent.offer(decoder.plan(orders.best_order))
+            searched(orders)
             yield
             if incumbent.value < orders.best:
                 orders.adopt(incumbent.starts)

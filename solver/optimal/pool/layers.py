@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from .bounds import Duals, cost
-from .pricing import Fineness, best_of, refine
+from .pricing import Fineness, Reach, best_of, refine
 from .problem import Group, Ints, PoolProblem, SmallInts
 
 # --- states of the layered search side by side, and which of them others make superfluous ---------
@@ -480,7 +480,9 @@ class LayeredSearch:
             if min(map(len, domains)) == 0:
                 continue
             ceiling = self.best - int(states.value[row])
-            bounds = refine(problem, domains, ceiling, FINENESS, crowd=crowd, scale=self._scale)
+            bounds = refine(
+                problem, Reach(domains), ceiling, FINENESS, crowd=crowd, scale=self._scale
+            )
             found = yield from best_of(bounds)
             if found is None:
                 continue

@@ -126,37 +126,50 @@ def _spread(values: Ints, count: int) -> Ints:
     return values[np.unique(np.linspace(0, len(values) - 1, count).round().astype(np.int64))]
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """When the jobs of a plan better than the incumbent may start."""
+
+    #: The starts that each group may use, None for all.
+    domains: list[Ints] | None = None
+    #: Where the grid ends without domains.
+    horizon: int = 0
+    #: The last start of a good plan, after which the grid may be coarse; that of the domains if
+    #: None.
+    busy: int | None = None
+
+    def grid(self, problem: PoolProblem, buckets: int) -> Ints:
+        """The limits of so many buckets, or of more where capacity changes."""
+        if self.domains is None:
+            points, end = np.array([0, self.horizon]), self.horizon
+        else:
+            points = np.unique(np.concatenate(self.domains))
+            lasts = [int(starts[-1]) for starts in self.domains]
+            end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
+        if self.domains is None or len(points) > buckets:
+            first, last = int(points[0]), int(points[-1])
+            points = instants(first, last if self.busy is None else self.busy, last, buckets)
+        return make_grid(problem, points, end, buckets)
+
+
 def refine(
     problem: PoolProblem,
-    domains: list[Ints] | None,
+    reach: Reach,
     ceiling: int,
     fineness: Fineness,
     *,
-    horizon: int = 0,
-    busy: int | None = None,
     known: Iterable[dict[int, int]] = (),
     crowd: PoolProblem | None = None,
     scale: int | None = None,
 ) -> Iterator[PoolBound | None]:
     """Certified bounds, on the whole ever better; None between pieces of work.
 
-    ``domains``: the starts of each group that a plan better than ``ceiling`` may use; None for all,
-    with the grid then ending at ``horizon``. ``busy``: the last start of a good plan, after which
-    the grid may be coarse; that of the domains if None. ``known``: functions, as size -> weight,
+    ``ceiling``: the value that a better plan stays below. ``known``: functions, as size -> weight,
     that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
     ``scale``: of the prices, the problem's own if None.
     """
     buckets = affordable_buckets(fineness.buckets, len(problem.groups), MOST_CELLS)
-    if domains is None:
-        points, end = np.array([0, horizon]), horizon
-    else:
-        points = np.unique(np.concatenate(domains))
-        lasts = [int(starts[-1]) for starts in domains]
-        end = max(last + g.duration for last, g in zip(lasts, problem.groups, strict=True))
-    if domains is None or len(points) > buckets:
-        first, last = int(points[0]), int(points[-1])
-        points = instants(first, last if busy is None else busy, last, buckets)
-    market = Market(problem, make_grid(problem, points, end, buckets), crowd)
+    market = Market(problem, reach.grid(problem, buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)
     for function in known:
@@ -164,7 +177,7 @@ def refine(
         if any(weights):
             market.add(np.array(weights, dtype=np.int64))
     yield None
-    relaxation = Relaxation(market, domains, 10 * ceiling + 10, scale or problem.scale)
+    relaxation = Relaxation(market, reach.domains, 10 * ceiling + 10, scale or problem.scale)
     before = 0
     for left in range(fineness.rounds, -1, -1):
         bound: PoolBound | None = None

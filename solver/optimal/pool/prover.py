@@ -1,4 +1,4 @@
-"""From the bound's side: prices, then searches until nothing better can be left."""
+"""Bounds of a pool: prices, then searches until no better plan can exist."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from .bounds import Incumbent, Market, PoolBound, posted
 from .chronology import Chronology, Guide, State, plan_of
 from .layers import LayeredSearch
-from .pricing import Fineness, achievable_starts, best_of, functions_in_use, refine
+from .pricing import Fineness, Reach, achievable_starts, best_of, functions_in_use, refine
 from .problem import Ints, PoolProblem
+from .windows import WindowSearch
 
 # --- the last end: an energy bound, then CP-SAT ---------------------------------------------------
 
@@ -99,8 +100,8 @@ def _solve(
 # --- from the bound's side ------------------------------------------------------------------------
 # From the bound's side: prices, ever finer, then a search until nothing better can be left.
 #
-# The search is by layers where capacity never falls and jobs are few, and a tree of forward plans
-# otherwise and in the end.
+# The search is by layers where capacity never falls and jobs are few, by windows of the large jobs
+# where they are many, and a tree of forward plans otherwise and in the end.
 #
 # A generator: each step is a small piece of work (mostly under a second), after which others may
 # run. Plans that others find meanwhile make the following steps sharper.
@@ -122,17 +123,11 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     """Raise the incumbent's bound, to the end if there is time. Needs positive weights."""
     problem = incumbent.problem
     horizon = int((incumbent.starts + problem.durations).max())
+    every_start = Reach(None, horizon, incumbent.last)
     coarse = yield from best_of(
         posted(
             incumbent,
-            refine(
-                problem,
-                None,
-                incumbent.value,
-                COARSE,
-                horizon=horizon,
-                busy=incumbent.last,
-            ),
+            refine(problem, every_start, incumbent.value, COARSE),
         )
     )
     if coarse is None or incumbent.proved:
@@ -140,8 +135,12 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     latest = latest_starts(coarse, incumbent.value)
     every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
     if every is None:
-        fine = refine(problem, None, incumbent.value, FINE, horizon=horizon, busy=incumbent.last)
-        yield from best_of(posted(incumbent, fine))
+        fineness = QUICK if problem.large else FINE
+        every_start = Reach(None, horizon, incumbent.last)
+        prices = refine(problem, every_start, incumbent.value, fineness)
+        best = yield from best_of(posted(incumbent, prices))
+        if best is not None:
+            yield from WindowSearch(incumbent, best).run()
         return
     root = Root(incumbent, _within(problem, every, latest))
     yield from root.tighten(QUICK)
@@ -152,6 +151,8 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         if len(problem) <= SEARCHABLE:
             yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
+    if len(problem) > SEARCHABLE and root.bound is not None:
+        yield from WindowSearch(incumbent, root.bound).run()
     yield from root.branch()
 
 
@@ -202,9 +203,8 @@ class Root:
             if self.incumbent.proved:
                 return
             incumbent = self.incumbent
-            bounds = refine(
-                self.problem, self.domains, incumbent.value, fineness, busy=incumbent.last
-            )
+            reach = Reach(self.domains, busy=incumbent.last)
+            bounds = refine(self.problem, reach, incumbent.value, fineness)
             best = yield from best_of(posted(self.incumbent, bounds))
             if best is None:
                 return
@@ -317,8 +317,7 @@ class Root:
             domains.append(np.intersect1d(later, self.domains[kind], assume_unique=True))
         if min(map(len, domains)) == 0:
             return None
-        bounds = refine(
-            problem, domains, tree.best - state.value, BRANCH, busy=self.incumbent.last, known=known
-        )
+        reach = Reach(domains, busy=self.incumbent.last)
+        bounds = refine(problem, reach, tree.best - state.value, BRANCH, known=known)
         bound = yield from best_of(bounds)
         return None if bound is None else Guide(bound, state, kinds)
