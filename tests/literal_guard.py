@@ -64,14 +64,13 @@ class LiteralGuard:
         if held.start is None or held.demand is None:
             return held
         left = free_over_run(self.plain, held.demand, held.start)
-        return hold_future(
+        empty = Held(
             held.state,
-            held.demand,
-            held.start,
-            kept,
-            time,
-            unreserved=unreserved,
-            spare=np.maximum(left - np.floor(kept.free(SLOTS, time)), 0.0),
-            method=held.method,
-            memory=held.with_memory,
+            held.method,
+            held.start.time,
+            demand=held.demand,
+            start=held.start,
+            with_memory=held.with_memory,
         )
+        spare = np.maximum(left - np.floor(kept.free(SLOTS, time)), 0.0)
+        return hold_future(empty, kept, time, unreserved=unreserved, spare=spare)

@@ -465,7 +465,7 @@ def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:
         ("name: backfilling", "until: 1.5", "study.yaml:3: until: must be a second or a time"),
         ("name: backfilling", "until: [7d]", "study.yaml:3: until: must be a second or a time"),
         ("site: site.yaml", "sites: site.yaml", "did you mean 'site'?"),
-        ("{name: weeks, site: site.yaml}", "{name: weeks}", "says no workload"),
+        ("{name: weeks, site: site.yaml}", "{name: weeks}", "has no workload"),
         ("name: made", "name: weeks", "there is a 'weeks' already"),
         ("generate: {hosts: 8", "generate: {hosts: x", "must be a whole number, not 'x'"),
     ],
