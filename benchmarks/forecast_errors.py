@@ -108,7 +108,7 @@ def _asked(
     known = world.now - 1
     planned = starts_at_limits(world)
     until = world.now + look_ahead(planned, world.now)
-    drawn = past.runtimes.draw(world.jobs, known, samples, seed)
+    drawn = past.ratios.draw(world.jobs, known, samples, seed)
     drawn_later = PastBlocks(past.past).after(world.now, known, world.jobs, drawn, seed)
     truth = np.array([places.run_time[int(key)] for key in world.jobs.key])
     runs = world.jobs.elapsed >= 0

@@ -1,18 +1,17 @@
-"""What other models and settings of the run times make of a forecast, asked about the same jobs.
+"""What other settings of the run times make of a forecast, asked about the same jobs.
 
     python benchmarks/forecast_settings.py LOG.swf [--procs P] [--jobs 100] [--seeds 3]
-                                           [--samples 30] --set groups --set "kin=5 kernel.age=0.7"
+                                           [--samples 30] --set of_batch=0 --set "kin=5 others=5"
 
 The log is replayed as one pool under EASY, as `slotwise backtest` does; of each seed so many jobs
-are asked about, with the models as they are (the first line) and with each --set in their place, by
-the same random numbers. A --set names settings of the groups and, behind `kernel.`, of the kernel;
-`groups` or `kernel` in it draws all futures by that model alone. A line has the mean absolute error
-of P50 in seconds, that over the error of the last-two rule, by how many % it is another than that
-of the first line and the standard error of that, the mean pinball loss over P10 to P90, that of
-P90, which shares had started by P10, P50 and P90, and by P10 and P90 calibrated by what was known.
+are asked about, with the settings as they are (the first line) and with each --set in their place,
+by the same random numbers. A line has the mean absolute error of P50 in seconds, that over the
+error of the last-two rule, by how many % it is another than that of the first line and the standard
+error of that, the mean pinball loss over P10 to P90, that of P90, which shares had started by P10,
+P50 and P90, and by P10 and P90 as they were calibrated by the starts known then.
 
-The standard error is of paired differences that were summed up by the day of the question: jobs
-that are submitted on one day wait behind the same jobs, and err together.
+The standard error is of paired differences summed up by the day of the question: jobs that are
+submitted on one day wait behind the same jobs, and err together.
 """
 
 from __future__ import annotations
@@ -35,15 +34,8 @@ from slotwise.solver.forecast.backtest import (
     sampled_rows,
 )
 from slotwise.solver.forecast.forecast import EARLY, LATE, LIKELY
-from slotwise.solver.forecast.jobs import Floats, PastJobs
-from slotwise.solver.forecast.runtimes import (
-    KernelRatios,
-    KernelSettings,
-    Mixture,
-    Ratios,
-    RatioSettings,
-    RunTimeModel,
-)
+from slotwise.solver.forecast.jobs import Floats
+from slotwise.solver.forecast.runtimes import Ratios, RatioSettings
 
 HEAD = (
     "| settings | error of P50 s | of last two | % | ± | loss | loss P90 "
@@ -65,7 +57,7 @@ def main() -> None:
     )
     first = None
     for text in ("", *options.set):
-        object.__setattr__(past, "runtimes", _model(text, past.past))
+        object.__setattr__(past, "ratios", Ratios(past.past, _settings(text)))
         found = _asked(past, rows, options.samples)
         errors = np.abs(found.raw(LIKELY) - waits)
         first = errors if first is None else first
@@ -104,23 +96,11 @@ def changed(errors: Floats, first: Floats, days: Ints) -> tuple[float, float]:
     return 100 * (ratio - 1), 100 * spread / first.sum()
 
 
-def _model(text: str, past: PastJobs) -> RunTimeModel:
-    """The model of "name=number kernel.name=number …"."""
-    items = text.split()
-    given = dict(item.split("=") for item in items if "=" in item)
-    of_kernel = {name[7:]: of for name, of in given.items() if name.startswith("kernel.")}
-    of_groups = {name: of for name, of in given.items() if not name.startswith("kernel.")}
-    groups = Ratios(past, replace(RatioSettings(), **_typed(RatioSettings, of_groups)))
-    kernel = KernelRatios(past, replace(KernelSettings(), **_typed(KernelSettings, of_kernel)))
-    if "groups" in items:
-        return groups
-    return kernel if "kernel" in items else Mixture(groups, kernel)
-
-
-def _typed(kind: type, given: dict[str, str]) -> dict[str, float]:
-    """Settings as numbers of the type that their default has."""
-    types = {item.name: type(item.default) for item in fields(kind)}
-    return {name: types[name](of) for name, of in given.items()}
+def _settings(text: str) -> RatioSettings:
+    """Settings from "name=number …"."""
+    kinds = {item.name: type(item.default) for item in fields(RatioSettings)}
+    given = dict(item.split("=") for item in text.split())
+    return replace(RatioSettings(), **{name: kinds[name](of) for name, of in given.items()})
 
 
 def _options() -> argparse.Namespace:

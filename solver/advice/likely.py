@@ -21,7 +21,7 @@ from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import ForwardWorld, PoolWorld, pool_world, waiting_names
 from ..forecast.of_instance import check_drawing, past_of, run_by, world_of
-from ..forecast.runtimes import Mixture
+from ..forecast.runtimes import Ratios
 from ..placement.earliest import hold_start
 from ..problem import PlanningProblem
 
@@ -155,7 +155,7 @@ class Forecaster:
         return forecast_world(
             world,
             names,
-            Mixture.of(past),
+            Ratios(past),
             PastBlocks(past),
             Drawn(drawing.samples, drawing.seed, workers=drawing.workers, stop=budget.stopped),
             calibration=drawing.calibration,

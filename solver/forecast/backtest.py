@@ -18,7 +18,7 @@ from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forec
 from .history import JobNaming
 from .jobs import NEVER, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
-from .runtimes import LastTwo, Mixture, RunTimeModel
+from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
 
 #: Jobs that wait no longer than this are not asked about: nobody wants to know.
@@ -67,7 +67,7 @@ class PastLog(Protocol):
     """A log that has been run to its end, as forecasts look at it: no further than to the moment.
 
     log: jobs by submission; names: of its jobs and queues. start: of each (seconds), UNSTARTED
-    where it never did. past: its ended jobs, by end. runtimes: how long jobs like them run.
+    where it never did. past: its ended jobs, by end. ratios: their run times.
     """
 
     @property
@@ -83,7 +83,7 @@ class PastLog(Protocol):
     def past(self) -> PastJobs: ...
 
     @property
-    def runtimes(self) -> RunTimeModel: ...
+    def ratios(self) -> Ratios: ...
 
     def world(self, row: int) -> ForwardWorld:
         """The cluster as a job is submitted, which alone is asked about."""
@@ -102,7 +102,7 @@ class Replayed:
     policy: str
     names: JobNaming = JobNaming()
     past: PastJobs = field(init=False)
-    runtimes: RunTimeModel = field(init=False)
+    ratios: Ratios = field(init=False)
 
     def __post_init__(self) -> None:
         log, end = self.log, self.start + self.log.run_time
@@ -110,7 +110,7 @@ class Replayed:
         columns = (keys, log.user, log.req_time, log.procs, log.submit, self.start, end)
         past = PastJobs(*columns).pick(np.argsort(end, kind="stable"))
         object.__setattr__(self, "past", past)
-        object.__setattr__(self, "runtimes", Mixture.of(past))
+        object.__setattr__(self, "ratios", Ratios(past))
 
     @classmethod
     def of(cls, result: ReplayResult, names: JobNaming | None = None) -> Replayed:
@@ -182,7 +182,7 @@ def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = ne
     known = world.now - 1
     arrivals = PastBlocks(replayed.past)
     drawn = Drawn(samples, seed, stop=stop)
-    found = forecast_world(world, ("",), replayed.runtimes, arrivals, drawn, known=known)
+    found = forecast_world(world, ("",), replayed.ratios, arrivals, drawn, known=known)
     if found.cut:
         raise OutOfTime
     last_two = LastTwo(replayed.past).draw(world.jobs, known, 1, seed)[:, 0]

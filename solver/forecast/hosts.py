@@ -31,7 +31,7 @@ from .backtest import UNSTARTED
 from .history import Ended, History, JobNaming, history_of, numbered
 from .jobs import NEVER, NO_LIMIT, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
-from .runtimes import ENDLESS, Mixture, RunTimeModel
+from .runtimes import ENDLESS, Ratios
 
 #: Coming jobs that are entered at a time, shortly before they come.
 AHEAD = 64
@@ -353,7 +353,7 @@ class SimulatedLog:
     memory: PastMemory | None = None
     _end: Ints = field(init=False)
     _history: History = field(init=False)
-    runtimes: RunTimeModel = field(init=False)
+    ratios: Ratios = field(init=False)
 
     def __post_init__(self) -> None:
         ends = [UNSTARTED if item.end is None else item.end for item in self.records]
@@ -365,7 +365,7 @@ class SimulatedLog:
         ]
         users = dict(zip((job.user for job in self.jobs), self.log.user.tolist(), strict=True))
         object.__setattr__(self, "_history", history_of(ended, users=users))
-        object.__setattr__(self, "runtimes", Mixture.of(self.past))
+        object.__setattr__(self, "ratios", Ratios(self.past))
 
     @classmethod
     def run(

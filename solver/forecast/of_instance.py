@@ -33,7 +33,7 @@ from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, fore
 from .history import History, numbered, read_history, without_own
 from .hosts import SimulatedLog, hosts_world
 from .moment import ForwardWorld, PoolWorld, jobs_here, never, pool_world, waiting_names
-from .runtimes import Mixture, RunTimeModel
+from .runtimes import Ratios, RunTimeModel
 from .workers import Stop
 
 # --- Forecasts calibrated by themselves: jobs of the history backtested on the cluster at hand ----
@@ -173,7 +173,7 @@ def forecast(
             calibration = calibration_by_history(instance, past, calibrate, policy, drawn, tell)
         except InputError as error:
             remarks = (f"warning: not calibrated: {error}",)
-    runtimes, arrivals = runtimes or Mixture.of(past.jobs), arrivals or PastBlocks(past.jobs)
+    runtimes, arrivals = runtimes or Ratios(past.jobs), arrivals or PastBlocks(past.jobs)
     names = waiting_names(instance)
     found = forecast_world(
         world, names, runtimes, arrivals, drawn, calibration=calibration, jobs=jobs

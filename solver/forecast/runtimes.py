@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...model.workload import Ints
 from ..availability.resources import BoolArray
-from .jobs import NO_LIMIT, AskedJobs, Columns, Floats, Keys, PastJobs, keys_of, spread
+from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
 
 # --------------------------------------------------------------------------------------------------
 # Jobs that were submitted about together: what one of a batch did says most about the
@@ -271,7 +271,8 @@ class Ratios:
 
     def __post_init__(self) -> None:
         groups: dict[Group, list[int]] = defaultdict(list)
-        kinds = _kinds(self.past)
+        columns = (self.past.user, self.past.limit, self.past.slots)
+        kinds = list(zip(*(column.tolist() for column in columns), strict=True))
         for place, (user, limit, slots) in enumerate(kinds):
             for group in _groups(user, limit, slots):
                 groups[group].append(place)
@@ -285,20 +286,30 @@ class Ratios:
 
     def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
         """As :class:`RunTimeModel` says."""
-        kinds = keys_of(" ".join(map(str, kind)) for kind in _kinds(jobs))
-        chances = _chances(jobs, kinds, self.settings.together, samples, seed)
+        chances = self._chances(jobs, samples, seed)
         seen = _Seen(self.past.known_at(known), known, jobs.pick(jobs.elapsed >= 0))
         found = AtLimits().draw(jobs, known, samples, seed)
-        rows = zip(_kinds(jobs), jobs.submit.tolist(), jobs.elapsed.tolist(), strict=True)
+        columns = (jobs.submit, jobs.elapsed, jobs.user, jobs.limit, jobs.slots)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         weighed: dict[tuple[Kind, int], Weighed] = {}
-        for row, (kind, submit, elapsed) in enumerate(rows):
-            one = (kind, submit)
+        for row, (submit, elapsed, *kind) in enumerate(rows):
+            one = ((kind[0], kind[1], kind[2]), submit)
             if one not in weighed:
                 weighed[one] = self._of_batch(*one, seen)
             longer = weighed[one].beyond(elapsed)
             if len(longer):
                 found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
         return within(found, jobs)
+
+    def _chances(self, jobs: AskedJobs, samples: int, seed: int) -> Floats:
+        """Of each job and sample which part of those like it run shorter."""
+        own = spread(seed, STREAM, jobs.key, samples)
+        columns = (jobs.user, jobs.limit, jobs.slots)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        kinds = keys_of(" ".join(map(str, row)) for row in rows)
+        shared = spread(seed, "shared fate", kinds, samples)
+        together = spread(seed, "together", jobs.key, samples) < self.settings.together
+        return np.where(together, shared, own)
 
     def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> Weighed:
         """Run times that a job of a kind may have that was submitted then; its batch counts most.
@@ -380,11 +391,6 @@ class _Seen:
     weighed: dict[tuple[Group, ...], Weighed] = field(default_factory=dict)
 
 
-def _kinds(jobs: AskedJobs | PastJobs) -> list[Kind]:
-    """User, limit and size of each job."""
-    return list(zip(jobs.user.tolist(), jobs.limit.tolist(), jobs.slots.tolist(), strict=True))
-
-
 def _groups(user: int, limit: int, slots: int) -> tuple[Group, ...]:
     """All; about the same area; the same user and limit; the same size as well.
 
@@ -412,199 +418,6 @@ def _belongs(jobs: AskedJobs, group: Group) -> BoolArray:
     for column, value in zip((jobs.user, limit, jobs.slots), wanted, strict=False):
         found = found & (column == value)
     return found
-
-
-# --- Ratios of all jobs of late, each weighed by its distance -------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSettings:
-    """Of :class:`KernelRatios`: which jobs are looked at, and how fast their weights fall."""
-
-    #: Jobs that ended last.
-    of_all: int = 1_500
-    #: Last jobs of the job's own user, which count even if they ended before those.
-    of_user: int = 60
-    #: A job of the same user weighs exp(-limit * l - size * s) / (1 + h) ** age: l and s are the
-    #: doublings between the limits and the sizes of the two, h the hours between their submissions.
-    limit: float = 8.0
-    size: float = 1.2
-    age: float = 1.0
-    #: One of another user weighs exp(-other - other_limit * l) / (1 + h) ** other_age.
-    other: float = 6.0
-    other_limit: float = 0.7
-    other_age: float = 0.7
-    #: The chance that a job of a sample shares the fate of the others of its user.
-    together: float = 0.6
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Evidence(Columns):
-    """Jobs that say how long others run, in the order of `number`; arrays of shape (n,)."""
-
-    #: Ratio, or seconds; of one that still runs what it has used.
-    number: Floats
-    ended: BoolArray
-    #: Of the job that runs, -1 of one that ended.
-    row: Ints
-    user: Ints
-    #: Binary logarithms of limit and size.
-    limit: Floats
-    slots: Floats
-    submit: Ints
-
-
-#: Weights that are worked out at a time: bounds the memory.
-_AT_A_TIME = 2**21
-
-
-@dataclass(frozen=True, slots=True)
-class KernelRatios:
-    """What part of its limit a job uses: all jobs of late count, nearer ones more.
-
-    The estimator of Kaplan and Meier with weights that fall with the distance (Beran 1981): jobs
-    that still run count as longer than they have run, each for the others. What is left behind the
-    last that ended uses up its limit. For a job without a limit run times themselves are drawn.
-    """
-
-    past: PastJobs
-    settings: KernelSettings = KernelSettings()
-    _of_user: dict[int, Ints] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        order = np.argsort(self.past.user, kind="stable")
-        users, first = np.unique(self.past.user[order], return_index=True)
-        rows = np.split(order, first)[1:]
-        object.__setattr__(self, "_of_user", dict(zip(users.tolist(), rows, strict=True)))
-
-    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says."""
-        found = AtLimits().draw(jobs, known, samples, seed)
-        users, together = keys_of(map(str, jobs.user.tolist())), self.settings.together
-        chances = _chances(jobs, users, together, samples, seed, "kernel, ")
-        count = self.past.known_at(known)
-        any_limit = bool((self.past.limit[:count] != NO_LIMIT).any())
-        has_limit = (jobs.limit != NO_LIMIT) & any_limit
-        for of_limit in (True, False):
-            of_these = has_limit == of_limit
-            for user in np.unique(jobs.user[of_these]).tolist():
-                rows = np.flatnonzero(of_these & (jobs.user == user))
-                evidence = self._evidence(jobs, user, count, of_limit)
-                for row, weighed in self._weighed(jobs, rows, evidence, of_limit):
-                    longer = weighed.times(float(jobs.limit[row]) if of_limit else 1.0)
-                    longer = longer.beyond(float(jobs.elapsed[row]))
-                    if longer.weights.any():
-                        found[row] = np.rint(longer.at(chances[row])).astype(np.int64)
-        return within(found, jobs)
-
-    def _weighed(
-        self, jobs: AskedJobs, rows: Ints, evidence: _Evidence, of_limit: bool
-    ) -> Iterator[tuple[int, Weighed]]:
-        """Each of these rows of the jobs, and what is foreseen of it; none without evidence."""
-        numbers = evidence.number[evidence.ended]
-        if not len(numbers):
-            return
-        numbers = np.append(numbers, max(1.0, numbers[-1]))
-        step = max(1, _AT_A_TIME // len(evidence))
-        for some in np.split(rows, range(step, len(rows), step)):
-            masses = _masses(self._weights(jobs.pick(some), some, evidence), evidence.ended)
-            masses[:, -1] *= of_limit
-            for row, mass in zip(some.tolist(), masses, strict=True):
-                yield row, Weighed(numbers, mass)
-
-    def _evidence(self, jobs: AskedJobs, user: int, count: int, of_limit: bool) -> _Evidence:
-        """For a user: those of late and its own of the first `count` of the past, and who runs."""
-        past, late = self.past, max(0, count - self.settings.of_all)
-        own = self._of_user.get(user, _NONE)
-        own = own[: np.searchsorted(own, count)][-self.settings.of_user :]
-        ended = np.concatenate((own[own < late], np.arange(late, count)))
-        run = np.flatnonzero(jobs.elapsed >= 0)
-        if of_limit:
-            ended, run = ended[past.limit[ended] != NO_LIMIT], run[jobs.limit[run] != NO_LIMIT]
-        both = (past.pick(ended), jobs.pick(run))
-        limit = np.concatenate([some.limit for some in both])
-        ran = np.concatenate((past.run_time[ended], jobs.elapsed[run])).astype(np.float64)
-        number = ran / limit if of_limit else ran
-        found = _Evidence(
-            number=number,
-            ended=np.repeat([True, False], [len(ended), len(run)]),
-            row=np.concatenate((np.full(len(ended), -1), run)),
-            user=np.concatenate([some.user for some in both]),
-            limit=_doublings(limit),
-            slots=_doublings(np.concatenate([some.slots for some in both])),
-            submit=np.concatenate([some.submit for some in both]),
-        )
-        return found.pick(np.lexsort((found.ended, number)))
-
-    def _weights(self, jobs: AskedJobs, rows: Ints, evidence: _Evidence) -> Floats:
-        """What each of the evidence counts for each job, shape (jobs, evidence)."""
-        by = self.settings
-        same = jobs.user[:, None] == evidence.user
-        limit = np.abs(_doublings(jobs.limit)[:, None] - evidence.limit)
-        size = np.abs(_doublings(jobs.slots)[:, None] - evidence.slots)
-        age = np.log1p(np.abs(jobs.submit[:, None] - evidence.submit) / HOUR)
-        near = by.limit * limit + by.size * size + by.age * age
-        far = by.other + by.other_limit * limit + by.other_age * age
-        distance = np.where(same, near, far)
-        distance[rows[:, None] == evidence.row] = np.inf  # its own run so far
-        nearest = distance.min(axis=1, keepdims=True, initial=_FARTHEST)
-        return np.asarray(np.exp(nearest - distance))
-
-
-#: A distance beyond which a job would weigh nothing.
-_FARTHEST = 1e6
-
-
-def _doublings(numbers: Ints) -> Floats:
-    """Binary logarithms; of no limit as of a second."""
-    return np.log2(np.maximum(1, numbers))
-
-
-def _masses(weights: Floats, ended: BoolArray) -> Floats:
-    """What each that ended comes to, and in a last column what is left behind all of them.
-
-    weights: of shape (jobs, evidence), in the order of what is measured.
-    """
-    left = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    share = np.divide(weights, left, out=np.zeros_like(weights), where=ended & (left > 0))
-    beyond = np.cumprod(1 - np.minimum(share, 1), axis=1)
-    before = np.concatenate((np.ones((len(weights), 1)), beyond[:, :-1]), axis=1)
-    return np.concatenate(((before - beyond)[:, ended], beyond[:, -1:]), axis=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """Every other future by one model, those between by the other: what a forecast draws by.
-
-    Both err, each in its own way: two halves are nearer than either (docs/dev/forecast.md).
-    """
-
-    first: RunTimeModel
-    second: RunTimeModel
-
-    @classmethod
-    def of(cls, past: PastJobs) -> Mixture:
-        """By groups and by distance."""
-        return cls(Ratios(past), KernelRatios(past))
-
-    def draw(self, jobs: AskedJobs, known: int, samples: int, seed: int) -> Ints:
-        """As :class:`RunTimeModel` says."""
-        found = self.first.draw(jobs, known, samples - samples // 2, seed)
-        between = self.second.draw(jobs, known, samples // 2, seed)
-        return np.insert(found, np.arange(1, samples // 2 + 1), between, axis=1)
-
-
-def _chances(
-    jobs: AskedJobs, kinds: Keys, together: float, samples: int, seed: int, stream: str = ""
-) -> Floats:
-    """Of each job and sample which part of those like it run shorter.
-
-    together: how often it is that of all jobs of its kind.
-    """
-    own = spread(seed, f"{stream}{STREAM}", jobs.key, samples)
-    shared = spread(seed, f"{stream}shared fate", kinds, samples)
-    joins = spread(seed, f"{stream}together", jobs.key, samples) < together
-    return np.where(joins, shared, own)
 
 
 def within(run_times: Ints, jobs: AskedJobs) -> Ints:

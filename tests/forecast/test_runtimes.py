@@ -12,10 +12,7 @@ from slotwise.solver.forecast.runtimes import (
     ENDLESS,
     AtLimits,
     ExactRunTimes,
-    KernelRatios,
-    KernelSettings,
     LastTwo,
-    Mixture,
     Ratios,
     RatioSettings,
 )
@@ -201,7 +198,7 @@ def test_every_model_keeps_its_promises(past, asked, known, seed):
     changed = past_of(
         *(job if job[5] <= known else (2, 100, 1, job[3], job[4], known + 9) for job in past)
     )
-    for model in (Ratios, LastTwo, KernelRatios, Mixture.of):
+    for model in (Ratios, LastTwo):
         found = model(whole).draw(jobs, known, 5, seed)
         assert found.shape == (len(asked), 5)
         assert found.dtype == np.int64
@@ -212,13 +209,10 @@ def test_every_model_keeps_its_promises(past, asked, known, seed):
         assert found.tolist() == model(changed).draw(jobs, known, 5, seed).tolist()
 
 
-@pytest.mark.parametrize(
-    "model", [Ratios, KernelRatios, lambda past: KernelRatios(past, KernelSettings(of_all=3))]
-)
 @given(PAST, ASKED)
-def test_a_draw_does_not_depend_on_who_else_waits(model, past, asked):
+def test_a_draw_does_not_depend_on_who_else_waits(past, asked):
     jobs = asked_of(*asked)
-    ratios = model(past_of(*past))
+    ratios = Ratios(past_of(*past))
     together = ratios.draw(jobs, LATER, 4, 3)
     runs = jobs.elapsed >= 0
     for row in range(len(jobs)):
@@ -227,77 +221,3 @@ def test_a_draw_does_not_depend_on_who_else_waits(model, past, asked):
         alone = ratios.draw(jobs.pick(kept), LATER, 7, 3)
         place = int(np.count_nonzero(kept[:row]))
         assert alone[place, :4].tolist() == together[row].tolist()
-
-
-ALL_ALIKE = KernelSettings(limit=0, size=0, age=0, other=0, other_limit=0, other_age=0, together=0)
-
-
-@given(PAST, ASKED)
-def test_without_distances_the_kernel_is_the_estimator_of_kaplan_and_meier(past, asked):
-    past = [job for job in past if job[1] > 0]
-    running = [(user, 200, slots, max(0, ran)) for user, _, slots, ran in asked if ran < 200]
-    jobs = asked_of(*running, (7, 1000, 1, WAITS))
-    found = KernelRatios(past_of(*past), ALL_ALIKE).draw(jobs, LATER, 400, 0)[-1] / 1000
-    ended = [round(1000 * (job[5] - job[4]) / job[1]) / 1000 for job in past]
-    seen = [ran / 200 for _, _, _, ran in running]
-    for bound in sorted({*ended, 1.0}):
-        survival = 1.0
-        for ratio in sorted({ratio for ratio in ended if ratio < bound}):
-            at_risk = sum(end >= ratio for end in ended) + sum(ran > ratio for ran in seen)
-            survival *= 1 - ended.count(ratio) / at_risk
-        assert abs((found >= bound).mean() - survival) < 0.03  # 400 draws, spread evenly
-
-
-def _of_a_drifting_user(seed):
-    """Jobs of many sizes, each as long as the one before to within a twentieth; and strangers."""
-    draw = np.random.default_rng(seed)
-    own, level = [], 0.5
-    for number in range(300):
-        level = min(0.95, max(0.05, level + draw.uniform(-0.05, 0.05)))
-        ran, end = round(1000 * level), 4_000 * (number + 1)
-        own.append((1, 1000, int(draw.integers(1, 400)), end - ran - 5, end - ran, end))
-    others = [(2, 1000, row[2], *(time + 9 for time in row[3:5]), row[4] + 10) for row in own]
-    return own, others
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_where_run_times_drift_and_sizes_differ_the_kernel_is_nearer_than_the_groups(seed):
-    own, others = _of_a_drifting_user(seed)
-    past = past_of(*own, *others)
-    off = {KernelRatios: [], Ratios: []}
-    for user, limit, slots, submit, start, end in own[100::10]:
-        jobs = asked_of((user, limit, slots, WAITS), submit=submit)
-        for model, errors in off.items():
-            middle = np.median(model(past).draw(jobs, submit, 100, 0))
-            errors.append(abs(middle - (end - start)))
-    assert np.mean(off[KernelRatios]) < 0.7 * np.mean(off[Ratios])
-
-
-def test_running_jobs_make_those_near_longer_and_not_themselves():
-    past = past_of(*(_job(1, 100, 2, run, 300 + run) for run in (10, 20, 30, 40)))
-    model = KernelRatios(past, KernelSettings(together=0))
-    waiting = (1, 100, 2, WAITS)
-    alone = model.draw(asked_of(waiting), 500, 4000, 0)[0]
-    beside = model.draw(asked_of((1, 100, 2, 35), waiting), 500, 4000, 0)
-    assert abs((alone == 40).mean() - 1 / 4) < 0.03
-    assert abs((beside[1] == 40).mean() - 2 / 5) < 0.03
-    assert set(beside[0].tolist()) == {40}
-
-
-def test_old_jobs_count_for_their_own_user_alone():
-    old = [_job(1, 100, 2, 90, 300)] * 5
-    new = [_job(2, 100, 2, 10, 900)] * 5
-    model = KernelRatios(past_of(*old, *new), KernelSettings(of_all=5, other=50))
-    jobs = asked_of((1, 100, 2, WAITS), (3, 100, 2, WAITS), submit=1000)
-    assert [set(row.tolist()) for row in model.draw(jobs, LATER, 40, 0)] == [{90}, {10}]
-
-
-@pytest.mark.parametrize("samples", [1, 2, 7, 100])
-def test_every_other_future_of_a_mixture_is_of_the_second_model(samples):
-    jobs = asked_of((1, 100, 2, WAITS), (1, 100, 2, 3))
-    past = past_of(*(_job(1, 100, 2, run, 300 + run) for run in range(5, 100)))
-    found = Mixture(Ratios(past), AtLimits()).draw(jobs, LATER, samples, 0)
-    of_the_first = Ratios(past).draw(jobs, LATER, samples, 0)
-    assert found[:, ::2].tolist() == of_the_first[:, : (samples + 1) // 2].tolist()
-    assert (found[:, 1::2] == 100).all()
-    assert found.shape == (2, samples)
