@@ -123,7 +123,8 @@ def test_links_lead_somewhere() -> None:
 FOREIGN = {
     *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
     *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
-    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without"),  # our benchmarks
+    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without"),
+    "--first-seed",  # our benchmarks, as all above
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
 }
