@@ -451,13 +451,9 @@ class CycleState:
             return
         if before is not None:
             self.give_up(held.state)
-<<<<<<< HEAD
         if held.slots or held.memory:
             self._why.clear()
-        self.backfilled_slots.settle(held)
-=======
         self.backfilled_slots.settle(held, self.world.table)
->>>>>>> main
         self.turns.repetition.kept(len(self.reservations), held)
         self.holdings.add(held, self.beside(None))
         self.turns.recount = True
