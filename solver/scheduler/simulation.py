@@ -130,8 +130,8 @@ def carry_out(cycle: CycleState, command: JobCommand) -> str:
             if state.status in _HAS_SLOTS and set(command.fields) - _OF_RUNNING:
                 return "it runs: only its run limit can be changed"
             # Who runs has been counted by the limit there was.
-            fields = {"array_limit": state.job.array_limit}
-            note = _modify(cycle, state, replace(state.job, **(command.fields | fields)))
+            fields = {**command.fields, "array_limit": state.job.array_limit}
+            note = _modify(cycle, state, replace(state.job, **fields))
             other = command.fields.get("array_limit", state.job.array_limit)
             return note or ("" if other == state.job.array_limit else _SAME_LIMIT)
 
