@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 
 from combined_enumerator import Case
 from slotwise.model.cluster import Cluster, Host
@@ -29,10 +30,23 @@ HORIZON = 7200
 MOST = 4000
 
 
-def planned(instance: Instance, method: str, **more: object) -> Plan:
+def planned(instance: Instance, method: str) -> Plan:
     """The plan; the exact methods work until they are done."""
     options = {"effort": EFFORT} if method in ("optimal", "milp") else {}
-    return plan(instance, method, **options, **more)  # type: ignore[arg-type]
+    return plan(instance, method, **options)  # type: ignore[arg-type]
+
+
+class Site:
+    """A case, the plans of which are made once."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.instance = case, case.instance
+        self.plan = lru_cache(None)(partial(planned, case.instance))
+        self.order = priority_order(case.instance)
+
+    def starts(self, method: str) -> dict[str, float]:
+        """The planned starts of its jobs."""
+        return starts(self.plan(method), self.instance)
 
 
 def starts(found: Plan, instance: Instance) -> dict[str, float]:
@@ -51,10 +65,10 @@ def still(instance: Instance) -> Instance:
 # --- plans --------------------------------------------------------------------------------------
 
 
-def the_judge_accepts(it: Case) -> Found:
+def the_judge_accepts(it: Site) -> Found:
     """Every plan passes the judge."""
     for method in ("greedy", "time-based", "optimal"):
-        found = planned(it.instance, method)
+        found = it.plan(method)
         for fault in validate(it.instance, found, as_lsf=method != "optimal"):
             yield f"{method}: {fault}"
         yield from (f"{method}: {note}" for note in found.notes if "bug" in note)
@@ -74,40 +88,37 @@ def preempts(instance: Instance) -> bool:
     return any(queue.preemptive for queue in instance.queues)
 
 
-def optimal_is_never_later(it: Case) -> Found:
+def optimal_is_never_later(it: Site) -> Found:
     """In the order of the jobs the optimum is no later than time-based reservation."""
     if windows(it.instance):
         return
-    best, timed = (starts(planned(it.instance, m), it.instance) for m in ("optimal", "time-based"))
-    for job in priority_order(it.instance):
+    best, timed = it.starts("optimal"), it.starts("time-based")
+    for job in it.order:
         if best[job.id] != timed[job.id]:
             if best[job.id] > timed[job.id]:
                 yield f"job {job.id}: optimal {best[job.id]}, time-based {timed[job.id]}"
             return
 
 
-def the_plan_is_the_loop(it: Case) -> Found:
+def the_plan_is_the_loop(it: Site) -> Found:
     """The loop starts jobs when an estimate said, or a rule is named."""
-    instance = still(it.instance)
-    for method in ("time-based",):
-        found = planned(instance, method)
-        if found.left_out or any("not considered" in note for note in found.notes):
-            continue
-        real = run_on(instance, method)
-        for job, start in starts(found, instance).items():
-            if start != real.get(job, math.inf):
-                yield f"{method}, job {job}: planned {start}, in the loop {real.get(job)}"
+    found = it.plan("time-based")
+    if any("not considered" in note for note in found.notes):
+        return
+    real = run_on(it.instance, "time-based")
+    for job, start in it.starts("time-based").items():
+        if start != real.get(job, math.inf):
+            yield f"job {job}: planned {start}, in the loop {real.get(job)}"
 
 
-def nothing_proved_is_missed(it: Case) -> Found:
+def nothing_proved_is_missed(it: Site) -> Found:
     """No loop starts the first job sooner than what is proved of it, nor any that is infeasible."""
-    instance = still(it.instance)
-    found = planned(instance, "optimal")
-    order = [job.id for job in priority_order(instance)]
+    found = it.plan("optimal")
+    order = [job.id for job in it.order]
     if not order:
         return
     first = found.get(order[0])
-    alone = replace(instance, pending=tuple(j for j in instance.pending if j.id == order[0]))
+    alone = replace(it.instance, pending=it.order[:1])
     for method in ("none", "greedy", "time-based"):
         real = run_on(alone, method).get(order[0])
         if real is None:
@@ -133,14 +144,14 @@ _UNKNOWN: tuple[Callable[[Instance], bool], ...] = (
 )
 
 
-def the_optimum_is_the_enumerators(it: Case) -> Found:
+def the_optimum_is_the_enumerators(it: Site) -> Found:
     """What an enumerator says that shares nothing."""
-    forms = math.prod(max(1, len(forms)) for forms in it.forms.values())
+    forms = math.prod(max(1, len(forms)) for forms in it.case.forms.values())
     if forms > MOST or any(unknown(it.instance) for unknown in _UNKNOWN):
         return
-    found = planned(it.instance, "optimal")
-    right = it.lexicographic()
-    shown = {job: None if s == math.inf else s for job, s in starts(found, it.instance).items()}
+    found = it.plan("optimal")
+    right = it.case.lexicographic()
+    shown = {job: None if s == math.inf else s for job, s in it.starts("optimal").items()}
     if shown != right:
         yield f"optimal {shown}, every plan tried {right}"
     elif found.status != ("infeasible" if None in right.values() else "optimal"):
@@ -155,29 +166,29 @@ def _order_moves(instance: Instance) -> bool:
     return bool(instance.partitions) or any(queue.user_shares for queue in instance.queues)
 
 
-def a_last_job_delays_none(it: Case) -> Found:
+def a_last_job_delays_none(it: Site) -> Found:
     """A job added at the end of the line delays none of those before it."""
     if _order_moves(it.instance):
         return
-    order = priority_order(it.instance)
+    order = it.order
     if len(order) < 2 or order[-1].array_limit is not None:
         return
     rest = replace(it.instance, pending=tuple(j for j in it.instance.pending if j is not order[-1]))
     for method in ("time-based", "optimal"):
-        whole, less = (starts(planned(each, method), each) for each in (it.instance, rest))
+        whole, less = it.starts(method), starts(planned(rest, method), rest)
         for job, start in less.items():
             if whole[job] > start:
                 yield f"{method}, job {job}: {start}, with {order[-1].id} behind it {whole[job]}"
 
 
-def lower_rank_never_delays_the_first(it: Case) -> Found:
+def lower_rank_never_delays_the_first(it: Site) -> Found:
     """The loop starts the first job no later because others wait behind it."""
     instance = still(it.instance)
-    order = priority_order(instance)
+    order = it.order
     if _order_moves(instance) or len(order) < 2 or windows(instance) or _unprotected(instance):
         return
-    first = order[0]
-    alone = replace(instance, pending=(first,))
+    alone = replace(instance, pending=tuple(j for j in instance.pending if j.id == order[0].id))
+    (first,) = alone.pending
     mine, among = (run_on(each, "time-based").get(first.id) for each in (alone, instance))
     if mine is not None and (among is None or among > mine):
         yield f"job {first.id}: alone {mine}, before the others {among}"
@@ -191,7 +202,7 @@ def _unprotected(instance: Instance) -> bool:
     return partly or any(c is not None and c < 100 for c in cycles)
 
 
-def no_reservation_delays_who_preempts(it: Case) -> Found:
+def no_reservation_delays_who_preempts(it: Site) -> Found:
     """A job that may preempt starts no later where its queue reserves."""
     if not preempts(it.instance):
         return
@@ -216,12 +227,11 @@ def _loop(instance: Instance, method: str) -> Mapping[str, int]:
     return simulate(instance, reservation=method, until=HORIZON, top=4).starts  # type: ignore[arg-type]
 
 
-def more_never_makes_the_first_later(it: Case) -> Found:
+def more_never_makes_the_first_later(it: Site) -> Found:
     """A larger limit, or one more free host, never makes the first job later."""
-    order = priority_order(it.instance)
-    if not order:
+    if not it.order:
         return
-    only = replace(it.instance, pending=(order[0],))
+    only = replace(it.instance, pending=it.order[:1])
     for name, larger in _larger(only):
         for method in ("time-based", "optimal"):
             before, after = (starts(planned(each, method), each) for each in (only, larger))
@@ -263,14 +273,14 @@ def _in_units(job: Job) -> bool:
 # --- the loop -----------------------------------------------------------------------------------
 
 
-def the_judge_accepts_the_loop(it: Case) -> Found:
+def the_judge_accepts_the_loop(it: Site) -> Found:
     """No loop breaks a rule, and none leaves a job waiting that could start."""
     for method in ("none", "greedy", "time-based"):
         result = simulate(it.instance, reservation=method, until=HORIZON, keep_log=True)  # type: ignore[arg-type]
         yield from (f"{method}: {fault}" for fault in validate_schedule(it.instance, result))
 
 
-INVARIANTS: dict[str, Callable[[Case], Found]] = {
+INVARIANTS: dict[str, Callable[[Site], Found]] = {
     "judge": the_judge_accepts,
     "never later": optimal_is_never_later,
     "plan is loop": the_plan_is_the_loop,
@@ -284,7 +294,8 @@ INVARIANTS: dict[str, Callable[[Case], Found]] = {
 }
 
 
-def violations(it: Case) -> Iterator[tuple[str, str]]:
+def violations(it: Site) -> Iterator[tuple[str, str]]:
     """(invariant, sentence) of all that a case breaks."""
+    it = Site(case)
     for name, invariant in INVARIANTS.items():
         yield from ((name, sentence) for sentence in invariant(it))
