@@ -102,7 +102,7 @@ def validate(
 
 
 def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list[Violation]:
-    """Every rule that a simulation breaks, and jobs that it leaves waiting although they could start.
+    """Every rule that a simulation breaks; of one that breaks none, jobs that could start and wait.
 
     instance: what was simulated. Of changes from outside nothing is known here: a simulation in
     which hosts or jobs were changed is not judged by its instance. Whether jobs could start is

@@ -120,7 +120,19 @@ class Case:
         """The pending jobs as the scheduler takes them."""
         rank = {queue.name: -queue.priority for queue in self.instance.queues}
         pending = self.instance.pending
-        return sorted(pending, key=lambda job: (rank[job.queue], -job.priority, job.queue_position))
+        waiting = sorted(pending, key=lambda j: (rank[j.queue], -j.priority, j.queue_position))
+        found: list[Job] = []
+        while waiting:  # who waits for a job comes behind it
+            ahead = {job.id for job in waiting}
+            job = next((j for j in waiting if self.waits_for(j) not in ahead), waiting[0])
+            waiting.remove(job)
+            found.append(job)
+        return found
+
+    @staticmethod
+    def waits_for(job: Job) -> str:
+        """The job that its condition names, "" without one."""
+        return job.dependency.rstrip(")").partition("(")[2]
 
     def length(self, job: str) -> int:
         """Seconds from start to end; what runs now ends in the next second or later."""

@@ -174,7 +174,7 @@ def a_last_job_delays_none(it: Site) -> Found:
     if len(order) < 2 or order[-1].array_limit is not None:
         return
     rest = replace(it.instance, pending=tuple(j for j in it.instance.pending if j is not order[-1]))
-    for method in ("time-based", "optimal"):
+    for method in ("time-based", "optimal") if _held_for_good(it.instance) else ("optimal",):
         whole, less = it.starts(method), starts(planned(rest, method), rest)
         for job, start in less.items():
             if whole[job] > start:
@@ -183,9 +183,8 @@ def a_last_job_delays_none(it: Site) -> Found:
 
 def lower_rank_never_delays_the_first(it: Site) -> Found:
     """The loop starts the first job no later because others wait behind it."""
-    instance = still(it.instance)
-    order = it.order
-    if _order_moves(instance) or len(order) < 2 or windows(instance) or _unprotected(instance):
+    instance, order = still(it.instance), it.order
+    if _order_moves(instance) or len(order) < 2 or not _held_for_good(instance):
         return
     alone = replace(instance, pending=tuple(j for j in instance.pending if j.id == order[0].id))
     (first,) = alone.pending
@@ -194,12 +193,27 @@ def lower_rank_never_delays_the_first(it: Site) -> Found:
         yield f"job {first.id}: alone {mine}, before the others {among}"
 
 
-def _unprotected(instance: Instance) -> bool:
-    """Whether reservations are not for all, or not for good: then nobody is protected."""
-    queues = instance.queues
+def _held_for_good(instance: Instance) -> bool:
+    """Whether all that a job will need is kept for it, as long as it waits.
+
+    Not where reservations are not for all, or run out; where windows close; where a job may not
+    hold anything before its begin time, or while a limit, a licence or memory is short.
+    """
+    queues, jobs = instance.queues, instance.pending
     cycles = [queue.reserve_cycles for queue in queues]
-    partly = any(cycles) and not all(cycles)
-    return partly or any(c is not None and c < 100 for c in cycles)
+    limited = any(q.queue_slots or q.host_slots or q.user_slots for q in queues)
+    return not (
+        (any(cycles) and not all(cycles))
+        or any(c is not None and c < 100 for c in cycles)
+        or windows(instance)
+        or any(job.begin or job.array_limit is not None for job in jobs)
+        or limited
+        or instance.limits
+        or instance.users
+        or instance.cluster.shared
+        or any("rusage" in text for job in jobs for text in job.res_req)
+        and not all(queue.holds_memory for queue in queues)
+    )
 
 
 def no_reservation_delays_who_preempts(it: Site) -> Found:
@@ -216,8 +230,7 @@ def no_reservation_delays_who_preempts(it: Site) -> Found:
         holding = replace(instance, queues=queues)
         for job in jobs:
             with_, without = (
-                _loop(each, method)
-                for each, method in ((holding, "greedy"), (bare, "none"))
+                _loop(each, method) for each, method in ((holding, "greedy"), (bare, "none"))
             )
             if with_.get(job.id, math.inf) > without.get(job.id, math.inf):
                 yield f"{fields}, job {job.id}: {with_.get(job.id)}, without {without[job.id]}"
@@ -294,7 +307,7 @@ INVARIANTS: dict[str, Callable[[Site], Found]] = {
 }
 
 
-def violations(it: Site) -> Iterator[tuple[str, str]]:
+def violations(case: Case) -> Iterator[tuple[str, str]]:
     """(invariant, sentence) of all that a case breaks."""
     it = Site(case)
     for name, invariant in INVARIANTS.items():

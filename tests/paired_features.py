@@ -410,6 +410,7 @@ def _cluster(it: Draft) -> Cluster:
     names = [host.name for host in hosts]
     cut = it.random.randint(1, len(names) - 1)
     units = tuple(
-        ComputeUnit(f"e{n}", "enc", tuple(part)) for n, part in enumerate((names[:cut], names[cut:]))
+        ComputeUnit(f"e{n}", "enc", tuple(part))
+        for n, part in enumerate((names[:cut], names[cut:]))
     )
     return Cluster(hosts, (), ("enc",), "enc", units, shared=tuple(it.shared))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...model.dependency import DependencyError, parse_dependency, status_tests
 from ...model.duration import expected_duration, granted_run_limit
@@ -20,7 +19,16 @@ from ...model.resreq.syntax import Simple
 from . import times
 from .facts import Facts, Violation
 from .hosts import may_be_closed
-from .schedule import FOREVER, Record, Schedule, Stretch, facts_of, lives, stretches
+from .schedule import (
+    FOREVER,
+    Record,
+    Schedule,
+    Stretch,
+    facts_of,
+    is_later_part,
+    lives,
+    stretches,
+)
 from .shape import ptile_of, split
 
 #: Whether a plan breaks no rule of what it is planned for.
@@ -28,9 +36,7 @@ Allowed = Callable[[Facts], bool]
 Allocation = dict[str, int]
 
 
-def left_waiting(
-    instance: Instance, schedule: Schedule, allowed: Allowed
-) -> Iterator[Violation]:
+def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> Iterator[Violation]:
     """Each job that could start in a cycle and does not, once."""
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
@@ -155,7 +161,7 @@ class _Seen:
         return None
 
     def _has_just_accepted(self, job: Job, host: str, time: int) -> bool:
-        """JOB_ACCEPT_INTERVAL counts from the last start on a host, also of a job that has ended."""
+        """JOB_ACCEPT_INTERVAL counts from the last start on a host, of a job that has ended too."""
         params = self.instance.params
         cycles = self.instance.queue(job.queue).job_accept_interval
         cycles = params.job_accept_interval if cycles is None else cycles
@@ -167,7 +173,7 @@ class _Seen:
         for number, part in enumerate(self.parts):
             following = self.parts[number + 1] if number + 1 < len(self.parts) else None
             end = part.end
-            if following is not None and following.job.id.startswith(f"{part.job.id}."):
+            if following is not None and is_later_part(following.job.id, part.job.id):
                 end = following.start
             if part.start <= time and (end is None or time < end):
                 finish = FOREVER if end is None else end
@@ -192,7 +198,7 @@ class _Seen:
 
 def _facts(instance: Instance, entry: PlannedJob) -> Facts:
     entries: tuple[PlannedJob, ...] = (entry,)
-    plan = Plan("loop", "lexicographic", "heuristic", instance.now, entries)
+    plan = Plan("greedy", "lexicographic", "heuristic", instance.now, entries)
     return Facts.of(instance, plan, as_lsf=False, split=split)
 
 

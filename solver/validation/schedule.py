@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 from ...model.duration import granted_run_limit
@@ -19,6 +20,9 @@ from .facts import Facts, Violation
 
 #: Seconds that a job lasts that has not ended.
 FOREVER = 1 << 40
+
+#: Between a job and the number of its stretch.
+_DOT = " part "
 
 Rule = Callable[[Facts], Iterator[Violation]]
 #: What each stretch keeps.
@@ -150,7 +154,7 @@ def stretches(instance: Instance, schedule: Schedule) -> list[Stretch]:
         for record in schedule.jobs
         if record.job in jobs
         for number, (start, end, allocation) in enumerate(record.held)
-        if end is None or end > max(start, instance.now)
+        if end is None or end > start
     ]
 
 
@@ -168,10 +172,10 @@ def lives(instance: Instance, schedule: Schedule) -> list[Stretch]:
 def _suspensions(parts: Sequence[Stretch]) -> list[Stretch]:
     """Where a job was off its slots: between two of its stretches."""
     found = []
-    for one, other in zip(parts, parts[1:], strict=False):
-        same = _whole(one.job.id) == _whole(other.job.id)
+    for one, other in pairwise(parts):
+        same = is_later_part(other.job.id, one.job.id)
         if same and one.end is not None and one.end < other.start:
-            job = replace(one.job, id=f"{_whole(one.job.id)} off")
+            job = replace(one.job, id=f"{one.job.id} off")
             found.append(Stretch(job, one.end, other.start, one.allocation, one.alternative))
     return found
 
@@ -185,15 +189,23 @@ def _part(name: str, number: int) -> str:
     """The name of a later stretch: of an element one that still belongs to its array."""
     if not number:
         return name
-    return f"{name[:-1]}.{number}]" if name.endswith("]") else f"{name}.{number}"
+    return f"{name[:-1]}{_DOT}{number}]" if name.endswith("]") else f"{name}{_DOT}{number}"
 
 
-def _whole(name: str) -> str:
-    return name.split(".")[0].rstrip("]")
+def is_later_part(name: str, other: str) -> bool:
+    """Whether the first is a later stretch of the job of which the other is one."""
+    (whole, number), (first, before) = (_numbered(each) for each in (name, other))
+    return whole == first and number == before + 1
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    head, dot, tail = name.removesuffix("]").rpartition(_DOT)
+    return (head, int(tail)) if dot else (name.removesuffix("]"), 0)
 
 
 def facts_of(instance: Instance, parts: Sequence[Stretch], waiting: Sequence[Job] = ()) -> Facts:
     """The stretches as a plan, and jobs that wait beside them."""
+    parts = [part for part in parts if part.end is None or part.end > instance.now]
     planned = [part for part in parts if not part.runs]
     running = tuple(
         RunningJob(
@@ -208,7 +220,7 @@ def facts_of(instance: Instance, parts: Sequence[Stretch], waiting: Sequence[Job
     )
     pending = (*(part.lasting for part in planned), *waiting)
     seen = replace(instance, running=running, pending=pending, future=())
-    plan = Plan("loop", "lexicographic", "heuristic", instance.now, tuple(map(_entry, planned)))
+    plan = Plan("greedy", "lexicographic", "heuristic", instance.now, tuple(map(_entry, planned)))
     return Facts.of(seen, plan, as_lsf=False, split=shape.split)
 
 
@@ -218,7 +230,7 @@ def _entry(part: Stretch) -> PlannedJob:
         part.start,
         part.start + (part.lasting.run_limit or 0),
         part.allocation,
-        method="loop",
+        method="greedy",
         alternative=part.alternative,
     )
 
