@@ -211,8 +211,10 @@ def _held_for_good(instance: Instance) -> bool:
         or instance.limits
         or instance.users
         or instance.cluster.shared
-        or any("rusage" in text for job in jobs for text in job.res_req)
-        and not all(queue.holds_memory for queue in queues)
+        or (
+            any("rusage" in text for job in jobs for text in job.res_req)
+            and not all(queue.holds_memory for queue in queues)
+        )
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from paired_features import PAIRS, case, cover, features_of
 from pair_invariants import violations
+from paired_features import PAIRS, case, cover, features_of
 
 ROWS = cover(6)
 #: Sites of `make test-all`, by hundreds.

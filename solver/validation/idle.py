@@ -21,9 +21,9 @@ from .facts import Facts, Violation
 from .hosts import may_be_closed
 from .schedule import (
     FOREVER,
+    HeldStretch,
     Record,
     Schedule,
-    Stretch,
     facts_of,
     is_later_part,
     lives,
@@ -42,7 +42,7 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
         return
     if not schedule.log and schedule.settings.reservation != "none":
         return
-    seen = _Seen(instance, schedule, allowed)
+    seen = _Observed.of(instance, schedule, allowed)
     told: set[str] = set()
     for time in seen.times():
         for job in seen.waiting(time):
@@ -55,24 +55,32 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Observed:
     """What the judge sees of a simulation."""
 
     instance: Instance
     schedule: Schedule
     allowed: Allowed
-    parts: Sequence[Stretch] = ()
-    records: Mapping[str, Record] = None  # type: ignore[assignment]
-    conditions: times.Times = None  # type: ignore[assignment]
+    parts: Sequence[HeldStretch]
+    records: Mapping[str, Record]
+    #: When conditions on jobs hold.
+    conditions: times.Times
 
-    def __post_init__(self) -> None:
-        self.parts = stretches(self.instance, self.schedule)
-        self.records = {record.job: record for record in self.schedule.jobs}
-        whole = lives(self.instance, self.schedule)
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule, allowed: Allowed) -> _Observed:
+        """Read off a simulation of an instance."""
+        whole = lives(instance, schedule)
         started = {part.job.id for part in whole}
-        jobs = (*self.instance.pending, *self.instance.future)
+        jobs = (*instance.pending, *instance.future)
         rest = [job for job in jobs if job.id not in started]
-        self.conditions = times.Times(facts_of(self.instance, whole, rest))
+        return cls(
+            instance,
+            schedule,
+            allowed,
+            stretches(instance, schedule),
+            {record.job: record for record in schedule.jobs},
+            times.Times(facts_of(instance, whole, rest)),
+        )
 
     def times(self) -> list[int]:
         """The cycles in which something may have come free or become eligible."""

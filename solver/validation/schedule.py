@@ -110,7 +110,7 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HeldStretch:
     """A job on hosts over [start, end), None: it has not ended; runs: it ran before now."""
 
     job: Job
@@ -138,12 +138,12 @@ class Stretch:
         )
 
 
-def stretches(instance: Instance, schedule: Schedule) -> list[Stretch]:
+def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
     """All that was held, job by job; each job but the first of its name has a name of its own."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
-        Stretch(
+        HeldStretch(
             replace(jobs[record.job], id=_part(record.job, number)),
             start,
             end,
@@ -158,25 +158,25 @@ def stretches(instance: Instance, schedule: Schedule) -> list[Stretch]:
     ]
 
 
-def lives(instance: Instance, schedule: Schedule) -> list[Stretch]:
+def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
     """Each job that started, on its first hosts, from its first start to its end."""
     jobs = _jobs(instance)
     before = {item.job.id for item in instance.running}
     return [
-        Stretch(jobs[it.job], it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        HeldStretch(jobs[it.job], it.start, it.end, it.held[0][2], it.alternative, it.job in before)
         for it in schedule.jobs
         if it.job in jobs and it.start is not None and it.held
     ]
 
 
-def _suspensions(parts: Sequence[Stretch]) -> list[Stretch]:
+def _suspensions(parts: Sequence[HeldStretch]) -> list[HeldStretch]:
     """Where a job was off its slots: between two of its stretches."""
     found = []
     for one, other in pairwise(parts):
         same = is_later_part(other.job.id, one.job.id)
         if same and one.end is not None and one.end < other.start:
             job = replace(one.job, id=f"{one.job.id} off")
-            found.append(Stretch(job, one.end, other.start, one.allocation, one.alternative))
+            found.append(HeldStretch(job, one.end, other.start, one.allocation, one.alternative))
     return found
 
 
@@ -203,7 +203,9 @@ def _numbered(name: str) -> tuple[str, int]:
     return (head, int(tail)) if dot else (name.removesuffix("]"), 0)
 
 
-def facts_of(instance: Instance, parts: Sequence[Stretch], waiting: Sequence[Job] = ()) -> Facts:
+def facts_of(
+    instance: Instance, parts: Sequence[HeldStretch], waiting: Sequence[Job] = ()
+) -> Facts:
     """The stretches as a plan, and jobs that wait beside them."""
     parts = [part for part in parts if part.end is None or part.end > instance.now]
     planned = [part for part in parts if not part.runs]
@@ -224,7 +226,7 @@ def facts_of(instance: Instance, parts: Sequence[Stretch], waiting: Sequence[Job
     return Facts.of(seen, plan, as_lsf=False, split=shape.split)
 
 
-def _entry(part: Stretch) -> PlannedJob:
+def _entry(part: HeldStretch) -> PlannedJob:
     return PlannedJob(
         part.job.id,
         part.start,
@@ -259,7 +261,7 @@ def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
         yield from _too_long(instance, part, schedule)
 
 
-def _too_soon(facts: Facts, part: Stretch) -> Iterator[Violation]:
+def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
     """No job starts before it is submitted, nor outside the run window of its queue."""
     job = part.job
     if part.runs:
@@ -272,7 +274,7 @@ def _too_soon(facts: Facts, part: Stretch) -> Iterator[Violation]:
         yield Violation("run-window", text, job.id, "", part.start)
 
 
-def _too_long(instance: Instance, part: Stretch, schedule: Schedule) -> Iterator[Violation]:
+def _too_long(instance: Instance, part: HeldStretch, schedule: Schedule) -> Iterator[Violation]:
     """No job that was never suspended runs for longer than its limit."""
     limit = granted_run_limit(instance, part.job)
     suspended = any(it.job == part.job.id and len(it.held) > 1 for it in schedule.jobs)
