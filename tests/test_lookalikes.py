@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from enumerated_plans import Table
 from lookalike_instances import binds, lookalikes
-from loop_checking import broken
 from sampling import some
 from slotwise.model.display import clock_text
 from slotwise.model.instance import Instance
@@ -16,7 +15,7 @@ from slotwise.model.plan import Method, Plan
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import simulate
-from slotwise.solver.validate import validate
+from slotwise.solver.validate import validate, validate_schedule
 from test_alike import alone
 
 EXACT: tuple[Method, ...] = ("optimal", "milp")
@@ -74,7 +73,7 @@ def every_job_starts(it: Instance, right: dict[str, int | None]) -> None:
         run = simulate(it, reservation=reservation, until=100_000)
         if not any("{" in text for job in it.pending for text in job.res_req):
             # A record says nothing of the terms of a compound requirement.
-            assert broken(it, run) == [], reservation
+            assert validate_schedule(it, run) == [], reservation
         for record in run.jobs:
             assert record.start is not None or right.get(record.job, 0) is None, (it, record.job)
 
