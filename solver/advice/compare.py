@@ -13,7 +13,7 @@ from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName, objective_named
 from ...model.omissions import Omission, sentences
-from ...model.plan import Method, Plan, PlannedJob, allocation_text
+from ...model.plan import Method, Plan, PlannedJob, allocation_text, yes_or_no
 from ...model.progress import OnProgress
 from ..budget import GRACE, Budget
 from ..fairshare.priority_order import priority_order
@@ -80,6 +80,8 @@ class ComparedJob:
     needs_backfill: str = ""
     #: What the optimal start hangs on to the second, "" for nothing.
     exact_fit: str = ""
+    #: The jobs that must start where planned for the optimal start to be proved.
+    proved_if: tuple[str, ...] = ()
 
     @property
     def gain_slot_hours(self) -> float | None:
@@ -239,12 +241,14 @@ def proof_sentence(plan: Plan) -> str:
     claim = "proved the earliest" + (" in priority order" if _in_order(plan) else "")
     if not total:
         return "No job has a start."
+    on_condition = sum(bool(item.proved_if) for item in starts)
+    more = f", {on_condition} if others start where planned" if on_condition else ""
     if proved == total:
         every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
         return f"{every} {claim}."
     if not proved:
-        return f"No start is {claim}."
-    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}."
+        return f"No start is {claim}{more}."
+    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}{more}."
 
 
 def _verb(number: int, verb: str) -> str:
@@ -518,7 +522,7 @@ class Comparison:
                     for time in (getattr(row, name) for name in STARTS)
                 ),
                 None if row.gain is None else duration_text(row.gain),
-                "yes" if row.proved else "no",
+                yes_or_no(row.proved, row.proved_if),
                 allocation_text(row.allocation),
             )
             for row in self.jobs
@@ -712,6 +716,7 @@ def _row(
         fallback=best.fallback if best else "",
         needs_backfill=best.needs_backfill if best else "",
         exact_fit=best.exact_fit if best else "",
+        proved_if=best.proved_if if best else (),
     )
 
 

@@ -122,7 +122,7 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     hosts: set[int] = set()
     pools: set[int] = set()
     found: set[str] = set()
-    waiting = {d.job.id: (_hosts(d), _pools(d)) for d in demands if not d.impossible}
+    waiting = {d.job.id: (candidate_hosts(d), pools_used(d)) for d in demands if not d.impossible}
     near = [job for job in waiting if job in moved]
     while near:
         for job in near:
@@ -134,11 +134,13 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     return frozenset(found)
 
 
-def _hosts(demand: Demand) -> set[int]:
+def candidate_hosts(demand: Demand) -> set[int]:
+    """Hosts, by index, that some term of a job may use."""
     return set(np.concatenate([term.candidates for term in demand.terms]).tolist())
 
 
-def _pools(demand: Demand) -> set[int]:
+def pools_used(demand: Demand) -> set[int]:
+    """Pools, by index, of which a job takes something."""
     return {
         use.index
         for term in demand.terms
@@ -244,6 +246,8 @@ class LeftOut:
     #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
     #: is.
     heeded: bool = True
+    #: It changes the places of its jobs and not their starts.
+    places_only: bool = False
 
 
 #: Said of a job whose partitions, each alone, have no place for it.

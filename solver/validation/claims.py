@@ -376,6 +376,6 @@ def _most_used(holdings: list[Holding], host: str, begin: int, end: int | None) 
 def _moved(facts: Facts, entry: PlannedJob, time: int) -> Plan:
     """The plan with one job at another time, and nothing claimed."""
     job = facts.pending[entry.job]
-    moved = replace(entry, start=time, finish=facts.finish_of(job, time), bound=None, proved=False)
+    moved = replace(entry.unproved(), start=time, finish=facts.finish_of(job, time))
     entries = tuple(moved if item is entry else item for item in facts.plan.reservations)
     return replace(facts.plan, reservations=entries, value=None, bound=None, status="heuristic")
