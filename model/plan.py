@@ -188,8 +188,8 @@ class PlannedArray(PlannedJob):
     """The elements of a job array that have a reservation, and what they are together.
 
     As one job it starts with its first element and finishes with its last, None where an end is not
-    known; it is proved where each is, on the conditions of all; allocation, bound and waits_for are those of the element that
-    starts first.
+    known; it is proved where each is, on the conditions of all; allocation, bound and waits_for are
+    those of the element that starts first.
     """
 
     #: In order of index.

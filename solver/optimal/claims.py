@@ -72,7 +72,7 @@ def without_false_claims(
     own = [(rule, binding_of(rule, plan, begun)) for rule in rules]
     own = [(rule, item) for rule, item in own if item.jobs]
     hanging = _hanging(problem, plan, own, budget, begun)
-    binding = [_with_hanging(rule, item, plan, hanging) for rule, item in own]
+    binding = [_told(rule, item, plan, hanging) for rule, item in own]
     binding = [item for item in binding if item.jobs]
     if not binding:
         return plan
@@ -122,11 +122,14 @@ def _hanging(
     return conditions(problem, plan, moved, budget, in_order=in_order, firm=firm)
 
 
-def _with_hanging(rule: LeftOut, item: Binding, plan: Plan, hanging: Conditions) -> Binding:
-    """The rule with the jobs whose starts hang on those that it touches."""
+def _told(rule: LeftOut, item: Binding, plan: Plan, hanging: Conditions) -> Binding:
+    """The rule with the jobs whose starts it may change."""
     moved = {job for job, _ in item.jobs}
-    more = [(job, _start(plan, job)) for job, on in hanging.items() if moved.intersection(on)]
-    return Binding(item.rule, [*(() if rule.places_only else item.jobs), *more])
+    on = [job for job, jobs in hanging.items() if moved.intersection(jobs)]
+    if rule.places_only:
+        return Binding(item.rule, [(job, _start(plan, job)) for job in on])
+    touched = [(job, _start(plan, job)) for job in _touched(rule, item, hanging)]
+    return Binding(item.rule, touched)
 
 
 def _touched(rule: LeftOut, item: Binding, hanging: Conditions) -> Iterator[str]:

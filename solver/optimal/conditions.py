@@ -62,7 +62,9 @@ def conditions(
     found: dict[str, tuple[str, ...]] = {}
     while True:
         known = len(found)
-        found |= _found(problem, starts, unsure, budget, before=not in_order, found=found, firm=firm)
+        found |= _found(
+            problem, starts, unsure, budget, before=not in_order, found=found, firm=firm
+        )
         if in_order or len(found) == known:
             return found
 
