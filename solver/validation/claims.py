@@ -16,6 +16,7 @@ from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.resreq.syntax import simples
 from .facts import Facts, Holding, Violation
+from .hosts import may_begin_on
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -137,10 +138,22 @@ def _at(time: int | None) -> str:
 
 
 def reserved(facts: Facts) -> Iterator[Violation]:
-    """What pending jobs hold now is within the slots that the running jobs leave free."""
+    """What pending jobs hold now is within the slots that the running jobs leave free.
+
+    Without a future allocation a job holds nothing where it holds no first execution host. What it
+    has lent to others is not in a plan.
+    """
     now = facts.instance.now
     held: dict[str, list[tuple[str, int]]] = {}
     for entry, job in facts.entries():
+        lent = bool(facts.instance.borrowed) or any(
+            item.start == now and may_begin_on(facts, job, item.allocation)
+            for item in (facts.planned if entry.reserved and entry.start is None else ())
+        )
+        sure = entry.start is None and not lent
+        if entry.reserved and sure and not may_begin_on(facts, job, entry.reserved):
+            text = f"job {job.id}: slots reserved, and none on a first execution host (-m)"
+            yield Violation("reserved", text, job.id, next(iter(entry.reserved)), now)
         for host, slots in entry.reserved.items():
             if host in facts.hosts:
                 held.setdefault(host, []).append((job.id, slots))
