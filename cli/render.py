@@ -231,7 +231,8 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
 
 
 def _clock(instance: Instance, comparison: Comparison) -> WrittenTimes:
-    times = [getattr(row, name) for row in comparison for _, _, name in _STARTS]
+    names = (*(name for _, _, name in _STARTS), "time_based_no_sooner")
+    times = [getattr(row, name) for row in comparison for name in names]
     from ..solver.advice.likely import times_of
 
     forecast = comparison.forecast or {}
@@ -278,7 +279,7 @@ def _compared(
     if layout is None:
         layout = _Layout(WrittenTimes(instance), comparison.simulated, {}, selection.wide)
     found = []
-    words = comparison.missing_starts()
+    words = comparison.missing_starts(layout.clock.short)
     for row in comparison:
         missing = {name: of_jobs.get(row.job, "?") for name, of_jobs in words.items()}
         likely: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ OLD_NAMES = {
     "optimal_start": "optimal_simulated",
 }
 #: The times of a compared job.
-TIMES = (*STARTS, "bound")
+TIMES = (*STARTS, "bound", "time_based_no_sooner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,8 @@ class ComparedJob:
     exact_fit: str = ""
     #: The jobs that must start where planned for the optimal start to be proved.
     proved_if: tuple[str, ...] = ()
+    #: "no sooner than" of a job for which time-based reservation fell back to greedy.
+    time_based_no_sooner: int | None = None
 
     @property
     def gain_slot_hours(self) -> float | None:
@@ -471,8 +473,11 @@ class Comparison:
         """What the plans leave out, by the numbers that it touches."""
         return cautions_of((self.greedy, self.time_based, self.optimal), self.moving)
 
-    def missing_starts(self) -> dict[str, dict[str, str]]:
-        """By the times of a row: the jobs without that time, each with the word for it."""
+    def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
+        """By the times of a row: the jobs without that time, each with the word for it.
+
+        text: how a time is written (seconds).
+        """
         planned = {
             "time_based_estimate": self.time_based.missing_starts(),
             "optimal_estimate": self.optimal.missing_starts(),
@@ -483,7 +488,9 @@ class Comparison:
             for name in STARTS:
                 if getattr(row, name) is not None:
                     continue
-                if name in planned:
+                if name == "time_based_estimate" and row.time_based_no_sooner is not None:
+                    found[name][row.job] = f"no sooner than {text(row.time_based_no_sooner)}"
+                elif name in planned:
                     found[name][row.job] = planned[name].get(row.job, "?")
                 elif name == "greedy_estimate":
                     found[name][row.job] = "no estimate"
@@ -717,6 +724,7 @@ def _row(
         needs_backfill=best.needs_backfill if best else "",
         exact_fit=best.exact_fit if best else "",
         proved_if=best.proved_if if best else (),
+        time_based_no_sooner=timed.estimate if timed and timed.start is None else None,
     )
 
 
