@@ -113,7 +113,9 @@ def _hanging(
     moved = {job for _, item in own for job, _ in item.jobs}
     if all(item.job in moved for item in plan):
         return {}
-    nowhere = {job for rule, item in own if not rule.heeded for job, _ in item.jobs}
+    nowhere = {
+        job for rule, item in own if not (rule.heeded or rule.times_only) for job, _ in item.jobs
+    }
     found = conditions(problem, plan, nowhere, budget, in_order=in_order)
     if moved == nowhere:
         return found

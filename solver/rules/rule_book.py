@@ -248,6 +248,8 @@ class LeftOut:
     heeded: bool = True
     #: It changes the places of its jobs and not their starts.
     places_only: bool = False
+    #: It changes when its jobs may start and not where: what starts now beside them does so anyway.
+    times_only: bool = False
 
 
 #: Said of a job whose partitions, each alone, have no place for it.
@@ -436,10 +438,12 @@ class RuleBook:
         )
         if stopped:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
+        conditions = Precedence.of(self.instance).left_out()
         for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
             if item.what != SHARED_GPUS:
-                yield LeftOut(item.name, jobs, heeded=False)
+                when = item.what in conditions
+                yield LeftOut(item.name, jobs, heeded=False, times_only=when)
         possible = (demand.job for demand in demands if not demand.impossible)
         running = (run.job for run in self.instance.running)
         moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
