@@ -187,7 +187,9 @@ def lower_rank_never_delays_the_first(it: Site) -> Found:
         return
     alone = replace(instance, pending=tuple(j for j in instance.pending if j.id == order[0].id))
     (first,) = alone.pending
-    mine, among = (run_on(each, "time-based").get(first.id) for each in (alone, instance))
+    # What is free for it beside what it might preempt another job may have before it preempts.
+    patient = replace(alone, queues=tuple(replace(q, preemptive=None) for q in alone.queues))
+    mine, among = (run_on(each, "time-based").get(first.id) for each in (patient, instance))
     if mine is not None and (among is None or among > mine):
         yield f"job {first.id}: alone {mine}, before the others {among}"
 

@@ -40,7 +40,9 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
     """Each job that could start in a cycle and does not, once."""
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
-    if not schedule.log and schedule.settings.reservation != "none":
+    holds = schedule.settings.reservation != "none"
+    # A job is tried for each partition; what it held of one in vain shows in no log.
+    if holds and (not schedule.log or instance.partitions):
         return
     seen = _Observed.of(instance, schedule, allowed)
     told: set[str] = set()
