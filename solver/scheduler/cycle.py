@@ -137,7 +137,8 @@ def resume(cycle: CycleState) -> None:
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
-        if all(free[host] >= slots for host, slots in state.allocation.items()):
+        place = world.running_profile.slots_of(state.number)
+        if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
             cycle.record.resumed.append(state.job.id)
 
@@ -202,7 +203,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     beside.free_now = trial
     start = None
     for victim in _victims(cycle, state):
-        for host, slots in victim.allocation.items():
+        for host, slots in world.running_profile.slots_of(victim.number).items():
             trial.free_slots(host, slots)
         chosen.append(victim)
         start = cycle.try_start(shape, beside)
@@ -212,11 +213,12 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
         return False
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
-        for host, slots in victim.allocation.items():
+        place = world.running_profile.slots_of(victim.number)
+        for host, slots in place.items():
             trial.free_slots(host, -slots)
         without = cycle.try_start(shape, beside)
         if without is None:
-            for host, slots in victim.allocation.items():
+            for host, slots in place.items():
                 trial.free_slots(host, slots)
         else:
             start = without
