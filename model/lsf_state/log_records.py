@@ -248,7 +248,9 @@ def _new(name: str, fields: Fields) -> Record:
     user = fields.text("userName")
     limits = [fields.whole("rLimits") for _ in range(11)]
     fields.skip("hostSpec")
-    fields.number("hostFactor")
+    factor = fields.number("hostFactor")
+    if lava and factor > 0:  # it writes seconds of a host of factor 1
+        limits = [round(limit / factor) if limit > 0 else limit for limit in limits]
     fields.skip("umask")
     queue, res_req = fields.text("queue"), fields.text("resReq")
     fields.skip("fromHost", "cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir")
