@@ -152,6 +152,7 @@ class Greedy:
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
             backfilled_slots=cycle.backfilled_slots,
+            lava=cycle.instance.params.of_lava,
         )
 
 
@@ -165,16 +166,22 @@ def reserve_greedily(
     memory: bool,
     by_start_time: bool = False,
     backfilled_slots: BackfilledSlots | None = None,
+    lava: bool = False,
 ) -> Held | None:
     """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
-    has borrowed of what the job held before. None if there is nothing to hold.
+    has borrowed of what the job held before. lava: as LSF's open family has it, the job holds
+    nothing where limits leave it less than it needs; full hosts count for its estimate only where
+    it may backfill, and where too few slots come free the last of them says when. None if there is
+    nothing to hold.
     """
     before = state.holding.hosts
     lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
     free, most = _slot_room(demand, beside, now)
+    if lava and most < demand.slots:
+        return None
     demand = _sticky(demand, before, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
@@ -185,7 +192,10 @@ def reserve_greedily(
             continue
         if memory:
             held.memory = memory_to_hold(demand, held.reserved, beside, now)
-        held.estimate = _estimate(held, demand, group & large, beside, running, now, memory)
+        counted = group & large
+        if lava and not (demand.queue.backfill and state.limit is not None):
+            counted &= free + lent > 0
+        held.estimate = _estimate(held, demand, counted, beside, running, now, memory, lava=lava)
         unknown = held.estimate is None
         key = float("inf") if unknown else float(held.estimate or 0)
         choices.append((key if by_start_time else -float(room[group].sum()), rank, held))
@@ -297,6 +307,8 @@ def _estimate(
     running: RunningProfile,
     now: int,
     memory: bool,
+    *,
+    lava: bool,
 ) -> int | None:
     """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
     # What is lent comes back with the jobs that borrowed it, which run.
@@ -306,6 +318,8 @@ def _estimate(
         finish, host, count = running.slots_by_finish()
         inside = group[host]
         slots_at = _when(finish[inside], count[inside], float(missing))
+        if slots_at is None and lava and inside.any():
+            slots_at = int(finish[inside][-1])
     memory_at: int | None = now
     if memory and held.alternative is not None:
         for use in held.alternative.host_uses:
