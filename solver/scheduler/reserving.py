@@ -173,15 +173,17 @@ def reserve_greedily(
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
     has borrowed of what the job held before. lava: as LSF's open family has it, the job holds
-    nothing where limits leave it less than it needs; full hosts count for its estimate only where
-    it may backfill, and where too few slots come free the last of them says when. None if there is
-    nothing to hold.
+    nothing where limits leave it less than it needs, nor on hosts that lack anything else for it;
+    full hosts count for its estimate only where it may backfill, and where too few slots come free
+    the last of them says when. None if there is nothing to hold.
     """
     before = state.holding.hosts
     lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
     free, most = _slot_room(demand, beside, now)
-    if lava and most < demand.slots:
-        return None
+    if lava:
+        if most < demand.slots:
+            return None
+        free = np.where(_has_the_rest(demand, beside, now, memory_may=memory), free, 0)
     demand = _sticky(demand, before, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
@@ -247,6 +249,23 @@ def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, 
         # More than a block of a host would be of no use to the job.
         free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
     return free, min(most, demand.slots)
+
+
+def _has_the_rest(demand: Demand, beside: Residual, now: int, *, memory_may: bool) -> BoolArray:
+    """Hosts that have, beside slots, what one slot of the job needs now, [H].
+
+    memory_may: memory may be short there, for it is gathered too.
+    """
+    found = np.zeros(beside.hosts, dtype=bool)
+    for alternative in demand.terms[0].alternatives:
+        fits = np.ones(beside.hosts, dtype=bool)
+        for use in alternative.host_uses:
+            if use.reservation.resource != "slots" and not (
+                memory_may and use.reservation.resource == "mem"
+            ):
+                fits &= beside.free(use.index, now) + SLACK >= use.reservation.initial
+        found |= fits
+    return found
 
 
 def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArray]:
