@@ -241,7 +241,7 @@ class Params:
         MXJ of a host counts as its processors where a limit is per processor; equal hosts are taken
         from the last configured on; a job that may not backfill expects nothing of full hosts; a
         job whose limits leave it less than it needs holds nothing, nor does one on hosts without
-        its memory (:func:`..solver.scheduler.reserving.reserve_greedily`).
+        its memory.
         """
         return self.family != "LSF"
 

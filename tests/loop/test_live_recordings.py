@@ -1,7 +1,7 @@
 """Runs of a live scheduler of LSF's family, and the loop from the first submission on.
 
-volclava 2.2 on five virtual hosts (tests/data/ground/live). Every start is within two cycles and the
-reports of the recorded one, but for those that docs/dev/live-recordings.md explains.
+volclava 2.2 on five virtual hosts (tests/data/ground/live). Every start is within two cycles and
+the reports of the recorded one, but for those that docs/dev/live-recordings.md explains.
 """
 
 from __future__ import annotations
