@@ -19,7 +19,14 @@ from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray, IntArray
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Amounts,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -169,7 +176,8 @@ class CycleState:
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        self._why: dict[tuple[int, int | None], str] = {}
+        #: Why jobs of a kind do not start, until less is free for them.
+        self._why: dict[tuple[object, ...], str] = {}
         self._slots_held: dict[str, Allocation] = {}
 
     @property
@@ -323,18 +331,26 @@ class CycleState:
         pairs = zip(hosts, self.eligibility.status, strict=True)
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
-    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
+    def beside(
+        self, closed: BoolArray | None, state: JobState | None = None, *, preempting: bool = False
+    ) -> Residual:
         """The present beside everything that pending jobs hold, and what is set aside.
 
         state: whose run must end before an advance reservation of the slots begins; None for a run
-        of a second, which only those that are active now keep from starting.
+        of a second, which only those that are active now keep from starting. preempting: what runs
+        may be suspended, so that nothing comes free by its end.
         """
         view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
             duration = state.duration if state is not None else 1
-            view.blocked = most_set_aside(self.instance, self.world.now, duration)
+            view.blocked = self.set_aside(duration, preempting=preempting)
         return view
+
+    def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
+        """Slots free now that advance reservations need during a run of that length, [H]."""
+        freed = None if preempting else self.world.running_profile.slots_by_finish()
+        return most_set_aside(self.instance, self.world.now, duration, freed)
 
     def span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
@@ -350,8 +366,8 @@ class CycleState:
     def beside_those_of(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
-        """The present beside what these jobs hold, by number, for a run of this one."""
-        view = self.beside(closed, state)
+        """The present beside what these jobs hold, by number, for a job that would preempt."""
+        view = self.beside(closed, state, preempting=True)
         view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
         return view
 
@@ -411,6 +427,7 @@ class CycleState:
         why: str = "",
     ) -> None:
         """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        self._why.clear()
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.eligibility.accepted()
         state.backfilled = backfilled
@@ -449,6 +466,8 @@ class CycleState:
             return
         if before is not None:
             self.give_up(held.state)
+        if held.slots or held.memory:
+            self._why.clear()
         self.backfilled_slots.settle(held, self.world.table)
         self.turns.repetition.kept(len(self.reservations), held)
         self.holdings.add(held, self.beside(None))
@@ -515,8 +534,8 @@ class CycleState:
             state.reason = reason
 
     def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
-        """The constraint that keeps such a job from starting, found once a cycle."""
-        key = (shape.number, self.span(state))
+        """The constraint that keeps such a job from starting; equal jobs share it."""
+        key = (shape.number, self.span(state), None if closed is None else closed.tobytes())
         if key not in self._why:
             self._why[key] = self._shortage(state, shape, closed)
         return self._why[key]
