@@ -78,7 +78,8 @@ def validate(
     alone where they hold more slots than a host has; their other faults are not the plan's. stop:
     asked as the judge goes; once it says yes, Unfinished is raised. Of a plan without a fault each
     start that is later than its bound allows is tried on the same hosts at the instants before it,
-    all other jobs where they are. Raises ValueError for a window
+    all other jobs where they are, and jobs of which not all is modelled in the place of those that
+    are called proved. Raises ValueError for a window
     text that cannot be read.
     """
     if fractional := list(claims.whole_times(plan)):
@@ -98,7 +99,9 @@ def validate(
     with no_collection():
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
-        return found or list(claims.false_bounds(facts, allowed))
+        if found:
+            return found
+        return [*claims.false_bounds(facts, allowed), *claims.hanging_proofs(facts, allowed)]
 
 
 def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list[Violation]:
