@@ -9,7 +9,7 @@ from __future__ import annotations
 QUIET_VALUES = frozenset(
     {
         *("-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
-        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
+        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-i", "-is", "-Jd"),
         *(
             "-jsm",
             "-k",
@@ -67,6 +67,7 @@ NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
     "-sla": "service classes (-sla)",
+    "-g": "the limit of the job group, if it has one (-g, bgadd -L)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",
     "-jobaff": "affinity between jobs (-jobaff)",

@@ -37,6 +37,7 @@ _PLAIN = (
     "limit",
     "start",
     "end",
+    "released",
     "since",
     "ran",
     "placed",

@@ -76,7 +76,6 @@ _KNOWN = frozenset(
         "CORELIMIT",
         "CPU_FREQUENCY",
         "DATALIMIT",
-        "DEFAULT_JOBGROUP",
         "DEFAULT_PROJECT",
         "DEFAULT_USER_GROUP",
         "DESCRIPTION",
