@@ -74,14 +74,14 @@ def replay(
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
     from ..solver.replay import Replay, measure
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     only_swf(log, "replay")
-    with stop_on_signal() as stopped:
+    with cancel_on_signal() as cancel:
         workload = read_log(log, keep_going, default_limit)
         if resume is None:
             session = Replay(workload, policy or "easy", procs, schedule_after)
@@ -90,7 +90,7 @@ def replay(
             session = Replay.resume(workload, saved, str(resume))
         tell_left_out(session.workload)
         with _progress(session) as show:
-            while not stopped() and session.advance():
+            while not cancel.is_set() and session.advance():
                 checkpoints.when_due(lambda: session.checkpoint().to_json())
                 show()
         result = session.result()

@@ -342,7 +342,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     from ..model.omissions import sentences
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
@@ -352,7 +352,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     series = _series(options)
     inputs = (source, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
-    with stop_on_signal(at_once=checkpoints.path is None) as stopped:
+    with cancel_on_signal(at_once=checkpoints.path is None) as cancel:
         given = workload(source, options)
         fit = cycle_of(given, options)
         session = new_session(given, options, fit)
@@ -361,7 +361,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
             session.recorder = lambda record, world: series.record(world.order, record.time)
         try:
             with _progress(session) as show:
-                while not stopped() and session.advance():
+                while not cancel.is_set() and session.advance():
                     checkpoints.when_due(lambda: save(session))
                     show()
             result = session.result()

@@ -163,7 +163,7 @@ def sweep(
         if missing:
             rows |= _run(missing, files, where, cancel, len(rows))
     if not rows:
-        raise KeyboardInterrupt
+        cancel.leave()
     done = tuple(rows[cell] for cell in cells if cell in rows)
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
