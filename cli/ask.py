@@ -21,6 +21,7 @@ from .forecast import (
     drawing_of,
     likely_cells,
     likely_columns,
+    past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
 from .process import Exit
@@ -196,6 +197,7 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
+    past = past_of(history, instance)
     whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -210,7 +212,7 @@ def ask(
             effort=effort,
             margin=margin,
             cancel=cancel,
-            history=history,
+            history=past,
             drawing=drawing,
         )
     _report(instance, answer, format, top, wide)

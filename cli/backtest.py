@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..model.escaping import printable
 from .options import (
     DefaultLimitOption,
     FormatOption,
@@ -25,7 +26,6 @@ from .options import (
 )
 from .process import Cancel, Exit
 from .replay import Policy, read_log, tell_left_out
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
@@ -55,7 +55,8 @@ class PastOfPool:
         from ..solver.forecast.backtest import Replayed
         from ..solver.replay import replay
 
-        workload, names = self._workload()
+        with cancel.reading():
+            workload, names = self._workload()
         result = replay(workload, policy=self.policy, procs=self.procs, stop=cancel.is_set)
         if not result.complete:
             cancel.leave()  # before anything was asked
@@ -105,8 +106,9 @@ def past_over_hosts(
     from .simulate import LoopOptions, cycle_of, new_session, workload
 
     options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
-    given = workload(log, options)
-    session = new_session(given, options, cycle_of(given, options))
+    with cancel.reading():
+        given = workload(log, options)
+        session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)
     with progress_bar(
         "simulating", total, lambda: (session.so_far.started, session.world.now)

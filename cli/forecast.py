@@ -145,9 +145,11 @@ def forecast(
     selection.check(instance)
     moment = None if by is None else _moment(by, instance)
     with cancel_on_signal() as cancel:
+        with cancel.reading():
+            past = read_history(history, instance, keep_going=keep_going)
         found = _drawn(
             instance,
-            read_history(history, instance, keep_going=keep_going),
+            past,
             samples=samples,
             seed=seed,
             precision=None if precision is None else seconds_of(precision, "--precision"),
@@ -192,6 +194,16 @@ def _drawn(
             )
         except OutOfTime:
             cancel.leave()  # there is no limit: it was a signal
+
+
+def past_of(history: Path | None, instance: Instance) -> History | None:
+    """The history that an option names, for the instance; None where it names none.
+
+    Read before the work begins, so that a signal meanwhile ends the command.
+    """
+    from ..solver.forecast.of_instance import past_of as read_past
+
+    return None if history is None else read_past(history, instance)
 
 
 def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:

@@ -16,9 +16,9 @@ import typer
 
 from ..model.confined import also_in, check_inside
 from ..model.errors import InputError, Problem, SlotwiseError, report, unreadable
+from ..model.escaping import printable
 from ..model.objective import ObjectiveName
 from ..model.plan import MOST_MARGIN
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.formats.swf import DefaultLimit

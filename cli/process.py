@@ -84,6 +84,19 @@ class Cancel(threading.Event):
 
     #: The first of them, None before.
     number: int | None = None
+    #: Whether there is nothing yet that could be brought to an end.
+    nothing_yet: bool = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Inputs are read within the block: a signal ends the command."""
+        self.nothing_yet = True
+        try:
+            if self.is_set():
+                self.leave()
+            yield
+        finally:
+            self.nothing_yet = False
 
     def leave(self) -> NoReturn:
         """End the command as one that was stopped before there was any answer."""
@@ -104,6 +117,8 @@ def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
     def ask(number: int, _frame: FrameType | None) -> None:
         cancel.number = number
         cancel.set()
+        if cancel.nothing_yet:
+            cancel.leave()
         # Not through sys.stderr: the signal may have come in the middle of a write to it.
         with suppress(OSError):
             os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")

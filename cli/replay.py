@@ -27,7 +27,7 @@ from .options import (
 )
 from .output import CheckpointEvery, Checkpoints, check_apart, check_path, write_records
 from .process import Exit
-from .tables import csv_cell, plain_metric
+from .tables import csv_rows, plain_metric
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
@@ -82,13 +82,14 @@ def replay(
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     only_swf(log, "replay")
     with cancel_on_signal() as cancel:
-        workload = read_log(log, keep_going, default_limit)
-        if resume is None:
-            session = Replay(workload, policy or "easy", procs, schedule_after)
-        else:
-            saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
-            session = Replay.resume(workload, saved, str(resume))
-        tell_left_out(session.workload)
+        with cancel.reading():
+            workload = read_log(log, keep_going, default_limit)
+            if resume is None:
+                session = Replay(workload, policy or "easy", procs, schedule_after)
+            else:
+                saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
+                session = Replay.resume(workload, saved, str(resume))
+            tell_left_out(session.workload)
         with _progress(session) as show:
             while not cancel.is_set() and session.advance():
                 checkpoints.when_due(lambda: session.checkpoint().to_json())
@@ -197,11 +198,6 @@ def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
     if format == "json":
         return json.dumps(record | {"left_out": dict(result.workload.left_out)}, indent=2)
     if format == "csv":
-        return ",".join(record) + "\n" + ",".join(_quoted(value) for value in record.values())
+        return csv_rows(list(record), [list(record.values())]).rstrip("\n")
     width = max(map(len, record))
     return "\n".join(f"{name:<{width}}  {plain_metric(name, record[name])}" for name in record)
-
-
-def _quoted(value: object) -> str:
-    text = str(csv_cell(value))
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text

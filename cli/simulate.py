@@ -41,7 +41,7 @@ from .process import Exit
 from .tables import (
     Column,
     ListingRow,
-    csv_cell,
+    csv_rows,
     listing_text,
     plain_metric,
     plain_table,
@@ -229,7 +229,7 @@ def render(
     flat = {"input": name, **_flat(metrics)}
     if format == "csv":
         flat |= _wait_cells(waits)
-        return ",".join(map(_cell, flat)) + "\n" + ",".join(_cell(value) for value in flat.values())
+        return csv_rows(list(flat), [list(flat.values())]).rstrip("\n")
     width = max(map(len, flat))
     lines = [f"{name:<{width}}  {plain_metric(name, value)}" for name, value in flat.items()]
     if waits:
@@ -291,11 +291,6 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _cell(value: object) -> str:
-    text = "" if value is None else str(csv_cell(value))
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
 # --------------------------------------------------------------------------------------------------
 # What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded
 # workload
@@ -353,12 +348,13 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     inputs = (source, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
     with cancel_on_signal(at_once=checkpoints.path is None) as cancel:
-        given = workload(source, options)
-        fit = cycle_of(given, options)
-        session = new_session(given, options, fit)
-        if series is not None:
-            _only_with_policies(given.instance)
-            session.recorder = lambda record, world: series.record(world.order, record.time)
+        with cancel.reading():
+            given = workload(source, options)
+            fit = cycle_of(given, options)
+            session = new_session(given, options, fit)
+            if series is not None:
+                _only_with_policies(given.instance)
+                session.recorder = lambda record, world: series.record(world.order, record.time)
         try:
             with _progress(session) as show:
                 while not cancel.is_set() and session.advance():

@@ -154,7 +154,8 @@ def sweep(
     check_apart({"--output": output, "--table": table}, [study])
     where = Where(workers or processors(), scheduler, jobqueue)
     with cancel_on_signal() as cancel:
-        found, cells = cells_of(study)
+        with cancel.reading():
+            found, cells = cells_of(study)
         files = CellFiles(into or Path(f"{study.stem}.cells"))
         rows = _kept(cells, files)
         if rows:

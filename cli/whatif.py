@@ -271,7 +271,8 @@ def whatif(
     )
     _check_outputs(output, table, files(question))
     with cancel_on_signal() as cancel:
-        runs = prepared(question)
+        with cancel.reading():
+            runs = prepared(question)
         outcomes, unfinished = _run(runs, workers or processors(), cancel)
     found = compare_outcomes(
         outcomes, block=runs[0][1].block, seed=seed, unfinished=unfinished, calibrate=calibrate
