@@ -95,14 +95,14 @@ def _is_file(name: str) -> bool:
 
 
 def _script_text(path: Path) -> str:
-    from ..model.formats.source_text import file_bytes
+    from ..model.formats.reading import file_bytes
 
     return _decoded(file_bytes(path), str(path))
 
 
 def _from_standard_input(stdin: bool) -> str:
     """A job script; InputError where nobody gave one."""
-    from .options import standard_input
+    from ..model.formats.reading import standard_input
 
     if not stdin or sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise InputError(USAGE)

@@ -289,8 +289,8 @@ def calibration_of_file(path: Path | None) -> Calibration:
     Raises InputError for a file that holds none, or is damaged.
     """
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
-    from ..model.formats.source_text import file_bytes
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
 
     if path is None:

@@ -249,8 +249,8 @@ def _read(paths: list[Path] | None, kind: str) -> list[Text]:
 def _file_text(path: Path) -> str:
     """What lsid printed; InputError where it cannot be read, or is something else."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import file_bytes
     from ..model.formats.sniff import kind_of_text
-    from ..model.formats.source_text import file_bytes
 
     text = file_bytes(path).decode("utf-8", errors="replace")
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))

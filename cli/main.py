@@ -122,7 +122,7 @@ class PanelledCommand(TyperCommand):
                 raise self._needs_a_value(option) from None
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
-            raise
+            raise _shown(error) from None
 
     def _modern(self, args: list[str]) -> list[str]:
         old = OLD_SPELLINGS.get(self.name or "", {})
@@ -176,8 +176,29 @@ class PanelledCommand(TyperCommand):
         return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
 
 
+def _shown(error: Exception) -> Exception:
+    """An error of typer's, with what it quotes of the line as a terminal may show it."""
+    if isinstance(said := getattr(error, "message", None), str):
+        error.message = printable(said)  # type: ignore[attr-defined]
+    return error
+
+
 class PanelledGroup(TyperGroup):
     """The command itself: its help leaves the limits on input out, --help-limits has them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As ever."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help, with the limits on input or without them."""

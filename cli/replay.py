@@ -106,8 +106,8 @@ def replay(
 def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     check_readable(log)
     found = format_of(log)

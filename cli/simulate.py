@@ -103,8 +103,8 @@ def read(sources: Sources) -> Simulated:
     Raises InputError for bad files, and for an option that means nothing for the kind of file.
     """
     from ..model.formats.file_format import ReadOptions
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     check_readable(sources.file)
     found = format_of(sources.file)

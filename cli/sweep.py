@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..model.confined import check_inside
-from ..model.errors import InputError, Problem, unreadable
+from ..model.errors import InputError, Problem
 from .options import FormatOption, file_argument, file_option, study_bar, tell
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Exit
@@ -78,10 +78,10 @@ class CellFiles:
 
 
 def _text(path: Path) -> str:
+    from ..model.formats.reading import file_bytes
+
     try:
-        return path.read_bytes().decode()
-    except OSError as error:
-        raise unreadable(path, error) from error
+        return file_bytes(path).decode()
     except UnicodeDecodeError:
         raise InputError([Problem("is damaged: not a text file", str(path))]) from None
 

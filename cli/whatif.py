@@ -94,8 +94,8 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 def _check(question: Question) -> None:
     """InputError for options that mean nothing together."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     wrong = []
     if question.log is not None:

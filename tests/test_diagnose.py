@@ -303,7 +303,7 @@ def test_names_of_others_are_text(mill: sw.Instance) -> None:
     pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
     instance = replace(mill, pending=pending)
     found = sw.diagnose(instance)
-    assert "user \\<b\\>\\*x\\*" in diagnosis_output(instance, found, "md")
+    assert "user &lt;b&gt;\\*x\\*" in diagnosis_output(instance, found, "md")
     assert "user &lt;b&gt;*x*" in html_of(page_of(instance, found))
 
 

@@ -19,8 +19,8 @@ from ...model.confined import check_inside
 from ...model.display import duration_text, iso_time, short_clock_text
 from ...model.errors import unreadable
 from ...model.escaping import html_text, printable
+from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
-from ...model.input_limits import limits
 from ...model.instance import Instance
 from ...model.plan import allocation_text
 from ...solver.advice.compare import ComparedJob, Comparison
@@ -576,15 +576,12 @@ def saved_data(path: Path) -> Any:
     try:
         if not path.is_file():
             return None
-        with path.open("rb") as file:
-            head = file.read(1 << 16).lstrip()
-            if not head.startswith(b"{") or b'"reservations"' not in head:
-                return None
-            file.seek(0)
-            data = file.read(limits().text + 1)
+        head = beginning(path, 1 << 16).lstrip()
     except OSError as error:
         raise unreadable(path, error) from None
-    return plain_data(data, str(path), "json")[0]
+    if not head.startswith(b"{") or b'"reservations"' not in head:
+        return None
+    return plain_data(file_bytes(path), str(path), "json")[0]
 
 
 # --- The verdict on top of a report: which jobs starve, why, what helps and what it costs ---------

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..changes import Change
-from ..confined import check_inside
-from ..errors import InputError, Problem, unreadable
+from ..errors import InputError, Problem
 from ..instance import Instance
+from .reading import opened, stream_bytes
 
 HEAD = ("format", "version", "checksum")
 
@@ -167,13 +167,11 @@ def taking_over(source: str = "") -> Iterator[None]:
 
 def read_checkpoint(path: Path) -> str:
     """The text of a checkpoint file; InputError if it cannot be read."""
-    check_inside(path)
+    with opened(path) as file:
+        # Of what is none, a device that never ends may be, the beginning is enough.
+        whole = file.peek(1)[:1] == b"{"
+        content = stream_bytes(file, str(path)) if whole else file.read1(_HEAD)
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-            # Of what is none, a device that never ends may be, the beginning is enough.
-            return (head + file.read() if head[:1] == b"{" else head).decode()
+        return content.decode()
     except UnicodeDecodeError as error:
         raise refusal("is no checkpoint: not a text file", str(path)) from error
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
