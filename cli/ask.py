@@ -108,8 +108,10 @@ def _from_standard_input(stdin: bool) -> str:
         raise InputError(USAGE)
     try:
         data = standard_input()
-    except InputError:  # closed: nobody gave one
-        raise InputError(USAGE) from None
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # closed: nobody gave one
+            raise InputError(USAGE) from None
+        raise
     text = _decoded(data, "standard input")
     if not text.strip():
         raise InputError(USAGE)
