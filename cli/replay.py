@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -73,6 +73,7 @@ def replay(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
+    from ..model.formats.sealed import taking_over
     from ..solver.replay import Replay, measure
     from .process import cancel_on_signal
 
@@ -90,7 +91,8 @@ def replay(
                 saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
                 session = Replay.resume(workload, saved, str(resume))
             tell_left_out(session.workload)
-        with _progress(session) as show:
+        guard = taking_over(str(resume)) if resume else nullcontext()
+        with guard, _progress(session) as show:
             while not cancel.is_set() and session.advance():
                 checkpoints.when_due(lambda: session.checkpoint().to_json())
                 show()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -334,6 +334,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
     Raises InputError for input or options that make no sense.
     """
+    from ..model.formats.sealed import taking_over
     from ..model.omissions import sentences
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
@@ -356,15 +357,13 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
                 _only_with_policies(given.instance)
                 session.recorder = lambda record, world: series.record(world.order, record.time)
         try:
-            with _progress(session) as show:
+            guard = taking_over(str(options.resume)) if options.resume else nullcontext()
+            with guard, _progress(session) as show:
                 while not cancel.is_set() and session.advance():
                     checkpoints.when_due(lambda: save(session))
                     show()
             result = session.result()
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ):  # in the middle of a cycle
+        except (KeyboardInterrupt, SystemExit):  # in the middle of a cycle
             _stop(session, checkpoints)
         if not result.complete:
             _stop(session, checkpoints)
