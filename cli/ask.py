@@ -199,7 +199,7 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
-    past = past_of(history, instance)
+    likely: dict[str, Any] = {"history": past_of(history, instance), "drawing": drawing}
     whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -214,8 +214,7 @@ def ask(
             effort=effort,
             margin=margin,
             cancel=cancel,
-            history=past,
-            drawing=drawing,
+            **likely,
         )
     _report(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:

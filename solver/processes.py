@@ -106,7 +106,7 @@ def path_of(program: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class ProgramOutput:
     """What a program has printed, and its exit code."""
 
     code: int
@@ -116,7 +116,7 @@ class Printed:
 
 def run_program(
     path: str, words: Sequence[str], *, timeout: float, environment: dict[str, str], most: int
-) -> Printed:
+) -> ProgramOutput:
     """What a program of somebody else prints; at its end all that it has begun is ended too.
 
     path: absolute (:func:`path_of`). most: bytes of output; of errors the first :data:`_ERRORS` are
@@ -143,7 +143,7 @@ def run_program(
             assert process.stdin is not None
             process.stdin.close()
             process.wait()
-    return Printed(code, output, errors)
+    return ProgramOutput(code, output, errors)
 
 
 class TooMuchOutput(Exception):

@@ -73,7 +73,7 @@ class ReplayResult:
 
 
 @dataclass
-class _State:
+class _EngineState:
     """What an engine's `state` gives."""
 
     now: int
@@ -86,14 +86,14 @@ class _State:
 
 
 @dataclass
-class _Content:
+class _ReplayContent:
     """What a checkpoint of a replay holds."""
 
     policy: str
     procs: int
     schedule_after: ScheduleAfter
     digest: str
-    state: _State
+    state: _EngineState
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Checkpoint:
     def from_json(cls, text: str, source: str = "") -> Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
         content = unseal_checkpoint(text, "replay", source)
-        examine(content, _Content, source)
+        examine(content, _ReplayContent, source)
         engine = POLICIES.get(content["policy"])
         if engine is not None:
             examine(content["state"]["policy"], engine.state_shape, source)

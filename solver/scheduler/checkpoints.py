@@ -128,7 +128,7 @@ class _Dependents:
 
 
 @dataclass
-class _Content:
+class _LoopContent:
     """What a checkpoint of the loop holds; what it says of a changed job is a job's fields."""
 
     instance: str
@@ -241,7 +241,7 @@ def load(
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
     saved = unseal_checkpoint(text, "loop", source)
-    examine(saved, _Content, source)
+    examine(saved, _LoopContent, source)
     with taking_over(source):
         return _session(saved, instance, changes, recorder, source)
 
