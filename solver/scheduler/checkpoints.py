@@ -76,7 +76,7 @@ class _JobRecord(_Plain):
     terms: list[_Counts]
     stretches: list[tuple[int, int, _Counts]]
     amounts: list[float]
-    held: list[str]
+    held: list[int]
     held_since: int | None
     rest_until: int | None
     shaped: bool
