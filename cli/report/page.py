@@ -293,7 +293,7 @@ def _compared(report: Report, comparison: Comparison) -> str:
 def _proved(row: ComparedJob) -> str:
     if row.optimal_estimate is None:
         return ""
-    return escape(yes_or_no(row.proved, row.proved_if))
+    return html_text(yes_or_no(row.proved, row.proved_if))
 
 
 def _has_column(comparison: Comparison, name: str) -> bool:
@@ -348,7 +348,7 @@ def _planned(report: Report) -> str:
             + _time(instance, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
             + _time(instance, item.finish, "unknown")
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
-            + f"<td>{escape(yes_or_no(item.proved, item.proved_if))}</td>"
+            + f"<td>{html_text(yes_or_no(item.proved, item.proved_if))}</td>"
             + _where(item.allocation or item.reserved)
             + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
         )
