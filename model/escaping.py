@@ -71,9 +71,9 @@ def markdown_code(text: str) -> str:
     """A code span of Markdown that holds the text as it is, on one line."""
     line = " ".join(printable(text).split("\n")) or " "
     fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
-    # One blank at both ends is no part of what is shown.
-    ends = line[0] + line[-1]
-    padded = f" {line} " if "`" in ends or (ends == "  " and line.strip()) else line
+    # One blank at both ends is no part of what is shown; it parts a fence from signs of its kind.
+    blank = line[0] == line[-1] == " " and line.strip()
+    padded = f" {line} " if "`" in line or blank else line
     return f"{fence}{padded}{fence}"
 
 
