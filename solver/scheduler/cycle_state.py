@@ -366,10 +366,27 @@ class CycleState:
     def beside_those_of(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
-        """The present beside what these jobs hold, by number, for a job that would preempt."""
+        """The present beside what these jobs hold, by number, for a job that would preempt.
+
+        Their future allocations count whole: that what runs there ends by their starts is not so
+        of a job that is suspended and goes on later.
+        """
         view = self.beside(closed, state, preempting=True)
-        view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
+        ahead = [held for held in self.reservations if held.state.number in jobs]
+        view.held = self._sum_held(ahead)
+        places = Amounts()
+        for held in ahead:
+            places.add_hosts(SLOTS, self._place(held), view.hosts)
+        if SLOTS in places.hosts:
+            now = view.held.hosts.get(SLOTS, 0.0)
+            view.held.hosts[SLOTS] = np.maximum(now, places.hosts[SLOTS])
         return view
+
+    def _place(self, held: Held) -> Allocation:
+        """The slots of a future allocation, all of a host that it has to itself."""
+        own = self.world.requests.resolver.blocked_units(held.state.job, held.allocation)
+        hosts = self.instance.cluster.hosts
+        return held.allocation | {host: hosts[host].slots for host in own}
 
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""
