@@ -516,6 +516,8 @@ class PlannedFuture:
         self._profile: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
+        #: No place is looked for before it (seconds).
+        self.since = world.now
 
     @property
     def made(self) -> bool:

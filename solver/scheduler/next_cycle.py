@@ -501,7 +501,10 @@ class NextCycle:
 
     def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
         """Whether a plan has no start for a job, at whatever time."""
-        if state.start is not None or state.job.id in self.held:
+        if state.start is not None:
+            return False
+        held = self.held.get(state.job.id)
+        if held is not None and (held.start is not None or self.cycle.method.name == Greedy.name):
             return False
         if state.job.id in stuck or (state.shape is not None and state.shape.never):
             return True
