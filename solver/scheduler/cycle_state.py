@@ -379,14 +379,16 @@ class CycleState:
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
-        what another needs earlier.
+        what another needs earlier. Where limits decide what a reservation may hold, that is it.
         """
         view, held = self.beside(closed, state), Amounts()
-        placed = False
-        for item in self.others(state):
+        others = self.others(state)
+        placed = any(item.needed_only for item in others)
+        limited = self.planned.limited_by_more() if placed else frozenset()
+        for item in others:
             backfilled = item.estimate is not None and item.estimate >= until
-            placed |= item.needed_only
-            item.enter(held, view, totals_only=backfilled, limits_only=item.needed_only)
+            by_place = item.needed_only and item.state.number not in limited
+            item.enter(held, view, totals_only=backfilled, limits_only=by_place)
         if placed:
             held.add_hosts(SLOTS, self.planned.needed_before(until, state), view.hosts)
         view.held = held

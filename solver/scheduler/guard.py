@@ -584,6 +584,10 @@ class PlannedFuture:
             return Guard(self.profile(state), others, self._world.now)
         return self._shared_guard()
 
+    def limited_by_more(self) -> frozenset[int]:
+        """Jobs, by number, whose places :meth:`needed_before` leaves out: more decides of them."""
+        return frozenset(held.state.number for held in self._shared_guard().limited)
+
     def needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Slots free now that places of others need before `until`, by host."""
         future, now = self._shared_guard().firm, self._world.now

@@ -87,20 +87,21 @@ class LaterTurns:
                 self.placed_behind.update(released)
                 again = set()
         if again:
+            cycle.turns.placeless -= again
             cycle.hold_only([held for held in cycle.reservations if held.state.number not in again])
         for state, offer in self._turns:
             if state.number in again or state.number in released:
                 self._place(state, offer, time)
 
     def _still_waiting(self, time: int, rank: int) -> set[int]:
-        """Jobs behind a rank with a place that begins at a second or later."""
-        return {
+        """Jobs behind a rank that have no place, or one that begins at a second or later."""
+        cycle = self._cycle
+        placed = {
             held.state.number
-            for held in self._cycle.reservations
-            if held.start is not None
-            and held.start.time >= time
-            and self._rank.get(held.state.number, -1) > rank
+            for held in cycle.reservations
+            if held.start is not None and held.start.time >= time
         }
+        return {n for n in placed | cycle.turns.placeless if self._rank.get(n, -1) > rank}
 
     def _place(self, state: JobState, offer: Offer, time: int) -> None:
         cycle, first = self._cycle, self._now.get(state.number)

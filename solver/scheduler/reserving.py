@@ -495,10 +495,13 @@ def earliest_beside(
     A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
     than it ends (TBR-18); any other job may use nothing that is held.
     """
+    limit = state.limit if cycle.queues[state.job.queue].backfill else None
+    if limit is not None:
+        # It may run beyond its estimate, but into no place of a job before it.
+        demand = replace(demand, duration=limit)
     start = earliest_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
-    limit = state.limit if cycle.queues[state.job.queue].backfill else None
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
