@@ -20,7 +20,7 @@ Turn = tuple[JobState, Offer]
 #: What a job holds that has its turn, None for nothing.
 Reserve = Callable[[JobState, Offer], Held | None]
 #: Places, over all such seconds, that are entered or looked for anew at most.
-MOST_WORK = 20_000
+MOST_WORK = 8_000
 
 
 class LaterTurns:
