@@ -91,9 +91,7 @@ def _running(
     return found
 
 
-def _condition(
-    draw: random.Random, others: list[str], words: Sequence[str], deep: int = 2
-) -> str:
+def _condition(draw: random.Random, others: list[str], words: Sequence[str], deep: int = 2) -> str:
     chance = draw.random()
     if deep and chance < 0.3:
         parts = [_condition(draw, others, words, deep - 1) for _ in range(2)]

@@ -420,7 +420,7 @@ class NextCycle:
         return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
 
     def _by_limit(self, state: JobState, item: Standing) -> Standing:
-        """The same, where the run limit and not an estimate decides into which gaps the job fits."""
+        """The same, by the run limit where that decides into which gaps the job fits."""
         backfills = self.cycle.state.queues[state.job.queue].backfill
         if item.place is None or state.limit is None or not backfills:
             return item

@@ -703,7 +703,9 @@ class KeptRunning:
     def _has_passed_its_estimate(self, state: JobState, now: int) -> bool:
         """Whether a job is expected at its limit by now, and was not when it was entered."""
         span, start = state.duration, state.start
-        return span is not None and span != state.limit and start is not None and start + span <= now
+        return (
+            span is not None and span != state.limit and start is not None and start + span <= now
+        )
 
     def _give_up_passed(self, now: int) -> None:
         """Jobs whose expected ends have moved are entered anew from now on."""
