@@ -158,7 +158,7 @@ def make_instance(
     Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.sniff import lava_family
-    from ..model.lsf_state.assemble import assemble, moment_of, with_rusage
+    from ..model.lsf_state.assemble import assemble, moment_of, with_family
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -167,7 +167,7 @@ def make_instance(
     if now is None:
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
-    made = with_rusage(assemble(seen, now, base), lava_family(printed.lsid), rusage)
+    made = with_family(assemble(seen, now, base), lava_family(printed.lsid), rusage)
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes

@@ -142,7 +142,8 @@ def resume(cycle: CycleState) -> None:
         if cycle.instance.advance_reservations:
             rest = None if state.duration is None else max(1, state.duration - state.ran)
             free = free - cycle.set_aside(rest)
-        if all(free[host] >= slots for host, slots in state.allocation.items()):
+        place = world.running_profile.slots_of(state.number)
+        if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
             cycle.record.resumed.append(state.job.id)
 
@@ -207,7 +208,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     beside.free_now = trial
     start = None
     for victim in _victims(cycle, state):
-        for host, slots in victim.allocation.items():
+        for host, slots in world.running_profile.slots_of(victim.number).items():
             trial.free_slots(host, slots)
         chosen.append(victim)
         start = cycle.try_start(shape, beside)
@@ -217,11 +218,12 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
         return False
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
-        for host, slots in victim.allocation.items():
+        place = world.running_profile.slots_of(victim.number)
+        for host, slots in place.items():
             trial.free_slots(host, -slots)
         without = cycle.try_start(shape, beside)
         if without is None:
-            for host, slots in victim.allocation.items():
+            for host, slots in place.items():
                 trial.free_slots(host, slots)
         else:
             start = without

@@ -21,7 +21,7 @@ from ..availability.profile import FOREVER, SLACK, BesideHeld, Crowded, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, earliest_start, hold_start
-from ..placement.holding import HeldRows, counts_slots, whole_place
+from ..placement.holding import HeldRows, counts_slots, whole_place, with_slots
 from ..rules.eligibility import Eligibility
 from .held import (
     Held,
@@ -473,10 +473,11 @@ def _has_enough(
     for use in alternative.host_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial
-            host = _witness(plain, use.index, least, candidates, now, found.until)
+            there = with_slots(candidates, plain.table)
+            host = _witness(plain, use.index, least, there, now, found.until)
             if host is None:
                 return False
-            witnesses.append(Witness(host, use.index, least, candidates))
+            witnesses.append(Witness(host, use.index, least, there))
     for use in alternative.pool_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial

@@ -158,7 +158,7 @@ class NextCycle:
         self.cycle = session.cycle
         #: Reservations by job id.
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
-        self._unseen = self._not_looked_at()
+        self._unseen = self._not_looked_at(session.so_far.unentered)
         state = self.cycle.state
         #: Whether the budget kept some job from what the method would have said of it.
         self.cut = (
@@ -194,12 +194,16 @@ class NextCycle:
             else:
                 hold_start(profile, held.demand, held.start)
 
-    def _not_looked_at(self) -> set[int]:
-        """Jobs that the budget kept from having their turn."""
+    def _not_looked_at(self, unentered: set[int]) -> set[int]:
+        """Jobs that the budget kept from having their turn, those among them that never entered."""
         state = self.cycle.state
         if state.turns.nothing_left or not self.budget.late():
-            return set()
-        return set(self.world.pending) - state.turns.looked_at
+            return unentered
+        return (set(self.world.pending) | unentered) - state.turns.looked_at
+
+    @cached_property
+    def _unseen_jobs(self) -> set[str]:
+        return {self.world.states.job(number).id for number in self._unseen}
 
     def cut_short(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
@@ -231,7 +235,10 @@ class NextCycle:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
         for job in self._order:
-            yield with_fit(self._answer(job.id), fits)
+            if job.id in self._unseen_jobs:
+                yield not_looked_at(job, Greedy.name)
+            else:
+                yield with_fit(self._answer(job.id), fits)
 
     def _fits_too_late(self) -> bool:
         """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
@@ -377,7 +384,7 @@ class NextCycle:
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        order: Sequence[str] = [job.id for job in self._order]
+        order = [job.id for job in self._order if job.id not in self._unseen_jobs]
         if self.cycle.later.waiting:  # what starts before a job comes is planned before it
             planned = [held.state.job.id for held in self.cycle.reservations]
             place = {job: at for at, job in enumerate(planned)}

@@ -80,7 +80,8 @@ def placed_by_loop(
             waiting.difference_update(session.cycle.record.started)
             if watched in waiting and session.world.now > latest:
                 break
-    states = (session.world.states.of(job.id) for job in instance.pending)
+    begun = (job.id for job in instance.pending if job.id not in waiting)
+    states = map(session.world.states.of, begun)
     return tuple(
         _placed(session.world, state, method) for state in states if state.start is not None
     )

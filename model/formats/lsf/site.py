@@ -242,7 +242,7 @@ def site_document(
     if facts is None:
         counted.setdefault("", 1)  # there is a problem already: not one more for each host
     _read(files, facts or {}, counted, draft, notes, problems)
-    params.put_rusage(files.family(), rusage, draft, notes)
+    params.put_family(files.family(), rusage, draft, notes)
     missing = [file for file in SECTIONS if files.path(file) is None]
     if missing:
         notes.remark(f"not there: {', '.join(missing)}")
