@@ -39,7 +39,7 @@ from .selection import JobNames, OnlyState, PlanSort, Selection, Sort, Top, Wide
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
-    from ..solver.advice.compare import Comparison
+    from ..solver.advice.comparison import Comparison
 
 
 MostReservations = Annotated[
@@ -160,17 +160,16 @@ def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
         raise typer.Exit(Exit.FAILED)
 
 
-# --- ``slotwise compare``: greedy, time-based and optimal starts side by side ---------------------
+# --- ``slotwise compare``: starts as configured and possible side by side ---------------------
 
-SimulatedOption = Annotated[
-    bool | None,
+Methods = Annotated[
+    bool,
     typer.Option(
-        "--simulated/--no-simulated",
-        help="Simulate time-based and optimal too; as a default where at most 100 jobs wait.",
-        show_default=False,
+        "--methods",
+        help="Beside it the starts by greedy, time-based and optimal reservation, each as its plan "
+        "has it and as the scheduler reaches it.",
     ),
 ]
-OldSimulated = Annotated[bool, typer.Option("--really", hidden=True)]
 
 
 def compare(
@@ -182,8 +181,7 @@ def compare(
     workers: Workers = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
-    simulated: SimulatedOption = None,
-    really: OldSimulated = False,
+    methods: Methods = False,
     history: MaybeHistory = None,
     samples: MaybeSamples = None,
     seed: MaybeSeed = None,
@@ -196,10 +194,10 @@ def compare(
     format: FormatOption = "text",
     gantt: GanttOption = False,
 ) -> None:
-    """Show for every pending job what each method says, the gain, and what the job waits for.
+    """Show when each pending job starts as configured and when it could, and what it waits for.
 
-    ESTIMATE is the start that a method says now, SIMULATED the one that the scheduler reaches when
-    its cycles run on by it; with --history LIKELY is when a job starts as often before as after.
+    AS CONFIGURED is the start that the simulated scheduler reaches, POSSIBLE the earliest in
+    priority order; with --history LIKELY is when a job starts as often before as after.
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
@@ -222,7 +220,7 @@ def compare(
             workers=workers,
             as_lsf=as_lsf,
             margin=margin,
-            simulated=True if really else simulated,
+            methods=methods,
             cancel=cancel,
             on_progress=report,
             history=history,
@@ -243,7 +241,7 @@ def _leave_comparison(found: Comparison, *, stopped: bool) -> None:
 
 def _report(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
     """The comparison, and beside it what is odd about its history."""
-    from .render import comparison_output
+    from .comparison import comparison_output
 
     for remark in found.remarks:
         tell(remark)
