@@ -95,8 +95,8 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer as Answer
     from .solver.advice.ask import Choice as Choice
     from .solver.advice.ask import Choices as Choices
-    from .solver.advice.compare import ComparedJob as ComparedJob
-    from .solver.advice.compare import Comparison as Comparison
+    from .solver.advice.comparison import ComparedJob as ComparedJob
+    from .solver.advice.comparison import Comparison as Comparison
     from .solver.advice.diagnosis.records import Diagnosis as Diagnosis
     from .solver.advice.diagnosis.records import Remedy as Remedy
     from .solver.advice.diagnosis.records import RemedyCost as RemedyCost
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
     from .solver.advice.suggestions import Suggestion as Suggestion
-    from .solver.advice.what_if import Outlook as Outlook
+    from .solver.advice.what_if import StartAnswer as StartAnswer
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history

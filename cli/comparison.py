@@ -194,8 +194,8 @@ def _proof(row: ComparedJob, layout: _Layout, beside: int) -> Iterator[str]:
 
 
 def _why(row: ComparedJob) -> str:
-    parts = [row.condition or row.waits_for]
-    if row.fallback:
+    parts = [row.condition or row.waits_for or row.held_back]
+    if row.fallback and not row.cautions:
         parts.append(f"({row.fallback})")
     if row.needs_backfill:
         parts.append(f"(needs BACKFILL in queue {row.needs_backfill})")

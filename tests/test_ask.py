@@ -33,8 +33,8 @@ def test_the_line_is_the_last_job_of_its_queue() -> None:
     answer = sw.ask(instance, LINE)
     job = submitted_job(instance, LINE)
     plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
-    assert answer.line.outlook.start == plan[job.id].start == 4 * HOUR
-    assert dict(answer.line.outlook.allocation) == dict(plan[job.id].allocation)
+    assert answer.line.answer.start == plan[job.id].start == 4 * HOUR
+    assert dict(answer.line.answer.allocation) == dict(plan[job.id].allocation)
     assert plan["job5"].start == 3 * HOUR  # the others keep their plan
     assert answer.alternatives == ()
 
@@ -57,28 +57,28 @@ def test_listed_alternatives_are_combined_and_sorted_by_start() -> None:
     choices = sw.Choices.read(ptile="1,2,none", slots="2,4", limit=["1:00", "30"])
     answer = sw.ask(instance, LINE, choices=choices)
     assert len(answer.alternatives) == answer.tried == 12
-    starts = [item.outlook.start for item in answer.alternatives]
+    starts = [item.answer.start for item in answer.alternatives]
     assert starts == sorted(starts, key=lambda start: float("inf") if start is None else start)
     for item in answer.alternatives:
         tile = item.shown["ptile"]
         span = f"-R 'span[ptile={tile}]'" if tile else ""
         line = f"-n {item.shown['slots']} -W {item.shown['limit']} {span}"
         again = sw.ask(instance, line).line
-        assert again.outlook.start == item.outlook.start
-        assert again.outlook.allocation == item.outlook.allocation
+        assert again.answer.start == item.answer.start
+        assert again.answer.allocation == item.answer.allocation
 
 
 @pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill"])
 def test_exploring_finds_only_sooner_starts(name: str) -> None:
     answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True)
-    start = answer.line.outlook.start
+    start = answer.line.answer.start
     assert start is not None
     assert answer.tried >= len(answer.alternatives) > 0
     seen = set()
     for item in answer.alternatives:
-        assert item.outlook.start is not None
-        assert item.outlook.start < start
-        sight = (tuple(item.changed), item.outlook.start)
+        assert item.answer.start is not None
+        assert item.answer.start < start
+        sight = (tuple(item.changed), item.answer.start)
         assert sight not in seen
         seen.add(sight)
 
@@ -102,11 +102,11 @@ pending:
 
 def test_queues_order_and_limits_count() -> None:
     instance = loads(TEXT)
-    assert sw.ask(instance, "-n 2 -W 1:00", user="eve").line.outlook.start == HOUR
-    assert sw.ask(instance, "-n 2 -W 1:00", user="ann").line.outlook.start == 2 * HOUR
-    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve").line.outlook
+    assert sw.ask(instance, "-n 2 -W 1:00", user="eve").line.answer.start == HOUR
+    assert sw.ask(instance, "-n 2 -W 1:00", user="ann").line.answer.start == 2 * HOUR
+    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve").line.answer
     assert behind.start == HOUR  # job behind can never start: its user may have two slots only
-    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann").line.outlook
+    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann").line.answer
     assert ahead.start == HOUR
 
 
@@ -120,7 +120,7 @@ def test_a_refused_alternative_says_why() -> None:
     assert "takes jobs of 1h at most" in by_queue["short"].refused
     assert "unknown queue 'nosuch'" in by_queue["nosuch"].refused
     assert by_queue["night"].refused == ""
-    assert all(item.outlook.start is None for item in by_queue.values() if item.refused)
+    assert all(item.answer.start is None for item in by_queue.values() if item.refused)
 
 
 def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
@@ -174,8 +174,8 @@ def test_the_exact_method_places_the_others_anew() -> None:
     small, large = instance.pending
     alone = replace(instance, pending=(small,))
     line = "-n 8 -W 3:00 -R 'cu[maxcus=1]'"
-    assert sw.ask(alone, line).line.outlook.start == 2 * HOUR
-    exact = sw.ask(alone, line, method="optimal", effort=5).line.outlook
+    assert sw.ask(alone, line).line.answer.start == 2 * HOUR
+    exact = sw.ask(alone, line, method="optimal", effort=5).line.answer
     assert (exact.start, exact.proved) == (0, True)
     assert large.slots == 8
 
@@ -196,12 +196,12 @@ def test_explored_alternatives_come_true(name: str) -> None:
     for line in ("-n 2 -W 3:00", "-n 4 -W 2:00 -R 'rusage[mem=10]'"):
         answer = sw.ask(instance, line, explore=True)
         for item in (answer.line, *answer.alternatives):
-            job = item.outlook.job
+            job = item.answer.job
             plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
             found = plan.get(job.id)
-            assert (None if found is None else found.start) == item.outlook.start
+            assert (None if found is None else found.start) == item.answer.start
             if found is not None:
-                assert dict(found.allocation) == dict(item.outlook.allocation)
+                assert dict(found.allocation) == dict(item.answer.allocation)
 
 
 def test_one_slot_of_many_is_no_alternative() -> None:
@@ -216,13 +216,13 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     instance = generate(hosts=12, running=60, pending=8, seed=seed, load=1.0)
     line = "-n 60 -W 60"
     alone = replace(instance, pending=())
-    cut, whole = (sw.ask(alone, line, time_limit=limit).line.outlook for limit in (0, None))
+    cut, whole = (sw.ask(alone, line, time_limit=limit).line.answer for limit in (0, None))
     assert whole.start is not None
     assert whole.start > instance.now
     assert (cut.start, cut.cut, cut.at_the_earliest) == (None, True, whole.start)
     assert whole.at_the_earliest is None
     record = sw.ask(instance, line, time_limit=0).to_dict()["line"]
-    behind = sw.ask(instance, line).line.outlook
+    behind = sw.ask(instance, line).line.answer
     assert behind.start is not None
     assert (record["start"], record["missing"]) == (None, "?")
     assert instance.now < record["at_the_earliest"] <= behind.start
@@ -231,8 +231,8 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
 def test_a_limit_leaves_nothing_where_a_job_fits_beside_nothing_that_ends() -> None:
     endless = sw.RunningJob(sw.Job("r", 2), 0, {"a": 2})
     full = sw.instance((sw.Host("a", 2),), running=(endless,))
-    outlook = sw.ask(full, "-n 1 -W 60", time_limit=0).line.outlook
-    assert (outlook.start, outlook.at_the_earliest) == (None, None)
+    answer = sw.ask(full, "-n 1 -W 60", time_limit=0).line.answer
+    assert (answer.start, answer.at_the_earliest) == (None, None)
 
 
 def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
@@ -252,7 +252,7 @@ def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_ru
     asker = Asker(instance)
     for slots in (1, 4):
         job = replace(instance.pending[0], id="mine", slots=slots, res_req=())
-        start = asker.outlook(job).start
+        start = asker.answer(job).start
         assert start is not None
         assert asker.sooner(job, start + 1).start == start
         late = asker.sooner(job, start).start
@@ -265,8 +265,8 @@ def test_a_change_that_would_be_refused_has_no_start() -> None:
     asker = Asker(instance)
     view = asker.view(job)
     trials = Trials(asker, view, asker.demand(view, job), limit=10**9)
-    assert trials.outlook(job).start is not None
-    assert trials.outlook(replace(job, queue="short", slots=3)).start is None
+    assert trials.answer(job).start is not None
+    assert trials.answer(replace(job, queue="short", slots=3)).start is None
     assert trials.tried == 2
 
 
@@ -367,8 +367,8 @@ def test_whole_hosts_need_no_queue_for_exclusive_jobs() -> None:
         sw.ask(loads(text), "-x -n 2")
     for method in ("time-based", "optimal"):
         answer = sw.ask(loads(text), "-nnodes 2 -W 10", method=method)
-        assert answer.line.outlook.start == HOUR
-        assert len(answer.line.outlook.allocation) == 2
+        assert answer.line.answer.start == HOUR
+        assert len(answer.line.answer.allocation) == 2
     whole = loads(text.replace("bsub: -n 4", "bsub: -nnodes 2"))
     assert whole.pending[0].whole_hosts
     assert loads(dump(whole)) == whole
@@ -397,7 +397,7 @@ def test_a_time_of_day_without_a_date_is_not_considered() -> None:
         "-n 1 -W 10 -b 3:00",
         method="optimal",
     )
-    assert (answer.line.outlook.start, answer.line.outlook.proved) == (0, False)
+    assert (answer.line.answer.start, answer.line.answer.proved) == (0, False)
     assert [item.what[:23] for item in answer.omissions] == ["the earliest start (-b)"]
 
 

@@ -37,7 +37,7 @@ def helps(found: Explanation) -> dict[str, int]:
 @pytest.mark.behaviour("LOP-01")
 def test_the_headline_job() -> None:
     found = sw.explain(example("headline"), "job5")
-    assert found.outlook.start == 3 * HOUR
+    assert found.answer.start == 3 * HOUR
     assert [(o.first, o.until, o.reason) for o in found.obstacles] == [
         (0, 3 * HOUR, "needs 3 hosts with 2 free slots each (has 0 to 2)")
     ]
@@ -61,7 +61,7 @@ def test_every_suggestion_is_sooner(name: str, job: str, method: str) -> None:
     instance = example(name)
     pending = [item.id for item in instance.pending]
     found = sw.explain(instance, job if job in pending else pending[-1], method=method, effort=5)
-    start = found.outlook.start
+    start = found.answer.start
     assert start is not None
     for item in found.suggestions:
         assert item.start < start
@@ -114,7 +114,7 @@ pending:
 
 def test_reservations_and_backfill() -> None:
     found = sw.explain(loads(TEXT), "low")
-    assert found.outlook.start == 3 * HOUR
+    assert found.answer.start == 3 * HOUR
     (only,) = found.obstacles
     assert only.reason.endswith("(reserved for high)")
     expected = {
@@ -153,8 +153,8 @@ def test_memory() -> None:
 
 def test_a_job_that_never_starts() -> None:
     found = sw.explain(loads(TEXT.replace("slots: 8", "slots: 9")), "high")
-    assert found.outlook.start is None
-    assert "even when nothing runs" in found.outlook.waits_for
+    assert found.answer.start is None
+    assert "even when nothing runs" in found.answer.waits_for
     assert found.obstacles[-1].until is None
     assert found.suggestions[0].gain is None
     assert "with -n 8" in helps(found)
@@ -171,7 +171,7 @@ def test_a_begin_time() -> None:
 
 def test_a_job_that_starts_now_needs_no_help() -> None:
     found = sw.explain(example("joint-wins"), "small")
-    assert (found.outlook.start, found.obstacles, found.suggestions) == (0, (), ())
+    assert (found.answer.start, found.obstacles, found.suggestions) == (0, (), ())
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_a_forecast_is_what_the_plan_says() -> None:
     forecast = Asker(instance)
     whole = sw.plan(instance, "time-based")
     for job in instance.pending:
-        outlook = forecast.outlook(job)
-        assert outlook.start == whole[job.id].start
-        assert dict(outlook.allocation) == dict(whole[job.id].allocation)
+        answer = forecast.answer(job)
+        assert answer.start == whole[job.id].start
+        assert dict(answer.allocation) == dict(whole[job.id].allocation)
 
 
 def test_the_longest_limit_ends_before_the_reservation() -> None:
@@ -204,8 +204,8 @@ def test_the_longest_limit_ends_before_the_reservation() -> None:
     job = next(job for job in instance.pending if job.id == "low")
     assert helps(sw.explain(instance, "low"))["with -W 2:00 or less (backfill)"] == 0
     longest = 2 * HOUR
-    assert forecast.outlook(replace(job, run_limit=longest)).start == 0
-    assert forecast.outlook(replace(job, run_limit=longest + 60)).start != 0
+    assert forecast.answer(replace(job, run_limit=longest)).start == 0
+    assert forecast.answer(replace(job, run_limit=longest + 60)).start != 0
 
 
 def test_sections_are_exchanged_in_place() -> None:
@@ -243,7 +243,7 @@ pending:
 def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
     """Only the ends of jobs are instants of that method (TBR-02)."""
     found = sw.explain(loads(PHASES), "p2")
-    assert found.outlook.start == 4 * HOUR
+    assert found.answer.start == 4 * HOUR
     assert not any("-W" in change for change in helps(found))
     rows = [(o.first, o.until, o.reason) for o in found.obstacles]
     assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
@@ -255,11 +255,11 @@ def test_a_job_that_fits_where_the_method_does_not_look() -> None:
     """The row between two ends of jobs tells the truth about what is free there."""
     alone = re.sub(r"  - .id: p1.*\n", "", PHASES)
     found = sw.explain(loads(alone), "p2")
-    assert found.outlook.start == 3 * HOUR
+    assert found.answer.start == 3 * HOUR
     assert [(o.first, o.until) for o in found.obstacles] == [(0, HOUR // 2), (HOUR // 2, 3 * HOUR)]
     assert found.obstacles[1].reason.startswith("it fits, but time-based reservation")
     exact = sw.explain(loads(alone), "p2", method="optimal", effort=5)
-    assert (exact.outlook.start, len(exact.obstacles)) == (HOUR // 2, 1)
+    assert (exact.answer.start, len(exact.obstacles)) == (HOUR // 2, 1)
 
 
 def test_what_leaves_little_comes_last() -> None:
@@ -274,7 +274,7 @@ def test_what_leaves_little_comes_last() -> None:
     pending: [{id: p, slots: 1024, run_limit: 1h, res_req: "span[hosts=1]"}]
     """
     found = sw.explain(loads(text), "p")
-    assert found.outlook.start == 2 * HOUR
+    assert found.answer.start == 2 * HOUR
     changes = [item.change for item in found.suggestions]
     assert helps(found)["with -n 1020"] == HOUR
     assert changes[-1] == "with -n 1"
@@ -377,7 +377,7 @@ def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
     for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
         found = sw.explain(instance, job.id)
         assert planned(instance, job.id) == (
-            float("inf") if found.outlook.start is None else found.outlook.start
+            float("inf") if found.answer.start is None else found.answer.start
         )
         for item in found.suggestions:
             again = sw.plan(changed(instance, job.id, item.change), "time-based")[job.id]
@@ -414,13 +414,13 @@ def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
     draw = random.Random(seed)
     for job in instance.pending[-2:]:
         found = sw.explain(instance, job.id)
-        start = found.outlook.start
+        start = found.answer.start
         assert planned(instance, job.id) == (float("inf") if start is None else start)
         for item in found.suggestions:
             again = planned(changed(instance, job.id, item.change), job.id)
             assert again == item.start, item.change
     line = f"-q day -n {draw.randint(1, 4)} -W {7 * draw.randint(1, 9)}"
-    told = sw.ask(instance, line).line.outlook
+    told = sw.ask(instance, line).line.answer
     more = replace(instance, pending=(*instance.pending, told.job))
     assert planned(more, told.job.id) == (float("inf") if told.start is None else told.start)
 
@@ -434,7 +434,7 @@ def test_a_job_that_begins_later_and_an_end_before_it(line: str, start: int) -> 
     running: [{id: r, start: 0, run_limit: 20m, allocation: 2*h}]
     pending: [{id: p, slots: 3, run_limit: 10m, begin: 40m}]
     """)
-    found = sw.ask(instance, line).line.outlook
+    found = sw.ask(instance, line).line.answer
     more = replace(instance, pending=(*instance.pending, found.job))
     assert found.start == start
     assert sw.plan(more, "time-based")[found.job.id].start == start
@@ -466,7 +466,7 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
         asker = Asker(instance)
         view, found = asker.view(job), sw.explain(instance, job.id)
         demand = asker.demand(view, job)
-        start = found.outlook.start
+        start = found.answer.start
         until = 4 * HOUR if start is None else start
         for row in found.obstacles:
             last = until if row.until is None else row.until
@@ -572,7 +572,7 @@ def test_of_changes_of_a_unit_requirement_the_smallest_is_shown(asked: str, help
     pending: [{{id: p, slots: 4, run_limit: 1h, res_req: "cu[{asked}]"}}]
     """
     found = sw.explain(loads(text), "p")
-    assert found.outlook.start == HOUR
+    assert found.answer.start == HOUR
     changes = [change for change in helps(found) if "cu[" in change]
     assert changes == [helpful]
     assert helps(found)[helpful] == 0
@@ -613,22 +613,22 @@ def test_a_host_that_is_down_is_told_with_the_start_it_would_give() -> None:
     hosts = tuple(replace(host, status="ok") for host in instance.cluster.hosts)
     opened = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
     again = sw.explain(opened, "wide")
-    assert again.outlook.start == HOUR
+    assert again.answer.start == HOUR
     assert not [change for change in helps(again) if "it is" in change or "took" in change]
 
 
 def test_a_requirement_that_no_host_meets_says_which_part_fails_and_where() -> None:
     instance = loads(DOWN)
     memory = sw.explain(instance, "memory")
-    assert memory.outlook.waits_for == (
+    assert memory.answer.waits_for == (
         "no host meets its requirement: mem>500000 holds on 0 of 3 hosts (most: 128000 on n3)"
     )
     assert memory.requirement == ()  # it is said already
     shut = sw.explain(instance, "shut")
-    assert "mem>100000 holds on 1 of 3 hosts (not on n1, n2)" in shut.outlook.waits_for
-    assert shut.outlook.waits_for.endswith("; n3 is down or closed")
+    assert "mem>100000 holds on 1 of 3 hosts (not on n1, n2)" in shut.answer.waits_for
+    assert shut.answer.waits_for.endswith("; n3 is down or closed")
     half = sw.explain(instance, "half")
-    assert half.outlook.start is not None
+    assert half.answer.start is not None
     assert half.requirement == ("mem<100000 holds on 2 of 3 hosts (not on n3)",)
 
 
@@ -648,7 +648,7 @@ def test_the_critical_path_of_a_chain(method: Any) -> None:
         ("1", 0, 100),
         ("2", 100, 150),
     ]
-    assert found.outlook.start == 150
+    assert found.answer.start == 150
     assert found.obstacles[0].until == 150
     assert "done(3) && done(2)" in found.obstacles[0].reason
     assert [item["job"] for item in found.to_dict()["critical_path"]] == ["1", "2"]

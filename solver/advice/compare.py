@@ -175,10 +175,10 @@ def _rows(
     for base in outlook:
         best = outlook.plan.get(base.job)
         starts: dict[str, int | None] = {}
-        if greedy is not None:
+        if greedy is not None and time_based is not None:
             starts = {
                 "greedy_estimate": _estimate(greedy.get(base.job)),
-                "time_based_estimate": _start(time_based and time_based.get(base.job)),
+                "time_based_estimate": _start(time_based.get(base.job)),
                 "optimal_estimate": base.possible,
             }
         for method, placed in loop.items():

@@ -59,10 +59,10 @@ class ComparedJob(JobOutlook):
     @classmethod
     def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
         """An outlook with the entry of the optimal plan and starts of other methods beside it."""
-        known = {each.name: getattr(base, each.name) for each in fields(JobOutlook)}
+        known: dict[str, Any] = {each.name: getattr(base, each.name) for each in fields(JobOutlook)}
         if item is not None:
             known |= {name: getattr(item, name) for name in _OF_THE_PLAN}
-        return cls(**known, **starts)
+        return cls(**(known | starts))
 
     @property
     def allocation(self) -> Mapping[str, int]:
@@ -226,7 +226,7 @@ class Comparison:
             record = self._shown(row.to_dict(self.origin))
             if self.forecast is not None:
                 times = times_of(self.forecast.get(row.job))
-                record |= with_stamps(times, self.origin, LIKELY)
+                record |= with_stamps(dict(times), self.origin, tuple(LIKELY))
             records.append(record)
         return records
 
@@ -234,7 +234,7 @@ class Comparison:
         """The keys of a record, in order."""
         empty = ComparedJob("", 0, "not examined", None).to_dict(self.origin)
         likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
-        return list(self._shown(empty) | with_stamps(likely, self.origin, LIKELY))
+        return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
 
     def _shown(self, record: dict[str, Any]) -> dict[str, Any]:
         """Without the starts of methods that were not asked for."""

@@ -55,7 +55,8 @@ def state_sentences(rows: Sequence[JobOutlook]) -> tuple[str, ...]:
     for state, (one, several) in _OF_STATE.items():
         jobs = [row.job for row in rows if row.state == state]
         if jobs:
-            found.append(f"{named(jobs)} {one if len(jobs) == 1 else several}.")
+            verb = one if len(jobs) == 1 else several
+            found.append(f"{counted(len(jobs), 'job')} {verb}: {names_text(jobs)}.")
     return tuple(found)
 
 

@@ -76,7 +76,9 @@ def outlook_of(
     """
     order = priority_order(instance)
     states = _states(instance, order, configured, budget or Budget())
-    entries = tuple(_of_job(job, configured, found, states.get(job.id)) for job in order)
+    entries = tuple(
+        _of_job(job, configured, found, found.omissions, states.get(job.id)) for job in order
+    )
     return Outlook(
         entries,
         now=instance.now,
@@ -86,6 +88,24 @@ def outlook_of(
         configured=configured.starts,
         cut=configured.cut or found.cut,
     )
+
+
+def outlook_of_job(
+    instance: Instance,
+    job: Job,
+    configured: ConfiguredRun,
+    found: Plan | None,
+    omissions: Sequence[Omission] = (),
+    budget: Budget | None = None,
+) -> JobOutlook:
+    """The outlook of one pending job, as :func:`outlook_of`.
+
+    found: an optimal plan of it and the jobs before it, None where none was made. omissions: what
+    is not considered of it beside what the plan says.
+    """
+    states = _states(instance, (job,), configured, budget or Budget())
+    said = () if found is None else found.omissions
+    return _of_job(job, configured, found, (*said, *omissions), states.get(job.id))
 
 
 def _states(
@@ -111,7 +131,11 @@ def _states(
 
 
 def _of_job(
-    job: Job, configured: ConfiguredRun, found: Plan, state: tuple[State, str] | None
+    job: Job,
+    configured: ConfiguredRun,
+    found: Plan | None,
+    omissions: Sequence[Omission],
+    state: tuple[State, str] | None,
 ) -> JobOutlook:
     started = configured.starts.get(job.id)
     word, condition = state or ("starts", "")
@@ -123,8 +147,11 @@ def _of_job(
         as_configured_on={} if started is None else started.allocation,
         estimate=configured.estimates.get(job.id),
         condition=condition,
-        cautions=cautions_of(job.id, found.omissions),
+        held_back=configured.waiting.get(job.id, ""),
+        cautions=cautions_of(job.id, omissions),
     )
+    if found is None:
+        return base
     item = found.get(job.id)
     if item is not None:
         return _with_possible(base, item)

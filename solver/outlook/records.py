@@ -45,6 +45,8 @@ class JobOutlook:
     proved_if: tuple[str, ...] = ()
     #: What the possible start waits for, a sentence.
     waits_for: str = ""
+    #: Why the simulated scheduler does not start it when it first looks at it, a sentence.
+    held_back: str = ""
     #: What must happen before it starts, or why it cannot start here and what would fit; "" where
     #: it starts.
     condition: str = ""
@@ -77,6 +79,7 @@ class JobOutlook:
             "proved": self.proved,
             "proved_if": list(self.proved_if),
             "waits_for": self.waits_for,
+            "held_back": self.held_back,
             "condition": self.condition,
             "cautions": [item.to_dict() for item in self.cautions],
         }

@@ -35,7 +35,7 @@ class ConfiguredRun:
     estimates: Mapping[str, int]
     #: The reservation method in force: "greedy" or "time-based".
     method: str
-    #: Why each job that does not start waits at the end, in a sentence; "" where nothing is known.
+    #: Why each job that does not start at once waited when it was first looked at, a sentence.
     waiting: Mapping[str, str]
     #: Whether the run ended before every job that can start had started.
     cut: bool = False
@@ -97,7 +97,7 @@ def _found(
     method = session.settings.reservation
     starts = {s.job.id: placed(session.world, s, CONFIGURED) for s in states if s.start is not None}
     at_once = {job: item.start for job, item in starts.items() if item.start == instance.now}
-    waiting = {s.job.id: s.now_waits_for or s.reason for s in states if s.start is None}
+    waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
         starts,

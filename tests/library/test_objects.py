@@ -166,7 +166,7 @@ def test_it_shows_itself_in_a_notebook(name: str) -> None:
     reader = _read(value._repr_html_())
     assert set(reader.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     text = " ".join(reader.words)
-    job = value.outlook.job.id if name == "explanation" else None
+    job = value.answer.job.id if name == "explanation" else None
     jobs = [job] if job else [] if name == "answer" else [row.job for row in value]
     assert all(job in text for job in jobs)
 

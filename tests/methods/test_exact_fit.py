@@ -234,18 +234,18 @@ def test_questions_keep_it_too() -> None:
     line = "bsub -n 1 -W 30 -q q"
     alone = replace(instance, pending=instance.pending[:1])
     tight = sw.ask(alone, line)
-    assert tight.line.outlook.start == 0
-    assert "before wide" in tight.line.outlook.exact_fit
+    assert tight.line.answer.start == 0
+    assert "before wide" in tight.line.answer.exact_fit
     assert "before wide" in tight.to_dict()["line"]["exact_fit"]
     kept = sw.ask(alone, line, margin=60, choices=Choices(limit=(1740, 1800)))
-    assert kept.line.outlook.start == 2460
-    assert [choice.outlook.start for choice in kept.alternatives] == [0]
+    assert kept.line.answer.start == 2460
+    assert [choice.answer.start for choice in kept.alternatives] == [0]
     told = sw.explain(instance, "small", margin=60)
-    assert (told.outlook.start, told.outlook.finish) == (2460, 4260)
+    assert (told.answer.start, told.answer.finish) == (2460, 4260)
     assert "with -W 0:29 or less (backfill)" in [item.change for item in told.suggestions]
     assert "before wide" in sw.explain(instance, "small").to_dict()["exact_fit"]
     for method in ("time-based", "optimal"):
-        assert sw.explain(instance, "small", method=method, margin=60).outlook.start == 2460
+        assert sw.explain(instance, "small", method=method, margin=60).answer.start == 2460
     rows = sw.compare(instance, effort=1, margin=60)
     assert (rows["small"].time_based_estimate, rows["small"].optimal_estimate) == (2460, 2460)
     assert rows["small"].greedy_simulated == 0  # the loop knows no margin

@@ -306,7 +306,7 @@ def test_the_loop_and_the_plan_agree_about_gpus() -> None:
 def test_constraints_behind_rusage_are_those_of_gpu() -> None:
     it = problem(gpus=(A100,))
     text = "rusage[ngpus_physical=2:gmodel=A100#40G:gmem=10G] span[gtile=2]"
-    asked = sw.ask(it, f"-n 1 -W 60 -R '{text}' -gpu j_exclusive=yes").line.outlook.job
+    asked = sw.ask(it, f"-n 1 -W 60 -R '{text}' -gpu j_exclusive=yes").line.answer.job
     assert asked.gpu == "j_exclusive=yes:gmodel=A100#40G:gmem=10G:gtile=2"
     assert asked.res_req == ("rusage[ngpus_physical=2]",)
 
@@ -329,8 +329,8 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
 def test_ask_says_never_without_gpus_and_explores_fewer() -> None:
     bare = problem(gpus=(None, None))
     answer = sw.ask(bare, '-gpu "num=8/task" -n 2 -W 60')
-    assert answer.line.outlook.start is None
-    assert "no host has GPUs" in answer.line.outlook.waits_for
+    assert answer.line.answer.start is None
+    assert "no host has GPUs" in answer.line.answer.waits_for
     assert answer.omissions == ()
     it = problem(running=(holder("num=3:j_exclusive=yes"),))
     found = sw.ask(it, '-W 60 -gpu "num=3:gmodel=K80:j_exclusive=yes"', explore=True)

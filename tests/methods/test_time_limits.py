@@ -323,13 +323,13 @@ def test_explaining_and_asking_stop() -> None:
     known = {item.change: item.start for item in full.suggestions}
     for n in in_order(count.asked, 8):
         found = explain(small, job, cancel=Nth(n))
-        assert found.outlook.job.id == job
+        assert found.answer.job.id == job
         assert (
             found.suggestions == ()
             or {item.change: item.start for item in found.suggestions}.items() <= known.items()
         )
     answer = ask(small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40))
-    assert answer.line.outlook.job.slots == 4
+    assert answer.line.answer.job.slots == 4
 
 
 @pytest.mark.parametrize("method", ["optimal", "milp"])

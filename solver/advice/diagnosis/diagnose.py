@@ -287,9 +287,9 @@ def best_hopes(
         if asks and asker.stopped():
             cut = True
         elif asks:
-            outlook = asker.outlook(bare)
-            starts += [] if outlook.start is None else [outlook.start]
-            cut = cut or outlook.cut
+            answer = asker.answer(bare)
+            starts += [] if answer.start is None else [answer.start]
+            cut = cut or answer.cut
         if starts:
             hopes.append((job, min(starts)))
     return hopes, cut
