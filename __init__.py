@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .library import diagnose as diagnose
     from .library import explain as explain
     from .library import forecast as forecast
+    from .library import outlook as outlook
     from .library import plan as plan
     from .library import simulate as simulate
     from .library import sweep as sweep
@@ -111,6 +112,8 @@ if TYPE_CHECKING:
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history
+    from .solver.outlook.records import JobOutlook as JobOutlook
+    from .solver.outlook.records import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
+from ..model.job import array_of
 from ..model.plan import PlannedArray, array_name, profile_text, starts_text
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
@@ -15,6 +17,7 @@ from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan, PlannedJob
+    from ..solver.outlook.records import JobOutlook, Outlook
 
 
 #: What the word "feasible" means to someone who waits for an answer.
@@ -32,13 +35,24 @@ _ALL = Selection()
 # --- a plan -------------------------------------------------------------------------------------
 
 
-def plan_output(instance: Instance, plan: Plan, format: str, selection: Selection = _ALL) -> str:
-    """A plan in one of the output formats, with a final newline."""
+def plan_output(
+    instance: Instance,
+    plan: Plan,
+    format: str,
+    selection: Selection = _ALL,
+    outlook: Outlook | None = None,
+) -> str:
+    """A plan in one of the output formats, with a final newline.
+
+    outlook: the starts as configured beside it, None where they are not asked for.
+    """
     if format == "text":
-        return _plan_text(instance, plan, selection)
+        return _plan_text(instance, plan, selection, outlook)
     from ..model.formats.plan_file import plan_record
 
     record = plan.to_dict()
+    if outlook is not None:
+        record["outlook"] = outlook.to_dict()
     if not selection.everything:
         shown = _planned(instance, plan, selection, fold=False)
         chosen = [item.job for item in selection.choose(shown)]
@@ -56,19 +70,52 @@ def in_order(records: list[dict[str, Any]], chosen: list[str]) -> list[dict[str,
     return [by_job[job] for job in chosen if job in by_job]
 
 
-def _plan_text(instance: Instance, plan: Plan, selection: Selection) -> str:
+def _plan_text(
+    instance: Instance, plan: Plan, selection: Selection, outlook: Outlook | None
+) -> str:
     estimates = any(item.start is None for item in plan)
     columns = (
         Column("JOB", marked=True),
+        *(() if outlook is None else (Column("AS CONFIGURED"),)),
         Column("START", marked=True, label="starts"),
         Column("STATUS", label="", marked=True),
         Column("WHERE / RESERVED NOW" if estimates else "WHERE", line=1, label="on"),
         Column("WAITS FOR", line=1, label=""),
     )
-    times = (time for item in plan for time in (item.start, item.estimate, item.bound))
+    times = [time for item in plan for time in (item.start, item.estimate, item.bound)]
+    times += [] if outlook is None else [item.as_configured for item in outlook]
     clock = WrittenTimes.of(instance, times)
     rows = _planned(instance, plan, selection, clock)
+    if outlook is not None:
+        rows = _with_configured(clock, rows, outlook)
     return selection.text(instance, columns, rows, clock) + _summary(plan, clock)
+
+
+def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
+    """The rows with the start as configured behind the name; of an array from first to last."""
+    found: dict[str, list[JobOutlook]] = {}
+    for item in outlook:
+        found.setdefault(item.job, []).append(item)
+        if (array := array_of(item.job)) is not None:
+            found.setdefault(array, []).append(item)
+    shown = []
+    for row in rows:
+        jobs = found[row.job]
+        cells = _inserted(clock, row.row.cells, jobs)
+        later = any(item.as_configured != outlook.now for item in jobs)
+        state: State = "unproved" if row.row.state == "now" and later else row.row.state
+        shown.append(replace(row, row=ListingRow(cells, state)))
+    return shown
+
+
+def _inserted(
+    clock: WrittenTimes, cells: tuple[str, ...], jobs: list[JobOutlook]
+) -> tuple[str, ...]:
+    starts = sorted(item.as_configured for item in jobs if item.as_configured is not None)
+    beside = smallest_difference(starts)
+    texts = dict.fromkeys(clock.text(start, beside) for start in starts[:1] + starts[-1:])
+    words = dict.fromkeys(item.state for item in jobs if item.as_configured is None)
+    return (cells[0], "; ".join((" to ".join(texts), *words)).lstrip("; "), *cells[1:])
 
 
 def _planned(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +42,13 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
     from ..solver.advice.comparison import Comparison
+    from ..solver.outlook.records import Outlook
+    from ..solver.scheduler.configured import ConfiguredRun
+
+#: Running and pending jobs up to which `solve` simulates the scheduler unasked.
+MAX_SIMULATED = 20_000
+#: Seconds that a plan has at least.
+LEAST_LIMIT = 1e-3
 
 
 MostReservations = Annotated[
@@ -66,6 +75,15 @@ WholeNodes = Annotated[
         "--whole-nodes", help="As Slurm plans: a job that starts later has its hosts to itself."
     ),
 ]
+Configured = Annotated[
+    bool | None,
+    typer.Option(
+        "--configured/--no-configured",
+        help="Show the start as configured too, for which the scheduler is simulated; usual up to "
+        f"{MAX_SIMULATED:,} running and pending jobs.",
+        show_default=False,
+    ),
+]
 LsfPlan = Annotated[
     Path | None,
     file_option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
@@ -85,6 +103,7 @@ def solve(
     as_lsf: AsLsf = False,
     margin: Margin = 0,
     whole_nodes: WholeNodes = False,
+    configured: Configured = None,
     job: JobNames = None,
     only: OnlyState = None,
     sort: PlanSort = "priority",
@@ -111,6 +130,11 @@ def solve(
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
+        begun = monotonic()
+        shown = _is_small(instance) if configured is None else configured
+        run = _as_configured(instance, time_limit, cancel) if shown else None
+        if time_limit is not None:
+            time_limit = max(LEAST_LIMIT, time_limit - (monotonic() - begun))
         found = plan(
             instance,
             method,
@@ -128,10 +152,36 @@ def solve(
         )
     if lsf_plan is not None:
         _write_lsf_plan(lsf_plan, instance, found)
-    typer.echo(plan_output(instance, found, format, selection), nl=False)
+    outlook = None if run is None else _outlook(instance, run, found)
+    typer.echo(plan_output(instance, found, format, selection, outlook), nl=False)
     if gantt:
         print_gantt(instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
+
+
+def _is_small(instance: Instance) -> bool:
+    return len(instance.running) + len(instance.pending) <= MAX_SIMULATED
+
+
+def _as_configured(
+    instance: Instance, time_limit: float | None, cancel: threading.Event
+) -> ConfiguredRun:
+    """The simulated scheduler, in a third of the time."""
+    from ..solver.budget import Budget
+    from ..solver.outlook.outlook import CONFIGURED_SHARE, configured_within
+    from .process import left_of
+
+    return configured_within(instance, Budget(left_of(time_limit), cancel=cancel), CONFIGURED_SHARE)
+
+
+def _outlook(instance: Instance, run: ConfiguredRun, found: Plan) -> Outlook:
+    """The outlook; possible starts are those of a whole plan in priority order."""
+    from ..model.objective import objective_named
+    from ..solver.outlook.outlook import outlook_of
+
+    whole = found.method == "optimal" and not found.behind
+    in_order = objective_named(found.objective).in_order
+    return outlook_of(instance, run, found if whole and in_order else None)
 
 
 def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:

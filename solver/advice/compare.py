@@ -173,7 +173,7 @@ def _rows(
     """The jobs in priority order."""
     rows = []
     for base in outlook:
-        best = outlook.plan.get(base.job)
+        best = None if outlook.plan is None else outlook.plan.get(base.job)
         starts: dict[str, int | None] = {}
         if greedy is not None and time_based is not None:
             starts = {

@@ -179,6 +179,7 @@ class Comparison:
     @property
     def optimal(self) -> Plan:
         """The plan by the optimal method."""
+        assert self.outlook.plan is not None
         return self.outlook.plan
 
     @property

@@ -68,17 +68,20 @@ def configured_within(instance: Instance, whole: Budget, share: float) -> Config
 
 
 def outlook_of(
-    instance: Instance, configured: ConfiguredRun, found: Plan, budget: Budget | None = None
+    instance: Instance,
+    configured: ConfiguredRun,
+    found: Plan | None,
+    budget: Budget | None = None,
 ) -> Outlook:
     """The outlook that follows from a run as configured and an optimal plan of one instance.
 
-    budget: of the reasons why jobs have no start; where it is over they are not examined.
+    found: None where no such plan was made, so that possible starts are not known. budget: of the
+    reasons why jobs have no start; where it is over they are not examined.
     """
     order = priority_order(instance)
     states = _states(instance, order, configured, budget or Budget())
-    entries = tuple(
-        _of_job(job, configured, found, found.omissions, states.get(job.id)) for job in order
-    )
+    omissions = () if found is None else found.omissions
+    entries = tuple(_of_job(job, configured, found, omissions, states.get(job.id)) for job in order)
     return Outlook(
         entries,
         now=instance.now,
@@ -86,7 +89,7 @@ def outlook_of(
         method=configured.method,
         plan=found,
         configured=configured.starts,
-        cut=configured.cut or found.cut,
+        cut=configured.cut or (found is not None and found.cut),
     )
 
 

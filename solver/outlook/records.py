@@ -96,8 +96,8 @@ class Outlook:
     origin: str | None
     #: The reservation method in force, of which the estimates are: "greedy" or "time-based".
     method: str
-    #: The plan by the optimal method, of which the possible starts are.
-    plan: Plan
+    #: The plan by the optimal method, of which the possible starts are; None: none was made.
+    plan: Plan | None
     #: Start and place of each job that starts as configured, by id.
     configured: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: A limit or Ctrl-C came before every job was examined.
