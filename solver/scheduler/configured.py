@@ -68,16 +68,16 @@ def run_as_configured(
     given_up = False
     with suppress(OutOfTime):
         session.begin(pending_only=True)
-        while waiting and not budget.stopped() and session.advance():
-            if session.world.now == instance.now:
-                estimates = _expected(session)
+        session.settle()
+        estimates = _expected(session)
+        waiting = {job for job in waiting if session.world.states.of(job).start is None}
+        while waiting and not (until and until not in waiting):
+            given_up = watched in waiting and session.world.now > latest
+            if given_up or budget.stopped() or not session.advance():
+                break
             waiting.difference_update(session.cycle.record.started)
-            if until and until not in waiting:
-                break
-            if watched in waiting and session.world.now > latest:
-                given_up = True
-                break
-    return _found(session, estimates, instance, cut=budget.stopped() or given_up)
+    cut = bool(waiting) and (budget.stopped() or given_up) and not (until and until not in waiting)
+    return _found(session, estimates, instance, cut=cut)
 
 
 def _expected(session: Session) -> dict[str, int]:
