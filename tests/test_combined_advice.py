@@ -94,7 +94,9 @@ def explained(seed: int) -> None:
     rows_are_true(it, name, found)
     if seed % 3 == 0:
         shut = Case(without_windows(it.instance), it.asks)
-        advice_comes_true(shut, name, sw.explain(shut.instance, name), by_time_based)
+        advice_comes_true(
+            shut, name, sw.explain(shut.instance, name, method="time-based"), by_time_based
+        )
 
 
 def asked_otherwise(it: Case, name: str, changed: Mapping[str, str]) -> Case:

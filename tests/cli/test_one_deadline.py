@@ -145,7 +145,7 @@ def test_the_look_at_an_instance_ends_at_the_limit(monkeypatch: pytest.MonkeyPat
     assert plan.cut
     assert [item.job for item in plan] == [job.id for job in instance.pending]
     with pytest.raises(Cancelled, match="the time limit came while"):
-        sw.compare(instance, time_limit=1e-6)
+        sw.compare(instance, time_limit=1e-6, methods=True)
 
 
 @pytest.mark.parametrize(("where", "code"), [("cycle", 3), ("read", 130)])

@@ -203,7 +203,7 @@ def test_greedy_holds_nothing_for_a_job_that_is_too_large(tmp_path: Path) -> Non
 
 def test_a_search_that_was_ended_early_says_so() -> None:
     instance = sw.load(sw.example("headline"))
-    whole = sw.compare(instance, effort=1)
+    whole = sw.compare(instance, effort=1, methods=True)
     limited = replace(whole, optimal=replace(whole.optimal, status="feasible"))
     for found, says in ((whole, False), (limited, True)):
         for text in (

@@ -250,12 +250,12 @@ def asking_is_planning(seed: int) -> None:
     """What ask, a planner and explain say of a job is its start in the plan with it."""
     instance = drawn(seed, mixed=bool(seed % 2))
     line = f"bsub -q q -n 1 -W {1 + seed % 4} x"
-    found = ask(instance, line).line.answer
+    found = ask(instance, line, method="time-based").line.answer
     with_it = replace(instance, pending=(*instance.pending, found.job))
     planned = plan(with_it, "time-based")
     assert found.start == planned[found.job.id].start
     assert Planner(instance, "time-based").ask(line).start == found.start
-    assert explain(with_it, found.job.id).answer.start == found.start
+    assert explain(with_it, found.job.id, method="time-based").answer.start == found.start
 
 
 def test_all_questions_have_one_answer() -> None:
