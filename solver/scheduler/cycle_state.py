@@ -6,7 +6,7 @@ in this cycle is here.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray
+from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray, IntArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -347,6 +347,14 @@ class CycleState:
             view.held = self._sum_held(self.others(state))
         return view
 
+    def beside_those_of(
+        self, jobs: Collection[int], closed: BoolArray | None, state: JobState
+    ) -> Residual:
+        """The present beside what these jobs hold, by number, for a run of this one."""
+        view = self.beside(closed, state)
+        view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
+        return view
+
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""
         view = self.beside(closed, state)
@@ -441,7 +449,7 @@ class CycleState:
             return
         if before is not None:
             self.give_up(held.state)
-        self.backfilled_slots.settle(held)
+        self.backfilled_slots.settle(held, self.world.table)
         self.turns.repetition.kept(len(self.reservations), held)
         self.holdings.add(held, self.beside(None))
         self.turns.recount = True
@@ -475,7 +483,10 @@ class CycleState:
         own = self.holdings.of(state)
         self._reserve_anew(self.others(state))
         self.planned.drop_guard()
-        if own is not None and own.start is not None:
+        if own is None:
+            return
+        self.holdings.sum_up(self.beside(None))
+        if own.start is not None:
             self.planned.drop()
 
     def _reserve_anew(self, reservations: list[Held]) -> None:
@@ -522,12 +533,11 @@ class CycleState:
             parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
         return "; ".join(part for part in parts if part)
 
-    # --- the end of the cycle -------------------------------------------------------------------
+    # --- what others have taken of reservations ---------------------------------------------------
 
-    def close(self) -> None:
-        """Cut reservations down to what backfill has left, and write down what is reserved."""
-        world = self.world
-        left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
+    def _cut_down(self) -> None:
+        """Let reservations hold what backfill has left of them."""
+        left = self._free_slots()
         # Where nothing is gone of all that is held, nothing is gone of any reservation.
         reserved = self.holdings.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
@@ -535,6 +545,41 @@ class CycleState:
                 held.count_backfilled(left)
             for held in self.reservations:
                 held.reserve_what_is_left(left)
+
+    def _free_slots(self) -> IntArray:
+        """Slots of each host that no job runs on, [H]."""
+        return np.maximum(self.world.free_now.host(SLOTS), 0).astype(np.int64)
+
+    def lend(self, borrower: JobState) -> None:
+        """Of what a job has borrowed by its start, the first that may lend it hold it no more."""
+        end, left = borrower.expected_end(self.world.now), dict(borrower.borrowed)
+        if end is None or not left:
+            return
+        for held in self.reservations:
+            if held.estimate is not None and end <= held.estimate:
+                held.lend(left)
+        self.holdings.sum_up(self.beside(None))
+
+    def leave_what_is_taken(self, ahead: Collection[int]) -> None:
+        """Jobs behind a start that took of what they held keep what is left; nothing is lent.
+
+        ahead: numbers of the jobs before it, whose slots nobody has taken.
+        """
+        left = self._free_slots()
+        first = [held for held in self.reservations if held.state.number in ahead]
+        behind = [held for held in self.reservations if held.state.number not in ahead]
+        for held in (*first, *behind):
+            lent = dict(held.backfilled)
+            held.count_backfilled(left)
+            held.backfilled = lent
+        self.holdings.sum_up(self.beside(None))
+
+    # --- the end of the cycle -------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Cut reservations down to what backfill has left, and write down what is reserved."""
+        world = self.world
+        self._cut_down()
         slots: dict[str, Allocation] = {}
         for held in self.reservations:
             state = held.state

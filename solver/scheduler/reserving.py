@@ -11,7 +11,7 @@ from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, SLACK
-from ..availability.resources import SLOTS, BoolArray, FloatArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
 from ..availability.running_profile import RunningProfile
 from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, earliest_start, still_free
@@ -169,33 +169,62 @@ def reserve_greedily(
     """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
-    the one with most free slots (GRD-02). backfilled_slots: slots that backfill has borrowed of
-    what the job held before. None if there is nothing to hold.
+    the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
+    has borrowed of what the job held before. None if there is nothing to hold.
     """
-    backfilled = (
-        backfilled_slots.take(state.holding.hosts, demand.slots) if backfilled_slots else {}
-    )
-    wanted = demand.slots - sum(backfilled.values())
+    before = state.holding.hosts
+    lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
     free, most = _slot_room(demand, beside, now)
-    demand = _sticky(demand, state.holding.hosts, beside.hosts)
+    demand = _sticky(demand, before, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
-    for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
-        group = group & large
-        slots = _at_most(free_slots_in_order(demand, group, free, wanted), most)
-        if demand.exclusive:
-            slots = {host: int(free[host]) for host in slots}
-        if not slots and not backfilled:
+    room = np.where(large, free + lent, 0)
+    for rank, group in enumerate(_groups(demand, room, by_start_time)):
+        held = _of_group(state, demand, group & large, free, most, lent)
+        if not held.reserved:
             continue
-        held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
-        held.backfilled = backfilled
         if memory:
-            held.memory = memory_to_hold(demand, slots, beside, now)
-        held.estimate = _estimate(held, demand, group, beside, running, now, memory)
+            held.memory = memory_to_hold(demand, held.reserved, beside, now)
+        held.estimate = _estimate(held, demand, group & large, beside, running, now, memory)
         unknown = held.estimate is None
         key = float("inf") if unknown else float(held.estimate or 0)
-        choices.append((key if by_start_time else -float(free[group].sum()), rank, held))
-    return min(choices, key=lambda choice: choice[:2])[2] if choices else None
+        choices.append((key if by_start_time else -float(room[group].sum()), rank, held))
+    if not choices:
+        return None
+    held = min(choices, key=lambda choice: choice[:2])[2]
+    if backfilled_slots:
+        backfilled_slots.take(held.backfilled)
+    return held
+
+
+def _of_group(
+    state: JobState,
+    demand: Demand,
+    group: BoolArray,
+    free: FloatArray,
+    most: int,
+    lent: FloatArray,
+) -> Held:
+    """What a job reserves of a group of hosts: what it has lent there, and free slots beside.
+
+    free, lent: slots of each host, [H]. most: slots in all that limits leave it beside what is
+    lent. Of a host that it shares with nobody it reserves every slot.
+    """
+    backfilled: Allocation = {}
+    wanted = demand.slots
+    for host in state.holding.hosts:
+        part = int(lent[host]) if group[host] else 0
+        part = part if demand.exclusive else min(part, wanted)
+        if part > 0:
+            backfilled[host] = part
+            wanted = max(0, wanted - part)
+    slots = _at_most(free_slots_in_order(demand, group, free, wanted), most)
+    if demand.exclusive:
+        own = dict.fromkeys((*backfilled, *slots))
+        slots = {host: int(free[host]) for host in own if free[host] >= 1}
+    held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
+    held.backfilled = backfilled
+    return held
 
 
 def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
@@ -270,7 +299,8 @@ def _estimate(
     memory: bool,
 ) -> int | None:
     """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
-    missing = demand.slots - sum(held.slots.values()) - sum(held.backfilled.values())
+    # What is lent comes back with the jobs that borrowed it, which run.
+    missing = demand.slots - sum(held.slots.values())
     slots_at: int | None = now
     if missing > 0:
         finish, host, count = running.slots_by_finish()
@@ -282,8 +312,8 @@ def _estimate(
             if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
                 continue
             finish, host, amount = running.amounts_by_finish(use.index)
-            first = next(iter(held.slots), -1)
-            for place, slots in held.slots.items():
+            first = next(iter(held.reserved), -1)
+            for place, slots in held.reserved.items():
                 times = times_on(use, slots, first=place == first)
                 short = use.reservation.initial * times - held.memory.get(place, 0.0)
                 if short > SLACK:
