@@ -264,7 +264,6 @@ def ask(
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.jobs[0]
     answer, planned = _answer(asker, submitted)
-    outlook = None if asker.stopped() else asker.outlook(job)
     asked = Choice({}, _shown(instance, job), answer)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
     items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
@@ -278,8 +277,7 @@ def ask(
         origin=instance.origin,
         passed_over=submitted.quiet,
         notes=submitted.notes,
-        outlook=outlook,
-        in_force="" if outlook is None else asker.in_force(job),
+        **_outlook(asker, job),
         requirement=asker.fails(asked.answer),
         suggestions=_hosts_back(asker, asked.answer),
         refrained=asker.refrained,
@@ -296,6 +294,13 @@ def _answer(asker: Asker, submitted: Submission) -> tuple[StartAnswer, PlannedAr
     whole = asker.elements(submitted.job.id, submitted.jobs)
     first = asker.answer_with_omissions(submitted.jobs[0])
     return first, whole
+
+
+def _outlook(asker: Asker, job: Job) -> dict[str, Any]:
+    """The outlook of the job, and the reservation method in force, as far as there is time."""
+    if asker.stopped():
+        return {}
+    return {"outlook": asker.outlook(job), "in_force": asker.in_force(job)}
 
 
 def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:

@@ -47,9 +47,8 @@ def compare(
 ) -> Comparison:
     """Starts of every pending job as configured, estimated and possible; options as in `plan`.
 
-    methods: the starts by greedy, time-based and optimal reservation too, whichever is in force:
-    as a plan has them and, where at most :data:`MAX_SIMULATED` jobs wait, as the simulated
-    scheduler reaches them. time_limit: wall seconds of all plans, simulations and forecasts
+    methods: the starts by each reservation method too: as a plan has them and, where at most
+    :data:`MAX_SIMULATED` jobs wait, as the simulated scheduler reaches them. time_limit: wall seconds of all plans, simulations and forecasts
     together; without it the optimal plan alone has its usual one. margin: of each plan; the
     scheduler has none. cancel: set it to stop; what was not examined by then is said to be so.
     history: ended jobs, or a log of them, for when each job will likely start, drawn as `drawing`
@@ -63,14 +62,12 @@ def compare(
     greedy, time_based = _estimates(instance, margin, whole) if methods else (None, None)
     likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
     simulated = _simulated(instance, objective) if methods else ()
+    options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
-        objective=objective,
+        **options,  # type: ignore[arg-type]
         time_limit=whole.part(OPTIMAL_SHARE if simulated else 1.0),
-        effort=effort,
-        workers=workers,
-        as_lsf=as_lsf,
         margin=margin,
         cancel=cancel,
         on_progress=on_progress,

@@ -49,7 +49,7 @@ def test_simulated_starts_know_backfill() -> None:
         pending=(job("big", 4, minutes=240), job("small", 2, minutes=60)),
     )
     found = {row.job: row for row in compare(problem, effort=5, methods=True)}
-    assert (found["small"].greedy_simulated, found["small"].gain) == (0, 0)
+    assert (found["small"].greedy_simulated, found["small"].sooner_by) == (0, 0)
     assert found["big"].greedy_simulated == 4 * HOUR
 
 
@@ -84,8 +84,6 @@ def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> 
             name = method.replace("-", "_")
             start = run_on(problem, method)[row.job]
             assert getattr(row, f"{name}_simulated") == record[f"{name}_simulated"] == start
-            # The older name of it.
-            assert record[f"{name}_start"] == start
         assert record["time_based"] == record["time_based_estimate"]
         assert record["optimal"] == record["optimal_estimate"]
 
@@ -93,8 +91,7 @@ def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> 
 @pytest.mark.parametrize(
     ("options", "simulated"),
     [
-        ({"simulated": False}, ("greedy",)),
-        ({"simulated": True}, ("greedy", "time-based", "optimal")),
+        ({}, ("greedy", "time-based", "optimal")),
         # Cycles plan in priority order, whatever else a plan minimises.
         ({"objective": "total-start"}, ("greedy", "time-based")),
     ],
@@ -109,14 +106,13 @@ def test_what_is_simulated_is_said(options: Any, simulated: tuple[str, ...]) -> 
         assert words == {row.job: "not run" for row in found}
 
 
-def test_of_many_jobs_greedy_alone_is_simulated_unless_asked_for(
+def test_of_many_jobs_greedy_alone_is_simulated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("slotwise.solver.advice.compare.MOST_SIMULATED", 2)
+    monkeypatch.setattr("slotwise.solver.advice.compare.MAX_SIMULATED", 2)
     problem = sw.load(sw.example("backfill"))
     assert len(problem.pending) == 3
     assert compare(problem, effort=5, methods=True).simulated == ("greedy",)
-    assert len(compare(problem, effort=5, methods=True).simulated) == 3
 
 
 # --- greedy ---------------------------------------------------------------------------------------
