@@ -48,11 +48,11 @@ def compare(
     """Starts of every pending job as configured, estimated and possible; options as in `plan`.
 
     methods: the starts by each reservation method too: as a plan has them and, where at most
-    :data:`MAX_SIMULATED` jobs wait, as the simulated scheduler reaches them. time_limit: wall seconds of all plans, simulations and forecasts
-    together; without it the optimal plan alone has its usual one. margin: of each plan; the
-    scheduler has none. cancel: set it to stop; what was not examined by then is said to be so.
-    history: ended jobs, or a log of them, for when each job will likely start, drawn as `drawing`
-    says. Raises InputError for a history that cannot be read.
+    :data:`MAX_SIMULATED` jobs wait, as the simulated scheduler reaches them. time_limit: wall
+    seconds of everything together; without it the optimal plan alone has its usual one. margin: of
+    each plan; the scheduler has none. cancel: set it to stop; what was not examined by then is said
+    to be so. history: ended jobs, or a log of them, for when each job will likely start, drawn as
+    `drawing` says. Raises InputError for a history that cannot be read.
     """
     forecaster = Forecaster.of(instance, history, drawing, None, cancel)
     cancel = cancel or threading.Event()
