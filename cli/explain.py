@@ -58,6 +58,10 @@ _NO_START = {
     "never": "never starts",
     "no place found": "has no start: no place found",
     "?": "has no known start",
+    "starts if": "starts only if something else happens first",
+    "unknown end": "has no known start: nothing says when what it waits for ends",
+    "impossible": "cannot start on this cluster",
+    "not examined": "was not examined",
 }
 _BESIDE = "beside what runs and what was planned before the limit"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))

@@ -102,6 +102,8 @@ def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -
     for row in rows:
         jobs = found[row.job]
         cells = _inserted(clock, row.row.cells, jobs)
+        if cells[2] == "never" and jobs[0].state != "starts":
+            cells = (*cells[:2], jobs[0].state, *cells[3:])
         later = any(item.as_configured != outlook.now for item in jobs)
         state: State = "unproved" if row.row.state == "now" and later else row.row.state
         shown.append(replace(row, row=ListingRow(cells, state)))

@@ -11,6 +11,7 @@ from agreement_cases import case
 from sampling import some
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.render import plan_output
+from slotwise.model.formats.objects import examine_objects
 from slotwise.model.instance import Instance
 from slotwise.solver.outlook.outlook import outlook_of
 from slotwise.solver.scheduler.configured import run_as_configured
@@ -76,6 +77,9 @@ def every_answer(instance: Instance, effort: float = 1.0) -> None:
 def test_every_command_tells_one_outlook(seed: int) -> None:
     """A fault here: two commands that answer one question differently."""
     instance, _ = case(seed)
+    while examine_objects(instance)[0]:  # some of them ask for what a file would refuse
+        seed += len(SEEDS)
+        instance, _ = case(seed)
     every_answer(instance)
 
 

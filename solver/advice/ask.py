@@ -264,9 +264,11 @@ def ask(
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.jobs[0]
     answer, planned = _answer(asker, submitted)
+    answer = asker.stated(answer)
     asked = Choice({}, _shown(instance, job), answer)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
-    items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
+    shown = [replace(item, answer=asker.stated(item.answer)) for item in bench.shown(choices)]
+    items = _with_forecasts([asked, *shown], forecaster)
     return Answer(
         items[0],
         tuple(items[1:]),

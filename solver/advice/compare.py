@@ -73,9 +73,8 @@ def compare(
         on_progress=on_progress,
     )
     loop, stopped = _run_on(instance, simulated, whole)
-    outlook = outlook_of(
-        instance, configured, optimal, Budget(whole.part(1.0), cancel=cancel or threading.Event())
-    )
+    rest = Budget(whole.part(1.0), cancel=cancel)
+    outlook = outlook_of(instance, configured, optimal, rest)
     plans = [made for made in (greedy, time_based) if made is not None]
     cut = stopped or outlook.cut or any(made.cut for made in plans)
     return Comparison(

@@ -82,6 +82,11 @@ class ComparedJob(JobOutlook):
         return with_stamps(record, origin, TIMES)
 
 
+def _without(row: JobOutlook) -> str:
+    """The word for a job that a plan has no start for, though it looked at all there is."""
+    return row.state if row.state != "starts" else "no start"
+
+
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
 
 _LEFT_OUT = "not considered:"
@@ -291,11 +296,10 @@ class Comparison:
 
     def _without_possible(self) -> dict[str, str]:
         """The jobs without a possible start, by the word for that."""
-        unknown = self.optimal.missing_starts()
+        words = {"?": "not examined", "no place found": "no place found"}
+        known = self.optimal.missing_starts()
         return {
-            row.job: ("not examined" if unknown.get(row.job, "?") == "?" else row.state)
-            if row.state != "starts"
-            else "none found"
+            row.job: words.get(known.get(row.job, "?"), _without(row))
             for row in self
             if row.possible is None
         }
@@ -313,7 +317,7 @@ class Comparison:
             return "no estimate"
         if name not in simulated:
             return "not run"
-        return "not examined" if self.cut else row.state if row.state != "starts" else "no start"
+        return "not examined" if self.cut else _without(row)
 
     def notes(self) -> tuple[str, ...]:
         """What else is to be known of the plans, each sentence once."""

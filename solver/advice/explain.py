@@ -615,7 +615,7 @@ def explain(
     planned = None if whole is None else forecast.elements(job)
     if whole is not None:
         asked = _pending(instance, _waiting(instance, whole, planned))
-    answer = forecast.answer_with_omissions(asked)
+    answer = forecast.stated(forecast.answer_with_omissions(asked))
     lsf = next((item for item in instance.lsf_says if item.job == job), None)
     found = Explanation(
         *(answer, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf

@@ -36,7 +36,8 @@ from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import outlook_of_job
-from ..outlook.records import JobOutlook
+from ..outlook.records import JobOutlook, State
+from ..outlook.states import Reasons
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
@@ -74,8 +75,8 @@ class StartAnswer:
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
     proved: bool = False
-    #: What is said where there is none.
-    missing: MissingStart = "never"
+    #: What is said where there is none; "never" only until :meth:`Asker.stated` has found out why.
+    missing: MissingStart | State = "never"
     #: A limit or Ctrl-C came before every job of the plan had been looked at.
     cut: bool = False
     #: What the start hangs on to the second, "" for nothing.
@@ -350,6 +351,18 @@ class Asker:
         best = self._plan((*self.ahead(job), job)) if self._may_plan(world) else None
         omissions = heeded_nowhere(world, Resolver.of(world), (job,)) if best is None else ()
         return outlook_of_job(world, job, run, best, omissions, self.budget())
+
+    def stated(self, answer: StartAnswer) -> StartAnswer:
+        """The answer, of a job that has no start with the state that it is in, and why."""
+        if answer.start is not None or answer.missing != "never":
+            return answer
+        world = replace(self.instance, pending=self._with(answer.job))
+        try:
+            problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
+            state, why = Reasons(world, problem).of(answer.job, answer.waits_for)
+        except OutOfTime:
+            return replace(answer, missing="?")
+        return replace(answer, missing=state, waits_for=why)
 
     def in_turn(self, job: Job) -> int | None:
         """The start of a job in its turn, by time-based reservation; None for none."""

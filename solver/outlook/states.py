@@ -43,7 +43,7 @@ class Reasons:
             return "starts if", waits_for
         if beyond_reported(self.problem, demand):
             return "starts if", why
-        if self.problem.endless() or demand.duration is None:
+        if self._endless:
             return "unknown end", why or NO_END
         return "starts if", waits_for or why
 
@@ -82,6 +82,12 @@ class Reasons:
         )
         world = replace(self.instance, cluster=replace(cluster, hosts=hosts))
         return PlanningProblem.of(world, as_lsf=False)
+
+    @cached_property
+    def _endless(self) -> bool:
+        """Whether the end of a running or pending job is unknown."""
+        pending = any(demand.duration is None for demand in self.problem.demands)
+        return pending or bool(self.problem.endless())
 
     def _load_closes(self, queue: str) -> bool:
         """Whether hosts report a load beyond a threshold of the queue or of their own."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from judging import host, job, problem, racks, running
-from slotwise.cli.render import comparison_output, plan_output
+from slotwise.cli.comparison import comparison_output
+from slotwise.cli.render import plan_output
 from slotwise.model.cluster import Cluster, SharedResource
 from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.instance import AdvanceReservation, Instance
