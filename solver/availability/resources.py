@@ -175,6 +175,8 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Whether some limit distinguishes users, and whether one distinguishes projects.
+    _distinguished: tuple[bool, bool] = (False, False)
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
@@ -182,6 +184,14 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
+        limits_of = self.instance.limits
+        self._distinguished = (
+            bool(self.instance.users)
+            or self._user_slots is not None
+            or any(queue.user_slots is not None for queue in self.instance.queues)
+            or any(limit.users is not None for limit in limits_of),
+            any(limit.projects is not None for limit in limits_of),
+        )
         jobs = (*self.instance.pending, *(running.job for running in self.instance.running))
         self._arrays.update(running_limits(jobs))
         slots = np.array([host.slots for host in hosts], dtype=float)
@@ -305,6 +315,15 @@ class ResourceTable:
             return None
         array = job.array_id
         return array if job.array_limit is not None or array in self._arrays else None
+
+    def whose(self, job: Job) -> tuple[str, str, str]:
+        """Whose a job is to the limits: user, project and array, "" where none distinguishes."""
+        by_user, by_project = self._distinguished
+        return (
+            job.user if by_user else "",
+            job.project if by_project else "",
+            self.limited_array(job) or "",
+        )
 
     def _array_pool(self, array: str, job: Job) -> int:
         """The pool of the elements of an array that run: ``%4`` of bsub -J (ARR-01)."""

@@ -169,7 +169,8 @@ class CycleState:
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        self._why: dict[tuple[int, int | None], str] = {}
+        #: Why jobs of a kind do not start, until less is free for them.
+        self._why: dict[tuple[object, ...], str] = {}
         self._slots_held: dict[str, Allocation] = {}
 
     @property
@@ -411,6 +412,7 @@ class CycleState:
         why: str = "",
     ) -> None:
         """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        self._why.clear()
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.eligibility.accepted()
         state.backfilled = backfilled
@@ -449,6 +451,8 @@ class CycleState:
             return
         if before is not None:
             self.give_up(held.state)
+        if held.slots or held.memory:
+            self._why.clear()
         self.backfilled_slots.settle(held, self.world.table)
         self.turns.repetition.kept(len(self.reservations), held)
         self.holdings.add(held, self.beside(None))
@@ -515,8 +519,8 @@ class CycleState:
             state.reason = reason
 
     def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
-        """The constraint that keeps such a job from starting, found once a cycle."""
-        key = (shape.number, self.span(state))
+        """The constraint that keeps such a job from starting; equal jobs share it."""
+        key = (shape.number, self.span(state), None if closed is None else closed.tobytes())
         if key not in self._why:
             self._why[key] = self._shortage(state, shape, closed)
         return self._why[key]
