@@ -435,13 +435,15 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
             free = with_section(job, "span", "hosts=-1")
         yield "span", "without span[]", free
-    yield from _other_units(job, requirement)
+    yield from _other_units(instance, job, requirement)
     for name in ("same", "select"):
         if section(job, name) is not None:
             yield name, f"without {name}[]", with_section(job, name, None)
 
 
-def _other_units(job: Job, requirement: Simple) -> Iterator[tuple[str, str, Job]]:
+def _other_units(
+    instance: Instance, job: Job, requirement: Simple
+) -> Iterator[tuple[str, str, Job]]:
     """Less of cu[], the smallest change first: of those with one start it is the one shown."""
     cu = section(job, "cu")
     if cu is None:
@@ -450,11 +452,25 @@ def _other_units(job: Job, requirement: Simple) -> Iterator[tuple[str, str, Job]
         for most in range(requirement.cu.maxcus + 1, requirement.cu.maxcus + 3):
             text = re.sub(r"maxcus\s*=\s*\d+", f"maxcus={most}", cu)
             yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
+    yield from _coarser_units(instance, job, requirement)
     if ":" in cu:
         for word in cu.split(":"):
             rest = ":".join(other for other in cu.split(":") if other != word)
             yield "cu", f"with cu[{rest}]", with_section(job, "cu", rest)
     yield "cu", "without cu[]", with_section(job, "cu", None)
+
+
+def _coarser_units(
+    instance: Instance, job: Job, requirement: Simple
+) -> Iterator[tuple[str, str, Job]]:
+    """One unit of a coarser type in place of few finer ones: still near each other."""
+    types, cu = instance.cluster.unit_types, requirement.cu
+    if cu is None or cu.maxcus is None:
+        return
+    own = cu.type or instance.cluster.default_unit_type
+    for name in types[types.index(own) + 1 :] if own in types else ():
+        text = f"type={name}:maxcus=1"
+        yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
 
 
 def tiles(instance: Instance, job: Job) -> list[int]:
