@@ -39,7 +39,8 @@ def outlook_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
     """The times that the sentences name."""
     if outlook is None:
         return ()
-    return (outlook.as_configured, outlook.possible, outlook.estimate, outlook.bound)
+    ends = outlook.as_configured_end
+    return (outlook.as_configured, ends, outlook.possible, outlook.estimate, outlook.bound)
 
 
 def _now(clock: WrittenTimes) -> int:
@@ -50,7 +51,9 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     if outlook.as_configured is not None:
         starts = "may start" if outlook.cautions else "starts"
         where = hosts_text(outlook.as_configured_on, wide)
-        return f"{starts} {clock.text(outlook.as_configured)} as configured, on {where}"
+        end = outlook.as_configured_end
+        ends = "no known end" if end is None else f"ends {clock.text(end)}"
+        return f"{starts} {clock.text(outlook.as_configured)} as configured, {ends}, on {where}"
     return f"{_STATES[outlook.state]} {outlook.condition}".rstrip()
 
 

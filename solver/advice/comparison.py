@@ -10,6 +10,7 @@ from ...model.display import duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.omissions import Omission, sentences
 from ...model.plan import Plan, PlannedJob, allocation_text
+from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
 from .likely import TIMES as LIKELY
 from .likely import Likely, times_of
@@ -29,7 +30,7 @@ METHOD_STARTS = (
     "optimal_simulated",
 )
 #: The times of a compared job.
-TIMES = ("as_configured", "estimate", "possible", "bound", *METHOD_STARTS)
+TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS)
 
 
 @dataclass(frozen=True, slots=True)

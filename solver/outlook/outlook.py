@@ -147,6 +147,7 @@ def _of_job(
         slots=job.slots,
         state=word,
         as_configured=None if started is None else started.start,
+        as_configured_end=None if started is None else started.finish,
         as_configured_on={} if started is None else started.allocation,
         estimate=configured.estimates.get(job.id),
         condition=condition,

@@ -18,6 +18,10 @@ from ...model.plan import Plan, PlannedJob
 State: TypeAlias = Literal["starts", "starts if", "unknown end", "impossible", "not examined"]
 
 
+#: The times of an outlook.
+TIMES = ("as_configured", "as_configured_end", "estimate", "possible", "bound")
+
+
 @dataclass(frozen=True, slots=True)
 class JobOutlook:
     """What is known of the start of one pending job; times in seconds from the origin."""
@@ -28,6 +32,8 @@ class JobOutlook:
     #: The start that the simulated scheduler reaches as the cluster is configured; None where the
     #: state is another than "starts".
     as_configured: int | None
+    #: When it then ends at its limit; None where nothing says so.
+    as_configured_end: int | None = None
     #: Host to slots as configured, in allocation order.
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
     #: What LSF would print now: greedy's "no sooner than", or the time-based estimate; None: none.
@@ -70,6 +76,7 @@ class JobOutlook:
             "slots": self.slots,
             "state": self.state,
             "as_configured": self.as_configured,
+            "as_configured_end": self.as_configured_end,
             "as_configured_on": dict(self.as_configured_on),
             "estimate": self.estimate,
             "possible": self.possible,
@@ -83,7 +90,7 @@ class JobOutlook:
             "condition": self.condition,
             "cautions": [item.to_dict() for item in self.cautions],
         }
-        return with_stamps(record, origin, ("as_configured", "estimate", "possible", "bound"))
+        return with_stamps(record, origin, TIMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def test_requirements_are_not_taken_for_markup() -> None:
 
 def test_explain_a_job_that_starts_now() -> None:
     assert output("explain", "--example", "joint-wins", "small") == (
-        "small starts now as configured, on 2*a1\n"
+        "small starts now as configured, ends +2h, on 2*a1\n"
         "possible: now, proved the earliest, on 2*a1\n"
         "LSF's greedy estimate: now\n"
     )
