@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..model.display import WrittenTimes, duration_text, smallest_difference
-from ..model.plan import array_name
+from ..model.plan import array_name, proof_text
 from .forecast import likely_cells, likely_columns
 from .render import ENDED_EARLY, in_order, may_improve, paragraphs
 from .selection import Selection, Shown
@@ -69,7 +69,7 @@ class _Layout:
             for item in _STARTS
             if comparison.by_methods and (item[1] == "ESTIMATE" or item[0] in comparison.simulated)
         )
-        words = comparison.missing_starts()
+        words = comparison.missing_starts(clock.short)
         return cls(clock, shown, comparison.cautions().marks, words, selection.wide)
 
 
@@ -99,6 +99,7 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
     for row in comparison:
         yield from (row.as_configured, row.possible, row.bound)
         yield from (getattr(row, name) for _, _, name in _STARTS)
+        yield row.time_based_no_sooner
     for likely in (comparison.forecast or {}).values():
         yield from times_of(likely).values()
 
@@ -181,10 +182,8 @@ def _proof(row: ComparedJob, layout: _Layout, beside: int) -> Iterator[str]:
     """What stands behind the possible start: its proof or its bound, and its cautions."""
     if row.possible is None:
         return
-    if row.proved_if:
-        yield f"proved if {', '.join(row.proved_if[:2])}{' …' * (len(row.proved_if) > 2)}"
-    elif row.proved:
-        yield "proved"
+    if proof := proof_text(row.proved, row.proved_if):
+        yield proof
     elif row.bound is not None and row.bound < row.possible:
         yield f"(not before {layout.clock.short(row.bound, beside)})"
     if row.needs_backfill:

@@ -334,6 +334,7 @@ def placed_text(
     clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
 ) -> str:
     """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
+    from ..model.plan import proof_text
     from .tables import hosts_text
 
     if answer.start is None:
@@ -343,7 +344,8 @@ def placed_text(
         return f"{who} {_NO_START[answer.missing]} ({method}){early}"
     end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
     starts = "may start" if answer.omissions else "starts"
-    proved = ", proved the earliest" if answer.proved else ""
+    proof = proof_text(answer.proved, answer.proved_if)
+    proved = f", {proof.replace('proved', 'proved the earliest', 1)}" if proof else ""
     start = clock.text(answer.start)
     where = hosts_text(answer.allocation, wide)
     return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

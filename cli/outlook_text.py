@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..model.plan import proof_text
 from .tables import hosts_text
 
 if TYPE_CHECKING:
@@ -59,12 +60,8 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
-    if outlook.proved_if:
-        text += (
-            f", proved the earliest if these start where planned: {', '.join(outlook.proved_if)}"
-        )
-    elif outlook.proved:
-        text += ", proved the earliest"
+    if proof := proof_text(outlook.proved, outlook.proved_if):
+        text += f", {proof.replace('proved', 'proved the earliest', 1)}"
     elif outlook.bound is not None:
         text += f", not before {clock.text(outlook.bound)}"
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
 from ..model.job import array_of
-from ..model.plan import PlannedArray, array_name, profile_text, starts_text
+from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
 
@@ -27,6 +27,7 @@ ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
+    "proved_if",
 )
 _TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
@@ -185,8 +186,8 @@ def _planned_array(
         hosts = {host for item in items for host in item.allocation}
         where = f"{count} on {counted(len(hosts), 'host')}"
         proved = sum(item.proved for item in items)
-        if proved:
-            status = "proved" if proved == len(items) else f"{proved} proved"
+        if proved or whole.proved_if:
+            status = proof_text(whole.proved, whole.proved_if) or f"{proved} proved"
         why = "; ".join(filter(None, (profile_text(clock, whole), why)))
         cells = (name, starts_text(clock, whole), status, where, why)
     states = {_state(instance, plan, item) for item in items}
@@ -210,13 +211,9 @@ def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[s
     else:
         start = clock.text(item.start, beside)
         where = hosts_text(item.allocation, wide)
-    status = item.fallback or (
-        "proved"
-        if item.proved
-        else f"not before {clock.text(item.bound, beside)}"
-        if item.bound is not None
-        else item.method
-    )
+    bound = "" if item.bound is None else f"not before {clock.text(item.bound, beside)}"
+    proof = proof_text(item.proved, item.proved_if)
+    status = item.fallback or proof or bound or item.method
     needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
     why = "; ".join(filter(None, (item.waits_for, needs, item.exact_fit)))
     return start, status, where, why

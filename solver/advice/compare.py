@@ -175,6 +175,7 @@ def _rows(
             starts = {
                 "greedy_estimate": _estimate(greedy.get(base.job)),
                 "time_based_estimate": _start(time_based.get(base.job)),
+                "time_based_no_sooner": _no_sooner(time_based.get(base.job)),
                 "optimal_estimate": base.possible,
             }
         for method, placed in loop.items():
@@ -188,6 +189,11 @@ def _estimate(item: PlannedJob | None) -> int | None:
     if item is None:
         return None
     return item.start if item.estimate is None else item.estimate
+
+
+def _no_sooner(item: PlannedJob | None) -> int | None:
+    """What time-based reservation says where it fell back to greedy."""
+    return item.estimate if item is not None and item.start is None else None
 
 
 def _start(item: PlannedJob | None) -> int | None:

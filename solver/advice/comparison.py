@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.omissions import Omission, sentences
-from ...model.plan import Plan, PlannedJob, allocation_text
+from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
 from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
 from .likely import TIMES as LIKELY
@@ -30,7 +30,7 @@ METHOD_STARTS = (
     "optimal_simulated",
 )
 #: The times of a compared job.
-TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS)
+TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class ComparedJob(JobOutlook):
     greedy_simulated: int | None = None
     #: The start in the time-based plan; None for none.
     time_based_estimate: int | None = None
+    #: "no sooner than" of a job for which time-based reservation fell back to greedy.
+    time_based_no_sooner: int | None = None
     #: The start that the simulated scheduler reaches by time-based reservation; None for none.
     time_based_simulated: int | None = None
     #: The start in the optimal plan, which is the possible one.
@@ -78,7 +80,7 @@ class ComparedJob(JobOutlook):
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Plain data as of an outlook, and what stands beside it."""
         record = JobOutlook.to_dict(self)
-        record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *METHOD_STARTS)}
+        record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
         record["slot_hours"] = self.slot_hours
         return with_stamps(record, origin, TIMES)
 
@@ -88,6 +90,7 @@ def _without(row: JobOutlook) -> str:
     return row.state if row.state != "starts" else "no start"
 
 
+_BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
 
 _LEFT_OUT = "not considered:"
@@ -247,7 +250,7 @@ class Comparison:
         """Without the starts of methods that were not asked for."""
         if self.by_methods:
             return record
-        left = {f"{name}{end}" for name in METHOD_STARTS for end in ("", "_time")}
+        left = {f"{name}{end}" for name in _BY_METHOD for end in ("", "_time")}
         return {key: value for key, value in record.items() if key not in left}
 
     def to_dict(self) -> dict[str, Any]:
@@ -274,8 +277,11 @@ class Comparison:
         """What the plans leave out, by the numbers that it touches."""
         return cautions_of(self.plans, self.moving)
 
-    def missing_starts(self) -> dict[str, dict[str, str]]:
-        """By the times of a row: the jobs without that time, each with the word for it."""
+    def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
+        """By the times of a row: the jobs without that time, each with the word for it.
+
+        text: how a time is written (seconds).
+        """
         found: dict[str, dict[str, str]] = {
             "as_configured": {row.job: row.state for row in self if row.as_configured is None},
             "estimate": {row.job: "none" for row in self if row.estimate is None},
@@ -289,7 +295,9 @@ class Comparison:
         simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
         for name in METHOD_STARTS:
             found[name] = {
-                row.job: self._word(name, row, planned, simulated)
+                row.job: f"no sooner than {text(row.time_based_no_sooner)}"
+                if name == "time_based_estimate" and row.time_based_no_sooner is not None
+                else self._word(name, row, planned, simulated)
                 for row in self
                 if getattr(row, name) is None
             }
@@ -345,7 +353,7 @@ class Comparison:
         rows = (
             (
                 *(row.job, row.slots, after(row.as_configured) or row.state),
-                *(after(row.estimate), after(row.possible), "yes" if row.proved else "no"),
+                *(after(row.estimate), after(row.possible), yes_or_no(row.proved, row.proved_if)),
                 allocation_text(row.possible_on),
             )
             for row in self.jobs

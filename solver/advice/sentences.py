@@ -110,12 +110,14 @@ def proof_sentence(plan: Plan) -> str:
     claim = "proved the earliest" + (" in priority order" if _in_order(plan) else "")
     if not total:
         return "No job has a start."
+    on_condition = sum(bool(item.proved_if) for item in starts)
+    more = f", {on_condition} if others start where planned" if on_condition else ""
     if proved == total:
         every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
         return f"{every} {claim}."
     if not proved:
-        return f"No start is {claim}."
-    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}."
+        return f"No start is {claim}{more}."
+    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}{more}."
 
 
 def _verb(number: int, verb: str) -> str:

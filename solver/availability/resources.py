@@ -192,8 +192,12 @@ class ResourceTable:
             or any(limit.users is not None for limit in limits_of),
             any(limit.projects is not None for limit in limits_of),
         )
-        jobs = (*self.instance.pending, *(running.job for running in self.instance.running))
-        self._arrays.update(running_limits(jobs))
+        running = [item.job for item in self.instance.running]
+        self._arrays.update(running_limits((*self.instance.pending, *running)))
+        if any(job.array_limit is None and job.array_id is not None for job in running):
+            # Elements still to come may say how many of those that run may.
+            for array, most in running_limits(self.instance.future).items():
+                self._arrays.setdefault(array, most)
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
         named = {name for host in hosts for name in host.amounts} - GPU_NAMES
@@ -315,6 +319,20 @@ class ResourceTable:
             return None
         array = job.array_id
         return array if job.array_limit is not None or array in self._arrays else None
+
+    def learns_limit(self, job: Job, among: Iterable[Job]) -> bool:
+        """Take over how many elements of a job's array may run; False where it is too late.
+
+        It is where another number is known, or where elements run that nobody counted. among: what
+        runs.
+        """
+        array, most = job.array_id, job.array_limit
+        if array is None or most is None or self._arrays.get(array) == most:
+            return True
+        if array in self._arrays or any(other.array_id == array for other in among):
+            return False
+        self._arrays[array] = most
+        return True
 
     def whose(self, job: Job) -> tuple[str, str, str]:
         """Whose a job is to the limits: user, project and array, "" where none distinguishes."""

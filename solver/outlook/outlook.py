@@ -170,6 +170,7 @@ def _with_possible(base: JobOutlook, item: PlannedJob) -> JobOutlook:
         possible_on=item.allocation,
         bound=item.bound,
         proved=item.proved,
+        proved_if=item.proved_if,
         waits_for=item.waits_for,
     )
 

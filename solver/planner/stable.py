@@ -341,16 +341,14 @@ def _entry(
 ) -> PlannedJob:
     entry = replace(_moved(instance, item, start), method=method, fallback="")
     if start.time == item.start:
-        return replace(entry, bound=None, proved=False)
+        return entry.unproved()
     finish = None if demand.runs is None else start.time + demand.runs
     why = "keeps its promised start, or makes way for one"
     return replace(
-        entry,
+        entry.unproved(),
         start=start.time,
         finish=finish,
         estimate=None,
-        bound=None,
-        proved=False,
         waits_for=why,
         exact_fit="",
     )

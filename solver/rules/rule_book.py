@@ -122,7 +122,7 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     hosts: set[int] = set()
     pools: set[int] = set()
     found: set[str] = set()
-    waiting = {d.job.id: (_hosts(d), _pools(d)) for d in demands if not d.impossible}
+    waiting = {d.job.id: (candidate_hosts(d), pools_used(d)) for d in demands if not d.impossible}
     near = [job for job in waiting if job in moved]
     while near:
         for job in near:
@@ -134,11 +134,13 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     return frozenset(found)
 
 
-def _hosts(demand: Demand) -> set[int]:
+def candidate_hosts(demand: Demand) -> set[int]:
+    """Hosts, by index, that some term of a job may use."""
     return set(np.concatenate([term.candidates for term in demand.terms]).tolist())
 
 
-def _pools(demand: Demand) -> set[int]:
+def pools_used(demand: Demand) -> set[int]:
+    """Pools, by index, of which a job takes something."""
     return {
         use.index
         for term in demand.terms
@@ -244,6 +246,10 @@ class LeftOut:
     #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
     #: is.
     heeded: bool = True
+    #: It changes the places of its jobs and not their starts.
+    places_only: bool = False
+    #: It changes when its jobs may start and not where: what starts now beside them does so anyway.
+    times_only: bool = False
 
 
 #: Said of a job whose partitions, each alone, have no place for it.
@@ -432,10 +438,12 @@ class RuleBook:
         )
         if stopped:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
+        conditions = Precedence.of(self.instance).left_out()
         for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
             if item.what != SHARED_GPUS:
-                yield LeftOut(item.name, jobs, heeded=False)
+                when = item.what in conditions
+                yield LeftOut(item.name, jobs, heeded=False, times_only=when)
         possible = (demand.job for demand in demands if not demand.impossible)
         running = (run.job for run in self.instance.running)
         moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
+from ...model.shares import hosts_beside
 from ..availability.demand import TermDemand
 from ..availability.free_now import Residual
 from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
@@ -137,6 +138,9 @@ def resume(cycle: CycleState) -> None:
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
+        if cycle.instance.advance_reservations:
+            rest = None if state.duration is None else max(1, state.duration - state.ran)
+            free = free - cycle.set_aside(rest)
         if all(free[host] >= slots for host, slots in state.allocation.items()):
             world.resume(state, world.now)
             cycle.record.resumed.append(state.job.id)
@@ -297,6 +301,13 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     term = _missing(demand.terms[0], state, most)
     if term is None:
         return
+    if cycle.instance.partitions:
+        names = cycle.world.names
+        near = hosts_beside(cycle.instance, (names[host] for host in state.allocation))
+        inside = np.array([names[host] in near for host in term.candidates], dtype=bool)
+        if not inside.any():
+            return
+        term = replace(term, candidates=term.candidates[inside])
     beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
     capacity = beside.capacity(demand, term, term.alternatives[state.alternative], beside.now)
     more = place_most(term, capacity)

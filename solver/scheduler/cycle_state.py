@@ -19,7 +19,14 @@ from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray, IntArray
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Amounts,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -324,18 +331,26 @@ class CycleState:
         pairs = zip(hosts, self.eligibility.status, strict=True)
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
-    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
+    def beside(
+        self, closed: BoolArray | None, state: JobState | None = None, *, preempting: bool = False
+    ) -> Residual:
         """The present beside everything that pending jobs hold, and what is set aside.
 
         state: whose run must end before an advance reservation of the slots begins; None for a run
-        of a second, which only those that are active now keep from starting.
+        of a second, which only those that are active now keep from starting. preempting: what runs
+        may be suspended, so that nothing comes free by its end.
         """
         view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
             duration = state.duration if state is not None else 1
-            view.blocked = most_set_aside(self.instance, self.world.now, duration)
+            view.blocked = self.set_aside(duration, preempting=preempting)
         return view
+
+    def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
+        """Slots free now that advance reservations need during a run of that length, [H]."""
+        freed = None if preempting else self.world.running_profile.slots_by_finish()
+        return most_set_aside(self.instance, self.world.now, duration, freed)
 
     def span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
@@ -351,10 +366,27 @@ class CycleState:
     def beside_those_of(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
-        """The present beside what these jobs hold, by number, for a run of this one."""
-        view = self.beside(closed, state)
-        view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
+        """The present beside what these jobs hold, by number, for a job that would preempt.
+
+        Their future allocations count whole: that what runs there ends by their starts is not so
+        of a job that is suspended and goes on later.
+        """
+        view = self.beside(closed, state, preempting=True)
+        ahead = [held for held in self.reservations if held.state.number in jobs]
+        view.held = self._sum_held(ahead)
+        places = Amounts()
+        for held in ahead:
+            places.add_hosts(SLOTS, self._place(held), view.hosts)
+        if SLOTS in places.hosts:
+            now = view.held.hosts.get(SLOTS, 0.0)
+            view.held.hosts[SLOTS] = np.maximum(now, places.hosts[SLOTS])
         return view
+
+    def _place(self, held: Held) -> Allocation:
+        """The slots of a future allocation, all of a host that it has to itself."""
+        own = self.world.requests.resolver.blocked_units(held.state.job, held.allocation)
+        hosts = self.instance.cluster.hosts
+        return held.allocation | {host: hosts[host].slots for host in own}
 
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""

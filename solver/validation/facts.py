@@ -12,7 +12,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...model.cluster import INCREASING_INDICES, Cluster, ComputeUnit, Host, SharedResource
+from ...model.cluster import (
+    BUILTIN_AMOUNTS,
+    INCREASING_INDICES,
+    Cluster,
+    ComputeUnit,
+    Host,
+    SharedResource,
+)
 from ...model.compact import no_collection
 from ...model.configuration import Queue
 from ...model.duration import expected_duration, expected_finish
@@ -799,9 +806,14 @@ GPUS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus
 
 
 def amount_of(host: Host, resource: str) -> float | None:
-    """What a host has of a resource, None where it has none of it."""
+    """What a host has for jobs of a resource, None where it has none of it.
+
+    Of mem, swp and tmp that is no more than it reports to be available (RSV-01).
+    """
     if resource not in GPUS:
-        return host.amounts.get(resource)
+        have = host.amounts.get(resource)
+        said = host.load.get(resource) if resource in BUILTIN_AMOUNTS else None
+        return have if have is None or said is None else min(have, said)
     if host.gpus is not None:
         return float(host.gpus.count)
     found = [host.amounts[name] for name in GPUS if name in host.amounts]

@@ -88,6 +88,11 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
             yield _violation("run-window", holding, text)
 
 
+def may_run(facts: Facts, job: Job, start: int, finish: int) -> bool:
+    """Whether the RUN_WINDOW of a job's queue is open from start to finish."""
+    return _open(facts, facts.queues[job.queue].run_window, start, finish)
+
+
 def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
     if not window or start >= finish:
         return True
@@ -113,7 +118,7 @@ def dependencies(facts: Facts) -> Iterator[Violation]:
     """Every planned job that waits for others starts when its condition holds."""
     if not any(holding.job.dependency for holding in facts.planned):
         return
-    times = _Times(facts)
+    times = Times(facts)
     for holding in facts.planned:
         job = holding.job
         if not job.dependency:
@@ -130,7 +135,7 @@ def dependencies(facts: Facts) -> Iterator[Violation]:
             yield Violation("dependency", f"job {job.id}: {text}", job.id, "", holding.start)
 
 
-class _Times:
+class Times:
     """When the jobs of a plan start and end; infinite for never, or where nobody knows."""
 
     def __init__(self, facts: Facts) -> None:
@@ -157,7 +162,7 @@ class _Times:
             case Negation():
                 return True
             case StatusTest():
-                return self._passes(condition, self._meant(condition.job, asker), time)
+                return self._passes(condition, self.meant(condition.job, asker), time)
 
     def _passes(self, test: StatusTest, names: list[str], time: float) -> bool:
         if test.word in ("external", "numhold") or not names:
@@ -193,7 +198,7 @@ class _Times:
             return True
         return (self.begins if test.word == "started" else self.ends)[name] <= time
 
-    def _meant(self, reference: JobReference, asker: Job) -> list[str]:
+    def meant(self, reference: JobReference, asker: Job) -> list[str]:
         """The jobs that a reference means: by number, else the asker's own jobs of that name."""
         own, own_index = _split(asker.id)
         numbers = [] if reference.quoted else self._of_number(reference.name)

@@ -15,6 +15,7 @@ from slotwise.model.job import Job, RunningJob, elements, parse_array
 from slotwise.model.objective import ObjectiveName
 from slotwise.model.plan import Method, Plan, PlannedJob
 from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.planner.planner import Planner
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler import reserving
@@ -102,6 +103,22 @@ def test_elements_that_run_count(method: Method) -> None:
     running = (RunningJob(replace(first, array_limit=None), 0, {"a": 1}),)
     found = plan(site(*rest, running=running), method)
     assert [item.start for item in found] == [100, 200]
+
+
+@pytest.mark.behaviour("ARR-01")
+def test_elements_that_run_count_for_those_to_come() -> None:
+    """What runs was listed without the limit, which elements that come later say."""
+    first, second, third = array("a[1-3]%1")
+    ran = RunningJob(replace(first, array_limit=None), 0, {"a": 1})
+    coming = site(running=(ran,))
+    result = simulate(replace(coming, future=(replace(second, submit=10),)), cycle=1, until=1000)
+    assert result["7[2]"].start == 100
+    planner = Planner(coming)
+    planner.plan()
+    planner.submit(second)
+    assert [item.start for item in planner.plan()] == [100]
+    planner.submit(third)
+    assert [item.start for item in planner.plan()] == [100, 200]
 
 
 @pytest.mark.behaviour("ARR-02")
