@@ -264,11 +264,9 @@ def ask(
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.jobs[0]
     answer, planned = _answer(asker, submitted)
-    answer = asker.stated(answer)
     asked = Choice({}, _shown(instance, job), answer)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
-    shown = [replace(item, answer=asker.stated(item.answer)) for item in bench.shown(choices)]
-    items = _with_forecasts([asked, *shown], forecaster)
+    items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
     return Answer(
         items[0],
         tuple(items[1:]),
@@ -292,10 +290,9 @@ def ask(
 def _answer(asker: Asker, submitted: Submission) -> tuple[StartAnswer, PlannedArray | None]:
     """The start of the job, or of an array's first element with those of all."""
     if submitted.array is None:
-        return asker.answer_with_omissions(submitted.job), None
+        return asker.stated(asker.answer_with_omissions(submitted.job)), None
     whole = asker.elements(submitted.job.id, submitted.jobs)
-    first = asker.answer_with_omissions(submitted.jobs[0])
-    return first, whole
+    return asker.stated(asker.answer_with_omissions(submitted.jobs[0])), whole
 
 
 def _outlook(asker: Asker, job: Job) -> dict[str, Any]:
@@ -359,6 +356,11 @@ class _Bench:
     def shown(self, choices: Choices | None) -> list[Choice]:
         """What was tried: all that was asked for, or what is sooner."""
         return self.ranked() if choices is not None else list(self.without_repeats())
+
+    def stated(self, choices: Choices | None) -> list[Choice]:
+        """The same, each that has no start with the state that it is in."""
+        stated = self.forecast.stated
+        return [replace(item, answer=stated(item.answer)) for item in self.shown(choices)]
 
     def try_all(self, choices: Choices) -> None:
         """Every combination of the listed values."""
