@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,7 @@ from .forecast import (
     MaybeSamples,
     MaybeSeed,
     drawing_of,
+    past_of,
 )
 from .options import (
     AsLsf,
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
 MAX_SIMULATED = 20_000
-#: Seconds that a plan has at least.
-LEAST_LIMIT = 1e-3
 
 
 MostReservations = Annotated[
@@ -116,25 +114,19 @@ def solve(
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
-    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far), by
-    Ctrl-C or because the time limit kept jobs from being looked at, 4 the judge objects to the plan
-    (a fault of slotwise: please report it).
+    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far),
+    4 the judge objects to the plan (a fault of slotwise).
     """
     from ..solver.planning import plan
     from .process import cancel_on_signal, left_of
     from .render import plan_output
-    from .report.terminal import print_gantt
 
     _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
-        begun = monotonic()
-        shown = _is_small(instance) if configured is None else configured
-        run = _as_configured(instance, time_limit, cancel) if shown else None
-        if time_limit is not None:
-            time_limit = max(LEAST_LIMIT, time_limit - (monotonic() - begun))
+        run = _as_configured(instance, configured, time_limit, cancel)
         found = plan(
             instance,
             method,
@@ -150,13 +142,18 @@ def solve(
             cancel=cancel,
             on_progress=report,
         )
-    if lsf_plan is not None:
-        _write_lsf_plan(lsf_plan, instance, found)
-    outlook = None if run is None else _outlook(instance, run, found)
-    typer.echo(plan_output(instance, found, format, selection, outlook), nl=False)
-    if gantt:
+    _write_lsf_plan(lsf_plan, instance, found)
+    text = plan_output(instance, found, format, selection, _outlook(instance, run, found))
+    typer.echo(text, nl=False)
+    _print_gantt(gantt, instance, found)
+    _leave(found, strict=strict, stopped=cancel.is_set())
+
+
+def _print_gantt(wanted: bool, instance: Instance, found: Plan) -> None:
+    from .report.terminal import print_gantt
+
+    if wanted:
         print_gantt(instance, found)
-    _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
 
 
 def _is_small(instance: Instance) -> bool:
@@ -164,9 +161,11 @@ def _is_small(instance: Instance) -> bool:
 
 
 def _as_configured(
-    instance: Instance, time_limit: float | None, cancel: threading.Event
-) -> ConfiguredRun:
-    """The simulated scheduler, in a third of the time."""
+    instance: Instance, wanted: bool | None, time_limit: float | None, cancel: threading.Event
+) -> ConfiguredRun | None:
+    """The simulated scheduler, in a share of the time; None where it is not wanted."""
+    if not (_is_small(instance) if wanted is None else wanted):
+        return None
     from ..solver.budget import Budget
     from ..solver.outlook.outlook import CONFIGURED_SHARE, configured_within
     from .process import left_of
@@ -174,8 +173,10 @@ def _as_configured(
     return configured_within(instance, Budget(left_of(time_limit), cancel=cancel), CONFIGURED_SHARE)
 
 
-def _outlook(instance: Instance, run: ConfiguredRun, found: Plan) -> Outlook:
+def _outlook(instance: Instance, run: ConfiguredRun | None, found: Plan) -> Outlook | None:
     """The outlook; possible starts are those of a whole plan in priority order."""
+    if run is None:
+        return None
     from ..model.objective import objective_named
     from ..solver.outlook.outlook import outlook_of
 
@@ -193,7 +194,9 @@ def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path |
         check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
 
 
-def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
+def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
+    if path is None:
+        return
     from .job_views import allocation_plan
     from .output import whole_file
 
@@ -204,7 +207,7 @@ def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
     if found.refused:
         raise typer.Exit(Exit.REFUSED)
-    if stopped:
+    if stopped or found.cut:
         raise typer.Exit(Exit.STOPPED)
     if strict and found.unplaced:
         raise typer.Exit(Exit.FAILED)
@@ -261,6 +264,7 @@ def compare(
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
+    past = past_of(history, instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = compare_methods(
             instance,
@@ -273,7 +277,7 @@ def compare(
             methods=methods,
             cancel=cancel,
             on_progress=report,
-            history=history,
+            history=past,
             drawing=drawing,
         )
     _report(instance, found, format, selection)
