@@ -85,7 +85,7 @@ LINES = (
     "import lsf CONF",
     f"import events {LSF}/lsb.events --keep-going",
     f"import acct {ACCT}",
-    "import swf LOG --policy easy --at 500",
+    "import swf LOG --policy easy --at 10000",
     "import pool POOL",
 )
 #: What PYTHONPATH is; None: it is not set.
@@ -142,7 +142,7 @@ def test_a_command_in_a_folder_of_traps(
         environment["PYTHONPATH"] = python_path
         _left_to_python(trap[0])
     pool = trap[0].parent / "pool.json"
-    pool.write_text('{"procs": 4, "jobs": [{"procs": 1, "duration": 5}]}')
+    pool.write_text('{"procs": 4, "running": [], "queue": []}')
     known = inputs | {"POOL": str(pool)}
     words = [known.get(word, word) for word in line.split()]
     done = _run_in(trap, [*STARTS[start], *words], environment)
