@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.escaping import printable
 from .options import file_option, read_source
 from .process import Exit
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance

@@ -70,15 +70,30 @@ def granted_run_limit(instance: Instance, job: Job) -> int | None:
     return application.run_limit if application else None
 
 
+def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
+    """Seconds that a job which has run so long is expected to run in all, None when nothing tells.
+
+    estimate: what was expected before (:func:`expected_duration`). One that has passed it is
+    expected at its run limit; without one its end is unknown (SUB-04).
+    """
+    return estimate if estimate is None or elapsed < estimate else limit
+
+
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
-    A job that runs now ends in the next second or later, also where it is overdue. Of a suspended
-    job it is not known when it goes on.
+    A job that runs now ends in the next second or later, also where its limit is over. Of a
+    suspended job it is not known when it goes on.
     """
     if running.suspended:
         return None
-    if running.finish is not None:
-        return max(running.finish, instance.now + 1)
-    duration = expected_duration(instance, running.job)
-    return None if duration is None else max(running.start + duration, instance.now + 1)
+    span = expected_span(instance, running)
+    return None if span is None else max(running.start + span, instance.now + 1)
+
+
+def expected_span(instance: Instance, running: RunningJob) -> int | None:
+    """Seconds that a running job is expected to run in all, as things stand now."""
+    job, start = running.job, running.start
+    told = running.finish
+    estimate = expected_duration(instance, job) if told is None else told - start
+    return expected_run_time(estimate, granted_run_limit(instance, job), instance.now - start)

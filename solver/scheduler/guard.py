@@ -517,6 +517,8 @@ class PlannedFuture:
         self._profile: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
+        #: No place is looked for before it (seconds).
+        self.since = world.now
 
     @property
     def made(self) -> bool:
@@ -582,6 +584,10 @@ class PlannedFuture:
             others = self._reservations.others(state)
             return Guard(self.profile(state), others, self._world.now)
         return self._shared_guard()
+
+    def limited_by_more(self) -> frozenset[int]:
+        """Jobs, by number, whose places :meth:`needed_before` leaves out: more decides of them."""
+        return frozenset(held.state.number for held in self._shared_guard().limited)
 
     def needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Slots free now that places of others need before `until`, by host."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...model.compact import IntTable, NamePlaces, OnDemand
+from ...model.duration import expected_run_time
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -403,10 +404,9 @@ class JobState:
         return self.since + min(ends) - self.ran if ends else None
 
     def expected_end(self, now: int) -> int | None:
-        """When it is expected to end; one that is overdue, in the next second."""
-        if self.duration is None:
-            return None
-        return max(self.since + self.duration - self.ran, now + 1)
+        """When it is expected to end; one that is beyond its limit, in the next second."""
+        span = expected_run_time(self.duration, self.limit, now - self.since + self.ran)
+        return None if span is None else max(self.since + span - self.ran, now + 1)
 
     @property
     def killed_by_limit(self) -> bool:
