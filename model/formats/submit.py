@@ -56,16 +56,17 @@ def submission(
     """What a bsub line, or a job in memory, submits now, as the last job of its queue.
 
     line: options with or without the word bsub in front and a command behind, or a job script with
-    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``). The job's id
-    is the next number, or ``asked`` where jobs have names. script_name: what messages call the
-    script. from_host: where it is submitted, ""
-    where nobody knows. Raises InputError with everything that is wrong with the line: syntax, names
+    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``) or
+    has as its command. The job's id is the next number, or ``asked`` where jobs have names.
+    script_name: what messages call the script. from_host: where it is submitted, "" where nobody
+    knows. Raises InputError with everything that is wrong with the line: syntax, names
     that do not exist, what its queue would refuse.
     """
     if isinstance(line, Job):
         return Submission(_submitted_now(instance, line))
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    read = bsub_line(line, Clock(origin, instance.now), script, dateless=True)
+    clock, parses = Clock(origin, instance.now), instance.params.parse_script
+    read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
