@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..model.duration import ended_by_deadline, granted_run_limit
 from ..model.display import clock_text, wall_clock, with_stamps
 from ..model.formats import text as written
 from ..model.job import ArraySpec, Job, ranges_of
@@ -315,7 +316,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     if job.dependency:
         asks.append(f", Dependency Condition <{job.dependency}>")
     yield f"{stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
-    limit = job.run_limit if job.run_limit is not None else instance.queue(job.queue).run_limit
+    limit = granted_run_limit(instance, job)
     if limit is not None:
         yield " RUNLIMIT"
         yield f" {limit / 60:.1f} min"
@@ -582,11 +583,12 @@ def _texts(row: dict[str, Any], columns: tuple[str, ...]) -> dict[str, str]:
 
 def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
     record = _job(instance, item.job, "USUSP" if item.suspended else "RUN")
-    limit = item.job.run_limit
+    limit = granted_run_limit(instance, item.job)
     if item.finish is not None:
         finish = f"{json_stamp(instance, item.finish)} E"
     else:
-        finish = "" if limit is None else f"{json_stamp(instance, item.start + limit)} L"
+        end = ended_by_deadline(item.job, None if limit is None else item.start + limit)
+        finish = "" if end is None else f"{json_stamp(instance, end)} L"
     hosts = ":".join(f"{slots}*{host}" for host, slots in item.allocation.items())
     cpu = item.job.cpu_time
     return record | {
