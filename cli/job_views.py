@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..model.duration import ended_by_deadline, granted_run_limit
 from ..model.display import clock_text, wall_clock, with_stamps
+from ..model.duration import ended_by_deadline, granted_run_limit
 from ..model.formats import text as written
 from ..model.job import ArraySpec, Job, ranges_of
 from ..model.pending import bjobs_text

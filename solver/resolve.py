@@ -25,7 +25,7 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
-from ..model.resreq.evaluate import Local, named, narrowing
+from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand
@@ -201,6 +201,11 @@ class Resolver:
     def binds_cores(self, job: Job) -> bool:
         """Whether a job has an affinity section, which no plan heeds."""
         return any(simple.affinity for simple in self._simples(job))
+
+    def unsure_of_home(self, job: Job) -> bool:
+        """Whether hosts are chosen by a submission host of which nobody knows type or model."""
+        local = Local(*self.home(job))
+        return any(unsure_of_local(one.select, self.hosts, local) for one in self._simples(job))
 
     def spreads_tasks(self, job: Job) -> bool:
         """Whether a job has stripe or gtile in its span[], which no plan heeds."""

@@ -101,10 +101,11 @@ def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:
     now = plan.now
     if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
         return Binding(rule.rule, ())
+    spared = rule.ahead if plan.objective == "lexicographic" else frozenset[str]()
     touched = [
         (job, start)
         for job, start in places.items()
-        if job in rule.jobs
+        if job in rule.jobs - spared
         and not (start == now and (rule.may_help or (rule.heeded and job in begun)))
     ]
     return Binding(rule.rule, touched)

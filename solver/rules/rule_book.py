@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 import numpy as np
 
@@ -149,6 +149,8 @@ def _pools(demand: Demand) -> set[int]:
 
 # --- What no method and no loop obeys: options of jobs, and what the instance itself leaves out ---
 
+#: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
+SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
@@ -212,6 +214,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     with suppress(InputError):
+        if resolver.unsure_of_home(job):
+            yield SUBMISSION_HOST
         if resolver.binds_cores(job):
             yield "affinity[]"
         gpus = resolver.gpus(job)
@@ -244,6 +248,9 @@ class LeftOut:
     #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
     #: is.
     heeded: bool = True
+    #: Jobs of higher priority than all that it moves: where starts are minimised in order of
+    #: priority, no place of those behind touches them.
+    ahead: frozenset[str] = frozenset()
 
 
 #: Said of a job whose partitions, each alone, have no place for it.
@@ -434,13 +441,23 @@ class RuleBook:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
         for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
-            if item.what != SHARED_GPUS:
+            if item.what == SUBMISSION_HOST:  # it moves the jobs, and so all that meet them
+                near = jobs | all_near(demands, jobs)
+                ahead = _ahead_of(demands, jobs)
+                yield LeftOut(item.name, near, heeded=False, ahead=ahead)
+            elif item.what != SHARED_GPUS:
                 yield LeftOut(item.name, jobs, heeded=False)
         possible = (demand.job for demand in demands if not demand.impossible)
         running = (run.job for run in self.instance.running)
         moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
         near = all_near(demands, moved)
         yield LeftOut(SHARED_GPUS, near, unless_now=moved, heeded=False)
+
+
+def _ahead_of(demands: Sequence[Demand], jobs: frozenset[str]) -> frozenset[str]:
+    """The jobs before the first of these; demands: in order of priority."""
+    order = (demand.job.id for demand in demands)
+    return frozenset(takewhile(lambda job: job not in jobs, order))
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:
