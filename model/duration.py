@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .display import clock_text, duration_text
 from .instance import Instance
 from .job import Job, RunningJob
 
@@ -88,6 +89,45 @@ def last_start(instance: Instance, job: Job) -> int | None:
     limit = granted_cpu_limit(instance, job) if limit is None else limit
     ignored = instance.queue(job.queue).ignore_deadline
     return job.deadline - (1 if ignored or limit is None else max(1, limit))
+
+
+def killed_in(job: Job, duration: int | None, latest: int) -> int | None:
+    """-t of a job, where that may end it before its duration (seconds) is over; None elsewhere.
+
+    latest: the last second at which it may start.
+    """
+    assert job.deadline is not None
+    sure = duration is not None and latest + duration <= job.deadline
+    return None if sure else job.deadline
+
+
+def aborted(instance: Instance, job: Job) -> str:
+    """Why a job with -t can start no more."""
+    assert job.deadline is not None
+    at = clock_text(instance, job.deadline)
+    if last_start(instance, job) == job.deadline - 1:
+        return f"its termination time (-t {at}) is over: LSF aborts it"
+    return f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it"
+
+
+def crowded_past_deadline(instance: Instance, job: Job) -> str:
+    """Why a job with -t has no start beside others, though it had one alone."""
+    assert job.deadline is not None
+    last = last_start(instance, job)
+    assert last is not None
+    at = clock_text(instance, job.deadline)
+    if last == job.deadline - 1:
+        return f"no place is free for it before its termination time (-t {at}): LSF aborts it then"
+    return (
+        f"no place is free for it by {clock_text(instance, last)}, after which it "
+        f"{_too_long(instance, job)} before its termination time (-t {at}): LSF aborts it then"
+    )
+
+
+def _too_long(instance: Instance, job: Job) -> str:
+    run = granted_run_limit(instance, job)
+    limit, name = (granted_cpu_limit(instance, job), "CPU") if run is None else (run, "run")
+    return f"cannot run for its {name} limit ({duration_text(limit or 0)})"
 
 
 def ended_by_deadline(job: Job, finish: int | None) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
-from ..model.duration import expected_duration, expected_finish
+from ..model.duration import aborted, expected_duration, expected_finish, killed_in, last_start
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
@@ -95,6 +95,8 @@ class Resolver:
     honour_windows: bool = False
     #: Seconds that are kept free behind the end of a pending job.
     margin: int = 0
+    #: -t is a due date, to be missed: what the tardiness objective weighs.
+    due_dates: bool = False
     _index: dict[str, int] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
 
@@ -106,11 +108,12 @@ class Resolver:
         reserving: bool = True,
         honour_windows: bool = False,
         margin: int = 0,
+        due_dates: bool = False,
     ) -> Resolver:
         """A resolver with its tables built; margin: seconds kept free behind pending jobs."""
         table = ResourceTable(instance)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
-        return cls(instance, table, hosts, reserving, honour_windows, margin)
+        return cls(instance, table, hosts, reserving, honour_windows, margin, due_dates)
 
     def running_uses(
         self, running: RunningJob, allocation: Allocation
@@ -230,9 +233,8 @@ class Resolver:
             by_slot=self.instance.params.parallel_sched_by_slot,
             values=dict(values),
         )
-        return Resolver(
-            self.instance, self.table, hosts, self.reserving, self.honour_windows, self.margin
-        )
+        kept = (self.reserving, self.honour_windows, self.margin, self.due_dates)
+        return Resolver(self.instance, self.table, hosts, *kept)
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
@@ -288,6 +290,7 @@ class Resolver:
         duration = None if runs is None else runs + self.margin
         earliest = max(self.instance.now, job.begin or self.instance.now)
         calendar = self.calendar(queue) if self.honour_windows else None
+        latest = None if self.due_dates else last_start(self.instance, job)
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
@@ -298,12 +301,16 @@ class Resolver:
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
+            elif latest is not None and latest < earliest:
+                impossible = impossible or aborted(self.instance, job)
         except InputError as error:
             impossible = str(error)
         return Demand(
             *(job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes),
             margin=self.margin,
             interval=self._interval(queue),
+            latest=latest,
+            killed=None if latest is None else killed_in(job, runs, latest),
         )
 
     def _interval(self, queue: Queue) -> int | None:

@@ -118,6 +118,10 @@ class Demand:
     #: Seconds that a host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None
     #: where no queue has such a rule.
     interval: int | None = None
+    #: No start after this second, since it could not run for its limit before -t; None: any.
+    latest: int | None = None
+    #: -t, where it may end the job before its duration does; None elsewhere.
+    killed: int | None = None
     #: When its dependency condition (-w) can hold, by the starts of pending jobs; None where it can
     #: by `earliest`.
     after: Event | None = None
@@ -126,12 +130,29 @@ class Demand:
     def kind(self) -> Hashable:
         """Equal for jobs that may trade places, as the elements of an array may."""
         ways = (id(self.terms), id(self.queue), id(self.calendar), id(self.floors))
-        return (*ways, self.duration, self.earliest, self.interval, self.impossible)
+        times = (self.duration, self.earliest, self.latest, self.killed)
+        return (*ways, *times, self.interval, self.impossible)
 
     @property
     def runs(self) -> int | None:
         """Seconds the job itself is expected to run, None when unknown."""
         return None if self.duration is None else self.duration - self.margin
+
+    def duration_from(self, start: int) -> int | None:
+        """The duration from a start at this second: -t may end it sooner."""
+        if self.killed is None:
+            return self.duration
+        left = max(1, self.killed - start) + self.margin
+        return left if self.duration is None else min(left, self.duration)
+
+    def end_of_run(self, start: int) -> int | None:
+        """When the job itself is expected to end after a start at this second, None for unknown."""
+        duration = self.duration_from(start)
+        return None if duration is None else start + duration - self.margin
+
+    def begun_at(self, start: int) -> Demand:
+        """The job with the duration that it has from a start at this second."""
+        return self if self.killed is None else replace(self, duration=self.duration_from(start))
 
     @property
     def slots(self) -> int:

@@ -253,6 +253,8 @@ class LeftOut:
     ahead: frozenset[str] = frozenset()
 
 
+#: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
+BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
 #: Said of a job whose partitions, each alone, have no place for it.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -431,6 +433,15 @@ class RuleBook:
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
             yield LeftOut("preemption", everybody, may_help=True, unless_now=asking)
+        beyond = frozenset(
+            demand.job.id
+            for demand in demands
+            if demand.calendar is not None
+            and demand.calendar.run is not None
+            and demand.queue.ignore_deadline
+        )
+        if beyond:
+            yield LeftOut(BEYOND_WINDOWS, beyond | all_near(demands, beyond))
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running

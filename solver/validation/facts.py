@@ -614,8 +614,40 @@ class Facts:
 
     def finish_of(self, job: Job, start: int) -> int | None:
         """When a job that starts then is expected to end (TBR-03), None for never."""
+        finish = self.undisturbed_finish(job, start)
+        if job.deadline is None or self.due_dates:
+            return finish
+        return job.deadline if finish is None else min(finish, job.deadline)
+
+    def undisturbed_finish(self, job: Job, start: int) -> int | None:
+        """The same where -t does not end it."""
         duration = expected_duration(self.instance, job)
         return None if duration is None else start + duration
+
+    @property
+    def due_dates(self) -> bool:
+        """Whether the plan takes -t for a due date that may be missed, as its objective does."""
+        return self.plan.objective == "tardiness" and self.plan.method in ("optimal", "milp")
+
+    def limit_of(self, job: Job) -> int | None:
+        """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
+
+        The application's limits come before the queue's, and are never above its maximum.
+        """
+        queue = self.queues[job.queue]
+        found = next((a for a in self.instance.applications if a.name == job.application), None)
+        run, cpu = (None, None) if found is None else (found.run_limit, found.cpu_limit)
+        choices = (
+            (job.run_limit, run, queue.run_limit, queue.run_limit_max),
+            (job.cpu_limit, cpu, None, queue.cpu_limit),
+        )
+        for asked, of_application, default, most in choices:
+            if asked is not None:
+                return asked
+            limits = [n for n in (of_application, default, most) if n is not None]
+            if limits:
+                return limits[0] if most is None else min(limits[0], most)
+        return None
 
     def entries(self) -> Iterator[tuple[PlannedJob, Job]]:
         """Planned jobs of the plan that really are pending."""

@@ -35,6 +35,23 @@ def starts(facts: Facts) -> Iterator[Violation]:
             yield _violation("start", holding, text)
 
 
+def deadlines(facts: Facts) -> Iterator[Violation]:
+    """No job starts that cannot run for its limit before its -t, but under IGNORE_DEADLINE."""
+    for holding in facts.planned:
+        end = holding.job.deadline
+        if end is None or facts.due_dates:
+            continue
+        limit = facts.limit_of(holding.job)
+        if holding.start >= end:
+            text = f"it starts at {holding.start} s, its termination time (-t) is {end} s"
+            yield _violation("deadline", holding, text)
+        elif facts.queues[holding.job.queue].ignore_deadline or limit is None:
+            continue
+        elif holding.start + limit > end:
+            text = f"it starts at {holding.start} s and may run {limit} s, -t is {end} s"
+            yield _violation("deadline", holding, text)
+
+
 def finishes(facts: Facts) -> Iterator[Violation]:
     """The finish is the start plus the expected duration, None where nothing tells it (TBR-03)."""
     for entry, job in facts.entries():
