@@ -19,6 +19,7 @@ from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
@@ -627,7 +628,8 @@ class Facts:
     @property
     def due_dates(self) -> bool:
         """Whether the plan takes -t for a due date that may be missed, as its objective does."""
-        return self.plan.objective == "tardiness" and self.plan.method in ("optimal", "milp")
+        aim = objectives().get(self.plan.objective)
+        return aim is not None and aim.due_dates and self.plan.method in ("optimal", "milp")
 
     def limit_of(self, job: Job) -> int | None:
         """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
