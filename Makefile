@@ -9,7 +9,8 @@ TYPES := .cache/types
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,highs,report]'
+	$(PYTHON) .ci/groups.py dev >$(VENV)/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[highs,report]' -r $(VENV)/dev.txt
 	@touch $@
 
 # The same environment by sum: every wheel must be the one that .ci/hashes.py saw on this platform.

@@ -28,6 +28,7 @@ from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.forecast import of_instance as _forecast
 from .solver.scheduler import simulation as _simulation
+from .solver.scheduler.records import Simulation
 from .solver.studies import sweep as _sweep
 from .solver.studies import whatif as _whatif
 from .solver.validate import Violation
@@ -131,17 +132,23 @@ forecast = checked(_forecast.forecast)
 simulate = checked(_changes_checked(_simulation.simulate))
 
 
-def validate(instance: Instance, plan: Plan, *, as_lsf: bool = False) -> list[Violation]:
-    """What is wrong with a plan, or with the instance it is for; empty where nothing is.
+def validate(
+    instance: Instance, plan: Plan | Simulation, *, as_lsf: bool = False
+) -> list[Violation]:
+    """What is wrong with a plan or a simulation, or with its instance; empty where nothing is.
 
     Every rule that the plan breaks, in the order of the judge's checks. Of an instance that breaks
     the rules of files, such as one whose running jobs hold more slots than a host has, the problems
     are returned instead (rule "instance"): no plan for it can be judged. as_lsf: leave out windows
-    and advance reservations, which LSF's own estimate ignores (TBR-19).
+    and advance reservations, which LSF's own estimate ignores (TBR-19). Of a simulation of this
+    instance, without changes from outside, every rule that it breaks at some second; where it
+    breaks none and its log was kept, each job that it leaves waiting although it could start.
     """
-    if not isinstance(plan, Plan):
-        raise InputError(f"must be a Plan, not {type(plan).__name__}")
+    if not isinstance(plan, (Plan, Simulation)):
+        raise InputError(f"must be a Plan or a Simulation, not {type(plan).__name__}")
     problems, _ = examine_objects(instance)
     if problems:
         return [Violation("instance", str(problem)) for problem in problems]
+    if isinstance(plan, Simulation):
+        return _judge.validate_schedule(instance, plan)
     return _judge.validate(instance, plan, as_lsf=as_lsf)

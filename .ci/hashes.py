@@ -16,8 +16,10 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from groups import group
+
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = ".[dev,highs,report]"
+PROJECT = ".[highs,report]"
 #: What builds the project, so that no environment with other tools is needed for it.
 BUILD = "setuptools"
 
@@ -42,7 +44,7 @@ def platform() -> str:
 def resolved() -> list[dict[str, object]]:
     """What pip would install into an empty environment, as its report has it."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-"]
-    command += ["--ignore-installed", "-c", "constraints.txt", "-e", PROJECT, BUILD]
+    command += ["--ignore-installed", "-c", "constraints.txt", "-e", PROJECT, *group("dev"), BUILD]
     answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     installed: list[dict[str, object]] = json.loads(answer.stdout)["install"]
     return installed

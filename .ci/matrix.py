@@ -23,6 +23,8 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from groups import group
+
 ROOT = Path(__file__).resolve().parents[1]
 CELLS = ROOT / ".cache" / "matrix"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
@@ -92,9 +94,8 @@ def _is(path: str, version: str) -> bool:
 
 
 def tools() -> list[str]:
-    """What the tests need of the extra for developers."""
-    needs: list[str] = PROJECT["optional-dependencies"]["dev"]
-    return [need for need in needs if not need.startswith(UNUSED)]
+    """What the tests need of the group for developers."""
+    return [need for need in group("dev") if not need.startswith(UNUSED)]
 
 
 def lowest(version: str) -> list[str]:

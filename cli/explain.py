@@ -314,6 +314,7 @@ def placed_text(
     clock: WrittenTimes, who: str, outlook: Outlook, method: str, wide: bool = False
 ) -> str:
     """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
+    from ..model.plan import proof_text
     from .tables import hosts_text
 
     if outlook.start is None:
@@ -323,7 +324,8 @@ def placed_text(
         return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
     end = "no known end" if outlook.finish is None else f"ends {clock.text(outlook.finish)}"
     starts = "may start" if outlook.omissions else "starts"
-    proved = ", proved the earliest" if outlook.proved else ""
+    proof = proof_text(outlook.proved, outlook.proved_if)
+    proved = f", {proof.replace('proved', 'proved the earliest', 1)}" if proof else ""
     start = clock.text(outlook.start)
     where = hosts_text(outlook.allocation, wide)
     return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

@@ -342,6 +342,7 @@ def _global(
     max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
     max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
     max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
+    max_elements: Annotated[int, _most("elements of job arrays")] = USUAL.elements,
     max_text: Annotated[int, _most("bytes of an instance file")] = USUAL.text,
     max_value: Annotated[int, _most("characters of one value")] = USUAL.value,
     max_requirement: Annotated[

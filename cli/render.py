@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, duration_text, smallest_difference, with_stamps
-from ..model.plan import PlannedArray, array_name, profile_text, starts_text
+from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text, yes_or_no
 from .forecast import likely_cells, likely_columns
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
@@ -27,6 +27,7 @@ _ENDED_EARLY = "The search was ended before all was proved: a longer --time-limi
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
+    "proved_if",
 )
 _TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
@@ -139,8 +140,8 @@ def _planned_array(
         hosts = {host for item in items for host in item.allocation}
         where = f"{count} on {counted(len(hosts), 'host')}"
         proved = sum(item.proved for item in items)
-        if proved:
-            status = "proved" if proved == len(items) else f"{proved} proved"
+        if proved or whole.proved_if:
+            status = proof_text(whole.proved, whole.proved_if) or f"{proved} proved"
         why = "; ".join(filter(None, (profile_text(clock, whole), why)))
         cells = (name, starts_text(clock, whole), status, where, why)
     states = {_state(instance, plan, item) for item in items}
@@ -164,13 +165,9 @@ def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[s
     else:
         start = clock.text(item.start, beside)
         where = hosts_text(item.allocation, wide)
-    status = item.fallback or (
-        "proved"
-        if item.proved
-        else f"not before {clock.text(item.bound, beside)}"
-        if item.bound is not None
-        else item.method
-    )
+    bound = "" if item.bound is None else f"not before {clock.text(item.bound, beside)}"
+    proof = proof_text(item.proved, item.proved_if)
+    status = item.fallback or proof or bound or item.method
     needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
     why = "; ".join(filter(None, (item.waits_for, needs, item.exact_fit)))
     return start, status, where, why
@@ -234,7 +231,8 @@ def _comparison_text(instance: Instance, comparison: Comparison, selection: Sele
 
 
 def _clock(instance: Instance, comparison: Comparison) -> WrittenTimes:
-    times = [getattr(row, name) for row in comparison for _, _, name in _STARTS]
+    names = (*(name for _, _, name in _STARTS), "time_based_no_sooner")
+    times = [getattr(row, name) for row in comparison for name in names]
     from ..solver.advice.likely import times_of
 
     forecast = comparison.forecast or {}
@@ -281,7 +279,7 @@ def _compared(
     if layout is None:
         layout = _Layout(WrittenTimes(instance), comparison.simulated, {}, selection.wide)
     found = []
-    words = comparison.missing_starts()
+    words = comparison.missing_starts(layout.clock.short)
     for row in comparison:
         missing = {name: of_jobs.get(row.job, "?") for name, of_jobs in words.items()}
         likely: tuple[str, ...] = ()
@@ -338,7 +336,7 @@ def _compared_cells(
         clock(method, name, time)
         for (method, _, name), time in zip(layout.starts, times, strict=True)
     ]
-    proved = "yes" if row.proved else "no" if row.optimal_estimate is not None else ""
+    proved = yes_or_no(row.proved, row.proved_if) if row.optimal_estimate is not None else ""
     gain = "" if row.gain is None else duration_text(row.gain)
     note = row.waits_for + (f" ({row.fallback})" if row.fallback else "")
     if row.needs_backfill:

@@ -356,11 +356,12 @@ def flat(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """An allocation as text, those of several terms joined by ``+``."""
+    """An allocation as text, those of several terms joined by ``+``; names by spaces."""
     if isinstance(value, dict):
         return allocation_text(value)
-    if isinstance(value, list):
-        return " + ".join(map(allocation_text, value))
+    if isinstance(value, list | tuple):
+        names = [item for item in value if isinstance(item, str)]
+        return " ".join(names) if names else " + ".join(map(allocation_text, value))
     return value
 
 

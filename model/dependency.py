@@ -7,13 +7,16 @@ reference of LSF 10.1.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from .errors import InputError, Problem, nearest
+from .input_limits import limits
 from .instance import Instance
 from .job import Job
 
@@ -39,8 +42,6 @@ _TOKEN = re.compile(
 _ELEMENTS = re.compile(r"(?P<name>.*?)\[(?P<elements>[^\[\]]*)\]\s*\Z", re.DOTALL)
 _RANGE = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?)?\Z")
 _COMPARISONS = ("==", "!=", ">=", "<=", ">", "<")
-#: Elements that one reference may name.
-MOST_ELEMENTS = 100_000
 
 
 class DependencyError(InputError):
@@ -75,10 +76,15 @@ class JobReference:
     name: str
     #: A name even where it looks like a number.
     quoted: bool = False
-    #: Of an array, () for all of it.
-    elements: tuple[int, ...] = ()
+    #: The indices of an array, () for all of it.
+    ranges: tuple[range, ...] = ()
     #: ``[*]``: for an element of another array the one of the same index.
     each: bool = False
+
+    @property
+    def elements(self) -> Iterator[int]:
+        """The indices, as they are written, one by one."""
+        return chain.from_iterable(self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +333,9 @@ class _ConditionReader:
             return JobReference(name, quoted, each=True)
         return JobReference(name, quoted, self._elements(token, match["elements"]))
 
-    def _elements(self, token: _Token, text: str) -> tuple[int, ...]:
-        found: dict[int, None] = {}
+    def _elements(self, token: _Token, text: str) -> tuple[range, ...]:
+        found: dict[range, None] = {}
+        count = 0
         for part in text.split(","):
             match = _RANGE.match(part)
             first, last, step = (match[1], match[2], match[3]) if match else (None, None, None)
@@ -338,14 +345,22 @@ class _ConditionReader:
                     token.place,
                     "[3], [1-4] or [*]",
                 )
-            if int(last or first) - int(first) > MOST_ELEMENTS:
-                raise self._wrong("names too many elements", token.place)
-            found |= dict.fromkeys(range(int(first), int(last or first) + 1, int(step or 1)))
+            indices = range(int(first), int(last or first) + 1, int(step or 1))
+            count += len(indices)
+            if count > limits().elements:
+                most = f"names more than {limits().elements:,} elements (--max-elements)"
+                raise self._wrong(most, token.place)
+            found[indices] = None
         return tuple(found)
 
 
 # --- Which jobs a dependency condition means: by number, element or name --------------------------
 
+#: Answers that a roster keeps.
+_RECENT = 64
+#: A reference, the user who asks, how many of the jobs it names count, the one that does not, and
+#: the only element that does.
+_Asked: TypeAlias = "tuple[JobReference, str, int, str, int]"
 _ELEMENT = re.compile(r"(?P<array>.+)\[(?P<index>\d{1,9})\]\Z")
 
 
@@ -364,6 +379,11 @@ class Roster:
     def __init__(self, jobs: Sequence[Job], *, last_only: bool = True) -> None:
         self._jobs = jobs
         self._last_only = last_only
+        self._names_in_order: dict[str, list[str]] = {}
+        #: What names and numbers mean, by name, whether it is quoted, and user.
+        self._found: dict[tuple[str, bool, str], _Named] = {}
+        #: The last answers, so that askers share them.
+        self._recent: OrderedDict[_Asked, tuple[str, ...]] = OrderedDict()
 
     @classmethod
     def of(cls, instance: Instance) -> Roster:
@@ -382,13 +402,13 @@ class Roster:
         return found
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
-        """By user and name the numbers of the jobs, each with its place among all."""
-        found: dict[str, dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
-        for place, job in enumerate(self._jobs):
+    def _by_name(self) -> Mapping[str, Mapping[str, Mapping[str, None]]]:
+        """By user and name the numbers of the jobs."""
+        found: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        for job in self._jobs:
             if job.name:
-                number = element_of(job.id)[0]
-                found[job.user][job.name.partition("[")[0]][number] = place
+                name = job.name.partition("[")[0]
+                found[job.user][name][element_of(job.id)[0]] = None
         return found
 
     @cached_property
@@ -399,42 +419,100 @@ class Roster:
             found.setdefault(element_of(job.id)[0], (job.submit, place))
         return found
 
+    def _sorted_names(self, user: str) -> list[str]:
+        if user not in self._names_in_order:
+            self._names_in_order[user] = sorted(self._by_name.get(user, ()))
+        return self._names_in_order[user]
+
     def meant(self, reference: JobReference, asker: Job) -> tuple[str, ...]:
         """The ids of the jobs or elements that a job refers to, () where nobody knows them.
 
-        A name means own jobs that came before the asker, if there are any.
+        A name means own jobs that came before the asker, if there are any. Askers for whom a
+        reference means the same get the same tuple.
         """
         own, index = element_of(asker.id)
+        only = index if reference.each else 0
+        named, end = self._named(reference, asker.user, own)
+        key = (reference, asker.user, end, own if own in named.places else "", only)
+        if key in self._recent:
+            self._recent.move_to_end(key)
+            return self._recent[key]
+        chosen = [number for number in named.numbers[:end] if number != own or named.by_number]
+        if named.last_only:
+            chosen = chosen[-1:]
+        found = self._recent[key] = self._ids(chosen, reference, only)
+        if len(self._recent) > _RECENT:
+            self._recent.popitem(last=False)
+        return found
+
+    def _ids(self, numbers: Iterable[str], reference: JobReference, only: int) -> tuple[str, ...]:
+        """Those of the elements that a reference names of jobs; only: this one, 0 for no such."""
         found: list[str] = []
-        for number in self._numbers(reference, asker.user, own):
+        for number in numbers:
             members = self._by_number[number]
-            wanted: Sequence[int] = reference.elements or tuple(members)
-            if reference.each and index:
-                wanted = (index,)
-            if any(item not in members for item in wanted):
-                return ()
-            found += [members[item].id for item in wanted]
+            wanted: Iterable[int] = reference.elements if reference.ranges else members
+            if only:
+                wanted = (only,)
+            for item in wanted:
+                if item not in members:
+                    return ()
+                found.append(members[item].id)
         return tuple(dict.fromkeys(found))
 
-    def _numbers(self, reference: JobReference, user: str, own: str) -> list[str]:
-        if not reference.quoted and reference.name in self._by_number:
-            return [reference.name]
-        names = self._by_name.get(user, {})
-        known: dict[str, int] = {}
-        if reference.name.endswith("*"):
-            stem = reference.name[:-1]
-            for name, numbers in names.items():
-                known |= numbers if name.startswith(stem) else {}
-        else:
-            known.update(names.get(reference.name, {}))
-        known.pop(own, None)
-        if not known:
-            return [reference.name] if reference.name in self._by_number else []
+    def _named(self, reference: JobReference, user: str, own: str) -> tuple[_Named, int]:
+        """The jobs that a reference names for a user, and how many of them count for job `own`."""
+        key = reference.name, reference.quoted, user
+        if key not in self._found:
+            self._found[key] = self._look_up(*key)
+        named = self._found[key]
+        if named.by_number:
+            return named, len(named.numbers)
+        others = len(named.numbers) - (own in named.places)
+        if not others:
+            key = reference.name, False, ""
+            if key not in self._found:
+                self._found[key] = self._numbered(reference.name)
+            return self._found[key], len(self._found[key].numbers)
         here = self._places.get(own)
-        before = [n for n in known if here is None or self._places[n] < here]
-        chosen = sorted(before or known, key=lambda n: self._places[n])
-        last = self._last_only and not reference.name.endswith("*")
-        return chosen[-1:] if last else chosen
+        end = len(named.numbers) if here is None else bisect_left(named.in_order, here)
+        return named, end or len(named.numbers)
+
+    def _numbered(self, name: str) -> _Named:
+        """The job of a number, if there is one."""
+        known = (name,) if name in self._by_number else ()
+        return _Named(known, frozenset(known), (), by_number=True)
+
+    def _look_up(self, name: str, quoted: bool, user: str) -> _Named:
+        if not quoted and name in self._by_number:
+            return self._numbered(name)
+        names = self._by_name.get(user, {})
+        known: dict[str, None] = {}
+        if name.endswith("*"):
+            stem, ordered = name[:-1], self._sorted_names(user)
+            for at in range(bisect_left(ordered, stem), len(ordered)):
+                if not ordered[at].startswith(stem):
+                    break
+                known |= names[ordered[at]]
+        else:
+            known.update(names.get(name, {}))
+        numbers = tuple(sorted(known, key=lambda number: self._places[number]))
+        order = tuple(self._places[number] for number in numbers)
+        last = self._last_only and not name.endswith("*")
+        return _Named(numbers, frozenset(numbers), order, last_only=last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """The jobs of a number, or of a name and user."""
+
+    #: In the order in which they were submitted.
+    numbers: tuple[str, ...]
+    places: frozenset[str]
+    #: Their submissions; none where the number itself was meant.
+    in_order: tuple[tuple[int, int], ...]
+    by_number: bool = False
+    #: Of those that count only the latest does.
+    last_only: bool = False
 
 
 def predecessors(roster: Roster, job: Job) -> tuple[str, ...]:
@@ -442,21 +520,28 @@ def predecessors(roster: Roster, job: Job) -> tuple[str, ...]:
     if not job.dependency:
         return ()
     tests = status_tests(parse_dependency(job.dependency))
-    return tuple(dict.fromkeys(name for test in tests for name in roster.meant(test.job, job)))
+    named = [roster.meant(test.job, job) for test in tests]
+    return named[0] if len(named) == 1 else tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
 def circle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Jobs that wait for each other in a circle, () if none do. waits_for: by id."""
+    """Jobs that wait for each other in a circle, () if none do. waits_for: by id.
+
+    Of jobs that share one sequence the first alone goes through it.
+    """
     done: set[str] = set()
+    gone_through: set[int] = set()
     for first in waits_for:
         path: dict[str, Iterator[str]] = {}
         stack = [first] if first not in done else []
         while stack:
             name = stack[-1]
+            others = waits_for.get(name, ())
             if name not in path:
-                path[name] = iter(waits_for.get(name, ()))
+                path[name] = iter(() if id(others) in gone_through else others)
             step = next(path[name], None)
             if step is None:
+                gone_through.add(id(others))
                 done.add(name)
                 del path[name]
                 stack.pop()
@@ -468,29 +553,51 @@ def circle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return ()
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """Jobs that wait for the same others."""
+
+    names: list[str]
+    #: Of the others, how many have no place in the order yet.
+    open: int
+
+
 def waiting_order(order: Sequence[str], waits_for: Mapping[str, Sequence[str]]) -> list[str]:
     """An order in which every job comes behind those it waits for, otherwise as it was.
 
-    Jobs in a circle come last.
+    Jobs in a circle come last. Those that share one sequence are looked at as one.
     """
-    inside = set(order)
-    open_still = {
-        name: {other for other in waits_for.get(name, ()) if other in inside and other != name}
-        for name in order
-    }
-    followers: dict[str, list[str]] = defaultdict(list)
+    place = {name: at for at, name in enumerate(order)}
+    groups: dict[tuple[int, str], _Waiting] = {}
+    of: dict[str, _Waiting] = {}
+    followers: dict[str, list[_Waiting]] = defaultdict(list)
+    members: dict[int, set[str]] = {}
     for name in order:
-        for other in open_still[name]:
-            followers[other].append(name)
+        shared = waits_for.get(name, ())
+        if not shared:
+            continue
+        if id(shared) not in members:
+            members[id(shared)] = {other for other in shared if other in place}
+        others = members[id(shared)]
+        key = id(shared), name if name in others else ""
+        if key not in groups:
+            others = others - {name}
+            groups[key] = _Waiting([], len(others))
+            for other in others:
+                followers[other].append(groups[key])
+        groups[key].names.append(name)
+        of[name] = groups[key]
     found: dict[str, None] = {}
     passed: set[str] = set()
     for name in order:
         passed.add(name)
-        ready = [] if open_still[name] else [name]
+        ready = deque(() if name in of and of[name].open else (name,))
         while ready:
-            item = ready.pop(0)
+            item = ready.popleft()
             found[item] = None
-            for follower in followers[item]:
-                open_still[follower].discard(item)
-                ready += [follower] if follower in passed and not open_still[follower] else []
+            free: list[str] = []
+            for group in followers.get(item, ()):
+                group.open -= 1
+                free += [] if group.open else group.names
+            ready += sorted((other for other in free if other in passed), key=place.__getitem__)
     return [*found, *(name for name in order if name not in found)]

@@ -91,14 +91,18 @@ def last_start(instance: Instance, job: Job) -> int | None:
     return job.deadline - (1 if ignored or limit is None else max(1, limit))
 
 
-def killed_in(job: Job, duration: int | None, latest: int) -> int | None:
-    """-t of a job, where that may end it before its duration (seconds) is over; None elsewhere.
+def bounds_of_deadline(
+    instance: Instance, job: Job, duration: int | None
+) -> tuple[int | None, int | None]:
+    """The last second at which a job may start, and when -t ends it; None for no such bound.
 
-    latest: the last second at which it may start.
+    The second only where the duration (seconds) may be over later.
     """
-    assert job.deadline is not None
+    latest = last_start(instance, job)
+    if latest is None or job.deadline is None:
+        return None, None
     sure = duration is not None and latest + duration <= job.deadline
-    return None if sure else job.deadline
+    return latest, None if sure else job.deadline
 
 
 def aborted(instance: Instance, job: Job) -> str:

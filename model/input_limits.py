@@ -24,6 +24,8 @@ class InputLimits:
     jobs: int = 5_000_000
     #: That all ranges such as ``n[1-400]`` stand for together.
     names: int = 5_000_000
+    #: Of all job arrays of an instance together.
+    elements: int = 200_000
     #: Bytes of an instance or snapshot.
     text: int = 2**28
     #: Characters of one requirement, bsub line or LSF parameter.
@@ -58,6 +60,7 @@ STRICT = InputLimits(
     hosts=20_000,
     jobs=100_000,
     names=200_000,
+    elements=20_000,
     text=2**24,
     requirement=4_096,
     nesting=20,

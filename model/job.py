@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated
 
 from .facts import Fact
+from .input_limits import limits, take_names
 
 #: In a list of hosts: those that the list does not name.
 OTHERS = "others"
@@ -178,8 +180,6 @@ _LIMIT = re.compile(r"\s*(\d{1,9})\s*\Z", re.ASCII)
 DEFAULT_LARGEST = 1000
 #: The largest that MAX_JOB_ARRAY_SIZE may be.
 MOST = 2147483646
-#: More elements than that are not spelt out.
-MOST_ELEMENTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +246,18 @@ def parse_spec(text: str, largest: int = DEFAULT_LARGEST) -> ArraySpec:
     last = max(part[-1] for part in ranges)
     if last > largest:
         raise ValueError(too_large(last, largest))
-    if sum(map(len, ranges)) > MOST_ELEMENTS:
-        raise ValueError(f"{text!r}: more than {MOST_ELEMENTS:,} elements")
-    limit = _limit_of(match["limit"], text)
-    if len(ranges) > 1:
-        return ArraySpec(ranges_of({index for part in ranges for index in part}), limit)
-    return ArraySpec(ranges_of(ranges[0]) if len(ranges[0]) < 3 else tuple(ranges), limit)
+    if sum(map(len, ranges)) > limits().elements:
+        raise TooManyElements(f"{text!r}: {too_many_elements()}")
+    return ArraySpec(_joined(ranges), _limit_of(match["limit"], text))
+
+
+class TooManyElements(ValueError):
+    """An array has more elements than are read."""
+
+
+def too_many_elements() -> str:
+    """What is wrong where arrays have more elements than are read."""
+    return f"more than {limits().elements:,} elements of job arrays (--max-elements)"
 
 
 def too_large(index: int, largest: int) -> str:
@@ -299,6 +305,35 @@ def ranges_of(indices: Iterable[int]) -> tuple[range, ...]:
             step, end = 1, at + 1
         found.append(range(rest[at], rest[end - 1] + 1, step))
         at = end
+    return tuple(found)
+
+
+def _joined(parts: Iterable[range]) -> tuple[range, ...]:
+    """The same for the numbers of ranges, which are not written out unless two overlap."""
+    rest = sorted(parts, key=lambda part: part[0])
+    if any(one[-1] >= two[0] for one, two in pairwise(rest)):
+        take_names(sum(map(len, rest)))
+        return ranges_of({index for part in rest for index in part})
+
+    def following(place: tuple[int, int]) -> tuple[int, int]:
+        part, at = place
+        return (part, at + 1) if at + 1 < len(rest[part]) else (part + 1, 0)
+
+    def number(place: tuple[int, int]) -> int:
+        return rest[place[0]][place[1]]
+
+    found: list[range] = []
+    place = (0, 0)
+    while place[0] < len(rest):
+        end, after = place, following(place)
+        step = number(after) - number(place) if after[0] < len(rest) else 1
+        while after[0] < len(rest) and number(after) - number(end) == step:
+            end = after if after[0] != end[0] else (end[0], len(rest[end[0]]) - 1)
+            after = following(end)
+        if step != 1 and number(end) - number(place) < 2 * step:  # two that are apart
+            step, end, after = 1, place, following(place)
+        found.append(range(number(place), number(end) + 1, step))
+        place = after
     return tuple(found)
 
 

@@ -170,6 +170,12 @@ def objectives() -> Mapping[str, Objective]:
     return dict(_REGISTRY)
 
 
+def takes_due_dates(objective: str, method: str) -> bool:
+    """Whether a plan of this objective and method takes -t for a due date, which jobs may miss."""
+    aim = _REGISTRY.get(objective)
+    return aim is not None and aim.due_dates and method in ("optimal", "milp")
+
+
 def objective_named(name: str) -> Objective:
     """The objective of that name. Raises UnknownNameError for an unknown one."""
     if name not in tuple(_REGISTRY):  # whatever it is: a list has no hash

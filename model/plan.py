@@ -77,6 +77,8 @@ def _ranges(numbers: list[int]) -> str:
 
 # --- plan -----------------------------------------------------------------------------------------
 
+#: Jobs that a conditional proof names in words.
+MOST_CONDITIONS = 3
 #: Seconds that a margin may be: a year.
 MOST_MARGIN = 366 * 86400
 #: Ways of planning, as users write them.
@@ -121,6 +123,9 @@ class PlannedJob:
     #: A sentence where the start hangs on a limit that fills its gap to the second, "" where it
     #: does not.
     exact_fit: str = ""
+    #: Jobs that must start where planned for the start to be proved: a rule that the plan leaves
+    #: out may move them, and the start hangs on their places. () where `proved` needs no condition.
+    proved_if: tuple[str, ...] = ()
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin; ISO stamps where it has one."""
@@ -134,6 +139,8 @@ class PlannedJob:
             "proved": self.proved,
             "waits_for": self.waits_for,
         }
+        if self.proved_if:
+            record["proved_if"] = list(self.proved_if)
         if self.start is None:
             record["estimate"] = self.estimate
         if self.start is None or self.reserved:
@@ -150,14 +157,39 @@ class PlannedJob:
             record["exact_fit"] = self.exact_fit
         return with_stamps(record, origin, ("start", "finish", "bound", "estimate"))
 
+    def unproved(self) -> PlannedJob:
+        """The same without bound and proof."""
+        return replace(self, bound=None, proved=False, proved_if=())
+
+
+def proof_text(proved: bool, proved_if: Sequence[str]) -> str:
+    """``proved`` or ``proved if 100 starts where planned``; "" where nothing is."""
+    if proved:
+        return "proved"
+    if not proved_if:
+        return ""
+    more = len(proved_if) - MOST_CONDITIONS
+    shown = list(proved_if[:MOST_CONDITIONS])
+    if more > 0:
+        shown.append(f"{more} more")
+    names = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return f"proved if {names} {'start' if len(proved_if) > 1 else 'starts'} where planned"
+
+
+def yes_or_no(proved: bool, proved_if: Sequence[str]) -> str:
+    """Under the heading "proved": ``yes``, ``no`` or ``if 100 starts where planned``."""
+    if proved:
+        return "yes"
+    return proof_text(proved, proved_if).removeprefix("proved ") or "no"
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedArray(PlannedJob):
     """The elements of a job array that have a reservation, and what they are together.
 
     As one job it starts with its first element and finishes with its last, None where an end is not
-    known; it is proved where each is; allocation, bound and waits_for are those of the element that
-    starts first.
+    known; it is proved where each is, on the conditions of all; allocation, bound and waits_for are
+    those of the element that starts first.
     """
 
     #: In order of index.
@@ -170,6 +202,8 @@ class PlannedArray(PlannedJob):
         known = [end for end in ends if end is not None]
         whole = cls(array, None, elements=tuple(elements))
         first = whole.first
+        each = all(item.proved or item.proved_if for item in elements)
+        jobs = dict.fromkeys(job for item in elements for job in item.proved_if)
         return replace(
             whole,
             start=first.start,
@@ -178,6 +212,7 @@ class PlannedArray(PlannedJob):
             method=first.method,
             bound=first.bound,
             proved=all(item.proved for item in elements),
+            proved_if=tuple(jobs) if each else (),
             waits_for=first.waits_for,
             estimate=first.estimate,
         )
@@ -412,7 +447,7 @@ class Plan(_Indexed):
 
         optional = (
             *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms"),
-            "exact_fit",
+            *("exact_fit", "proved_if"),
         )
         usual = PlannedJob("", None).to_dict(self.origin)
         rows = [item.to_dict(self.origin) for item in self.reservations]
@@ -431,7 +466,7 @@ class Plan(_Indexed):
             if item.start is None and start is not None:
                 start = f"no sooner than {start}"
             where = allocation_text(item.allocation or item.reserved)
-            proved = "yes" if item.proved else "no"
+            proved = yes_or_no(item.proved, item.proved_if)
             end = self._time_text(item.finish)
             why = "; ".join(filter(None, (item.fallback or item.waits_for, item.exact_fit)))
             rows.append((item.job, start, end, where, proved, why))

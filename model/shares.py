@@ -372,6 +372,15 @@ def partition_hosts(cluster: Cluster, partition: HostPartition) -> tuple[str, ..
     return expand_hosts(cluster, partition.hosts)
 
 
+def hosts_beside(instance: Instance, held: Iterable[str]) -> frozenset[str]:
+    """Hosts that a job with these may have beside them: of its partitions, or of none (FSH-08)."""
+    cluster, own = instance.cluster, frozenset(held)
+    sides = [frozenset(partition_hosts(cluster, each)) for each in instance.partitions]
+    everywhere = frozenset(host.name for host in cluster.hosts)
+    around = [side for side in sides if own <= side]
+    return everywhere.intersection(*around) if around else everywhere.difference(*sides)
+
+
 def expand_hosts(cluster: Cluster, names: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     """Hosts that a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions stands for."""
     taken = {host for name in names if name[0] != "~" for host in cluster.expand(name) or ()}

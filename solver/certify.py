@@ -53,6 +53,6 @@ def _without_claims(plan: Plan, note: str) -> Plan:
         plan,
         status="heuristic",
         bound=None,
-        reservations=tuple(replace(item, bound=None, proved=False) for item in plan),
+        reservations=tuple(item.unproved() for item in plan),
         notes=(*plan.notes, note),
     )

@@ -38,6 +38,7 @@ from .optimal.first_fit import (
     with_exact_fits,
 )
 from .pending_reasons import counted
+from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .scheduler.next_cycle import plan_next_cycle
 from .scheduler.run_on import naming_what_moves, needing_backfill, started_now
@@ -65,8 +66,9 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    begun = started_now(problem.instance, budget) if problem.left_out else ()
-    found = with_exact_fits(problem, without_false_claims(problem, found, begun), budget)
+    unsure = problem.left_out or any(map(may_grow, problem.demands))
+    begun = started_now(problem.instance, budget) if unsure else ()
+    found = with_exact_fits(problem, without_false_claims(problem, found, budget, begun), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 
@@ -344,15 +346,18 @@ def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -
     timed = plan_next_cycle(instance, "time-based", budget=budget, margin=margin)
     if timed.cut or _starts(instance, found) <= _starts(instance, timed):
         return found
-    claims = {(item.job, item.start): (item.bound, item.proved) for item in found}
+    claims = {(item.job, item.start): item for item in found}
     bounds = {item.job: item.bound for item in found}
     same = True
     entries = []
     for item in timed:
-        bound, proved = claims.get((item.job, item.start), (bounds.get(item.job), False))
-        same = same and proved
+        claim = claims.get((item.job, item.start))
+        bound = bounds.get(item.job)
+        same = same and claim is not None and (claim.proved or bool(claim.proved_if))
         known = None if bound is None or item.start is None else min(bound, item.start)
-        entries.append(replace(item, bound=known, proved=same))
+        conditions = claim.proved_if if same and claim is not None else ()
+        proved = same and not conditions
+        entries.append(replace(item, bound=known, proved=proved, proved_if=conditions))
     return replace(
         found,
         status="feasible",
@@ -372,7 +377,7 @@ def _starts(instance: Instance, found: Plan) -> list[float]:
 
 def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
     """The plan of those that there was time for, as one of all jobs: then nothing is proved."""
-    seen = (replace(item, bound=None, proved=False) for item in found)
+    seen = (item.unproved() for item in found)
     some = counted(len(unseen), "job", "not examined")
     return replace(
         found,

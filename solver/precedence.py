@@ -181,7 +181,7 @@ class Precedence:
             return NOTHING
         reader = _Conditions(instance)
         found = {job.id: reader.release(job) for job in asking}
-        waits_for = {name: jobs_of(release.event) for name, release in found.items()}
+        waits_for = _waits_for(found)
         while stuck := circle(waits_for):
             for name in set(stuck) & set(found):
                 found[name] = Awaited(Known(None, NEVER))
@@ -190,7 +190,7 @@ class Precedence:
 
     def waits_for(self) -> dict[str, tuple[str, ...]]:
         """The pending jobs that each waits for."""
-        return {name: jobs_of(release.event) for name, release in self.releases.items()}
+        return _waits_for(self.releases)
 
     def ordered(self, order: Sequence[str]) -> list[str]:
         """The order in which every job comes behind those it waits for, otherwise as it was."""
@@ -211,6 +211,18 @@ class Precedence:
         return {rule: tuple(names) for rule, names in touched.items()}
 
 
+def _waits_for(releases: Mapping[str, Awaited]) -> dict[str, tuple[str, ...]]:
+    """The pending jobs that each waits for; those that await the same share one tuple."""
+    shared: dict[int, tuple[str, ...]] = {}
+    found = {}
+    for name, release in releases.items():
+        key = id(release.event)
+        if key not in shared:
+            shared[key] = jobs_of(release.event)
+        found[name] = shared[key]
+    return found
+
+
 NOTHING = Precedence()
 
 
@@ -223,6 +235,9 @@ class _Conditions:
         self._running = {item.job.id: item for item in instance.running}
         self._pending = {job.id for job in instance.pending}
         self._left_out: dict[str, None] = {}
+        #: The starts or ends of all of several jobs, and what they leave out, by the tuple of their
+        #: names, which is kept so that its identity stays its own.
+        self._together: dict[tuple[int, bool], tuple[tuple[str, ...], Event, tuple[str, ...]]] = {}
 
     def release(self, job: Job) -> Awaited:
         """When one job may start."""
@@ -260,7 +275,19 @@ class _Conditions:
             return self._count(test, names)
         if test.word in ("exit", "post_err"):
             self._left_out[EXIT] = None
-        return _several(self._times(names, start=test.word == "started"))
+        return self._all(names, start=test.word == "started")
+
+    def _all(self, names: tuple[str, ...], *, start: bool) -> Event:
+        """When all of several jobs have started or ended: for the same names the same event."""
+        key = id(names), start
+        if key not in self._together:
+            before, self._left_out = self._left_out, {}
+            event = _several(self._times(names, start=start))
+            self._together[key] = names, event, tuple(self._left_out)
+            self._left_out = before
+        _, event, left_out = self._together[key]
+        self._left_out |= dict.fromkeys(left_out)
+        return event
 
     def _count(self, test: StatusTest, names: Sequence[str]) -> Event:
         """A count of the elements of an array: when it is first what is asked for."""

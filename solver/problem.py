@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..model.duration import expected_finish
@@ -297,14 +297,10 @@ def _finishes(instance: Instance) -> dict[int | None, list[RunningJob]]:
 def _falls(instance: Instance, resolver: Resolver) -> dict[int, list[RunningJob]]:
     """Running jobs by the instants at which they hold less."""
     index = resolver.host_index()
-    drops_of: dict[tuple[object, ...], frozenset[int]] = {}
+    drops_of: dict[Hashable, frozenset[int]] = {}
     found: dict[int, list[RunningJob]] = defaultdict(list)
     for running in instance.running:
-        job = running.job
-        key = (
-            *(job.res_req, job.gpu, job.queue, job.application, job.slots),
-            running.alternative,
-        )
+        key = (resolver.asked(running.job), running.alternative)
         if key not in drops_of:
             allocation = {index[name]: slots for name, slots in running.allocation.items()}
             drops_of[key] = frozenset(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from operator import attrgetter
 
 import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
-from ..model.duration import aborted, expected_duration, expected_finish, killed_in, last_start
+from ..model.duration import expected_duration, expected_finish, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
@@ -27,8 +26,9 @@ from ..model.resreq import (
 )
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
+from . import alike
 from .availability.calendar import Calendar, accept_interval
-from .availability.demand import Demand, TermDemand, UnitDemand
+from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
 from .availability.profile import FOREVER, Profile, held_for_life
 from .availability.resources import (
     Allocation,
@@ -59,7 +59,7 @@ class _Kept:
     calendars: dict[str, Calendar | None] = field(default_factory=dict)
     intervals: dict[str, int | None] = field(default_factory=dict)
     homes: dict[str, tuple[str, str]] = field(default_factory=dict)
-    requirements: dict[tuple[object, ...], Requirement] = field(default_factory=dict)
+    requirements: dict[Hashable, Requirement] = field(default_factory=dict)
     selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
         default_factory=dict
     )
@@ -72,13 +72,12 @@ class _Kept:
         default_factory=dict
     )
     ptiles: dict[Span, IntArray | None] = field(default_factory=dict)
-    running_uses: dict[tuple[object, ...], Alternative] = field(default_factory=dict)
-    loads: dict[tuple[object, ...], tuple[tuple[Reservation, ...], ...]] = field(
-        default_factory=dict
-    )
+    running_uses: dict[Hashable, Alternative] = field(default_factory=dict)
+    loads: dict[Hashable, tuple[tuple[Reservation, ...], ...]] = field(default_factory=dict)
     unmet: dict[tuple[object, ...], str] = field(default_factory=dict)
-    demands: dict[Job, Demand] = field(default_factory=dict)
-    gpus: dict[tuple[object, ...], GpuRequest | None] = field(default_factory=dict)
+    demands: dict[Hashable, Demand] = field(default_factory=dict)
+    gpus: dict[Hashable, GpuRequest | None] = field(default_factory=dict)
+    spans: dict[Hashable, tuple[int | None, int | None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -153,11 +152,7 @@ class Resolver:
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
         job = running.job
-        kind = (
-            *(job.res_req, job.gpu, job.queue, job.application),
-            *(job.user, job.project, job.exclusive),
-        )
-        key = (*kind, self.table.limited_array(job), running.alternative, position)
+        key = (self.asked(job), running.alternative, position)
         if key not in self._kept.running_uses:
             held: tuple[Reservation, ...] = ()
             if simple.rusage is not None:
@@ -178,7 +173,7 @@ class Resolver:
         return frozenset(i.resource for held in self._load_alternatives(job) for i in held)
 
     def _load_alternatives(self, job: Job) -> tuple[tuple[Reservation, ...], ...]:
-        key = (job.queue, job.application, job.res_req, job.gpu)
+        key = alike.merged(job)
         if key not in self._kept.loads:
             requirement = effective_requirement(self.instance, job).requirement
             held: tuple[tuple[Reservation, ...], ...] = ()
@@ -238,10 +233,7 @@ class Resolver:
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
-        key = (
-            *(job.res_req, job.gpu, job.queue, job.application),
-            *(job.slots, job.most_slots, job.extsched),
-        )
+        key = alike.merged(job)
         if key not in self._kept.requirements:
             self._kept.requirements[key] = effective_requirement(self.instance, job).requirement
         return self._kept.requirements[key]
@@ -269,28 +261,46 @@ class Resolver:
 
     # --- one pending job ----------------------------------------------------------------------
 
+    def asked(self, job: Job) -> Hashable:
+        """Equal for jobs that are :mod:`.alike`."""
+        return alike.asked(job, self.table.whose(job), self.home(job))
+
     def demand(self, job: Job) -> Demand:
         """Resolve one pending job; what can never be met is said in `impossible`.
 
-        Jobs that differ in nothing but their id and place in the queue share all of it, as the
-        elements of an array do.
+        Jobs that are alike share all but their times, as the elements of an array do.
         """
-        kind = replace(job, id=self.table.limited_array(job) or "", submit=0, queued_as=None)
         try:
-            known = kind in self._kept.demands
+            key = self.asked(job)
+            found = self._kept.demands.get(key)
+            if found is None:
+                found = self._kept.demands[key] = self._resolved(job)
         except TypeError:  # lists in the place of tuples: such a job is alone of its kind
-            return self._resolved(job)
-        if not known:
-            self._kept.demands[kind] = self._resolved(job)
-        return replace(self._kept.demands[kind], job=job)
+            found = self._resolved(job)
+        runs = self.spans(job)[0]
+        found = replace(
+            found,
+            job=job,
+            duration=None if runs is None else runs + self.margin,
+            earliest=max(self.instance.now, job.begin or self.instance.now),
+        )
+        return found if self.due_dates else with_deadline(self.instance, found)
+
+    def spans(self, job: Job) -> tuple[int | None, int | None]:
+        """Seconds a job is expected to run (TBR-03), and after which it is ended (LOP-02)."""
+        key = alike.spans(job)
+        if key not in self._kept.spans:
+            found = (
+                expected_duration(self.instance, job),
+                granted_run_limit(self.instance, job),
+            )
+            self._kept.spans[key] = found
+        return self._kept.spans[key]
 
     def _resolved(self, job: Job) -> Demand:
+        """The demand of a job, and of all that are alike, but for its times."""
         queue = self.instance.queue(job.queue)
-        runs = expected_duration(self.instance, job)
-        duration = None if runs is None else runs + self.margin
-        earliest = max(self.instance.now, job.begin or self.instance.now)
         calendar = self.calendar(queue) if self.honour_windows else None
-        latest = None if self.due_dates else last_start(self.instance, job)
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
@@ -301,16 +311,13 @@ class Resolver:
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
-            elif latest is not None and latest < earliest:
-                impossible = impossible or aborted(self.instance, job)
         except InputError as error:
             impossible = str(error)
+        now, exclusive = self.instance.now, job.exclusive
         return Demand(
-            *(job, queue, terms, duration, earliest, job.exclusive, impossible, calendar, notes),
+            *(job, queue, terms, None, now, exclusive, impossible, calendar, notes),
             margin=self.margin,
             interval=self._interval(queue),
-            latest=latest,
-            killed=None if latest is None else killed_in(job, runs, latest),
         )
 
     def _interval(self, queue: Queue) -> int | None:
@@ -391,7 +398,7 @@ class Resolver:
 
     def gpus(self, job: Job) -> GpuRequest | None:
         """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
-        key = (job.res_req, job.gpu, job.queue, job.application, job.slots, job.most_slots)
+        key = alike.merged(job)
         if key not in self._kept.gpus:
             self._kept.gpus[key] = RequirementMerging.of(self.instance).gpus(job)
         return self._kept.gpus[key]
@@ -644,11 +651,6 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
 # world's business, so that none may be open that ends by now. What they come to is what
 # :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
 
-#: All that decides, with the alternative, what a running job of one term holds.
-_HOLDS = attrgetter(
-    *("res_req", "gpu", "queue", "application", "user", "project"),
-    *("exclusive", "slots", "max_slots"),
-)
 #: In place of a kind: nobody has looked at it yet.
 _UNKNOWN = -2
 #: In place of a kind of use: the job is entered by itself.
@@ -709,9 +711,10 @@ class Entering:
 
     def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
         """Which use is that of each job, [n]; requirements are resolved in the jobs' order."""
-        places: dict[tuple[object, ...], int] = {}
+        places: dict[Hashable, int] = {}
+        asked = self.resolver.asked
         kinds = [
-            places.setdefault((_HOLDS(item.job), item.alternative), len(places))
+            places.setdefault((asked(item.job), item.alternative), len(places))
             for item in running.jobs
         ]
         known = [_UNKNOWN] * len(places)

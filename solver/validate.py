@@ -12,7 +12,7 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, shape, times, units
+from .validation import capacity, claims, hosts, idle, schedule, shape, times, units
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
@@ -80,7 +80,8 @@ def validate(
     alone where they hold more slots than a host has; their other faults are not the plan's. stop:
     asked as the judge goes; once it says yes, Unfinished is raised. Of a plan without a fault each
     start that is later than its bound allows is tried on the same hosts at the instants before it,
-    all other jobs where they are. Raises ValueError for a window
+    all other jobs where they are, and jobs of which not all is modelled in the place of those that
+    are called proved. Raises ValueError for a window
     text that cannot be read.
     """
     if fractional := list(claims.whole_times(plan)):
@@ -100,4 +101,24 @@ def validate(
     with no_collection():
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
-        return found or list(claims.false_bounds(facts, allowed))
+        if found:
+            return found
+        return [*claims.false_bounds(facts, allowed), *claims.hanging_proofs(facts, allowed)]
+
+
+def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list[Violation]:
+    """Every rule that a simulation breaks; of one that breaks none, jobs that could start and wait.
+
+    instance: what was simulated. Of changes from outside nothing is known here: a simulation in
+    which hosts or jobs were changed is not judged by its instance. Whether jobs could start is
+    asked of a simulation that reserves nothing, or whose log was kept.
+    """
+    instance = with_loaded_modules(instance)
+    others = [check for check in _RULES if check is not capacity.running]
+
+    def allowed(facts: Facts) -> bool:
+        return not any(True for check in others for _ in check(facts))
+
+    with no_collection():
+        found = list(schedule.broken(instance, simulation))
+        return found or list(idle.left_waiting(instance, simulation, allowed))

@@ -120,7 +120,19 @@ class Case:
         """The pending jobs as the scheduler takes them."""
         rank = {queue.name: -queue.priority for queue in self.instance.queues}
         pending = self.instance.pending
-        return sorted(pending, key=lambda job: (rank[job.queue], -job.priority, job.queue_position))
+        waiting = sorted(pending, key=lambda j: (rank[j.queue], -j.priority, j.queue_position))
+        found: list[Job] = []
+        while waiting:  # who waits for a job comes behind it
+            ahead = {job.id for job in waiting}
+            job = next((j for j in waiting if self.waits_for(j) not in ahead), waiting[0])
+            waiting.remove(job)
+            found.append(job)
+        return found
+
+    @staticmethod
+    def waits_for(job: Job) -> str:
+        """The job that its condition names, "" without one."""
+        return job.dependency.rstrip(")").partition("(")[2]
 
     def length(self, job: str) -> int:
         """Seconds from start to end; what runs now ends in the next second or later."""
@@ -145,6 +157,10 @@ class Case:
         users = {user.name: user for user in self.instance.users}
         if queue.queue_slots is not None:
             yield ("QJOB", queue.name), queue.queue_slots
+        array = job.id.split("[")[0]
+        asked = [each.array_limit for each in self.jobs.values() if each.id.startswith(f"{array}[")]
+        if job.id != array and (given := [limit for limit in asked if limit is not None]):
+            yield ("array", array), min(given)
         if queue.user_slots is not None:
             yield ("UJOB", queue.name, me), queue.user_slots
         if me in users and users[me].max_slots is not None:
@@ -212,6 +228,7 @@ class Case:
         def add(row: Row, amount: float) -> None:
             held[row] = held.get(row, 0.0) + amount
 
+        add(("array", job.id.split("[")[0]), 1)
         own, shared = self.own_hosts(form), {item.name for item in self.instance.cluster.shared}
         for host in {*form.slots, *own}:
             add(("slots", host), self.hosts[host].slots if host in own else form.slots[host])
@@ -379,6 +396,17 @@ class Case:
         second = start % DAY
         return first * MINUTE <= second and second + self.length(job.id) <= last * MINUTE
 
+    def eligible(self, job: str, starts: Mapping[str, int]) -> bool:
+        """Whether a condition on one job, ``done(p0)``, holds when the job starts."""
+        word, _, other = self.jobs[job].dependency.rstrip(")").partition("(")
+        if not word:
+            return True
+        begins = {form.job: start for form, start in self.base} | dict(starts)
+        if other not in begins:
+            return False
+        length = 0 if word == "started" else self.length(other)
+        return begins[other] + length <= starts[job]
+
     def drops(self, job: str) -> set[int]:
         """Seconds after its start at which a job may give something back."""
         terms = self.asks[job]
@@ -400,6 +428,8 @@ class Case:
     def together(self, starts: Mapping[str, int]) -> bool:
         """Whether these jobs can have these starts, all of them."""
         jobs = list(starts)
+        if not all(self.eligible(job, starts) for job in jobs):
+            return False
 
         def rest(number: int, placed: list[tuple[Form, int]]) -> bool:
             if number == len(jobs):

@@ -192,6 +192,9 @@ class Enumerator:
         for limit in self.instance.limits:
             for key in self._rows(limit, job):
                 self.capacity[key] = limit.amounts[key[2]]
+        if job.array_limit is not None and "[" in job.id:  # %N: the least that an element says
+            array = ("array", job.id.split("[")[0])
+            self.capacity[array] = min(job.array_limit, self.capacity.get(array, NEVER))
 
     def _rows(self, limit: Limit, job: Job) -> Iterator[Key]:
         """(limit, name, resource, whose, host or "") of the rows that count the job."""
@@ -241,6 +244,8 @@ class Enumerator:
                 reserved += self._reserved(usage, term, elapsed)
         for resource, where, amount in reserved:
             yield (resource, where), amount
+        if (array := ("array", job.id.split("[")[0])) in self.capacity and "[" in job.id:
+            yield array, 1.0
         for limit in instance.limits:
             for row in self._rows(limit, job):
                 yield row, self._counted(limit, row, form, reserved)

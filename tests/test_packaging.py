@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from importlib import metadata, resources
 from inspect import isclass, isfunction
@@ -104,13 +106,30 @@ def test_public_names_exist_and_are_documented() -> None:
     assert [name for name, value in own.items() if not value.__doc__] == []
 
 
+def of_group(name: str) -> list[str]:
+    """The requirements of a dependency group, as `make` asks for them."""
+    script = [sys.executable, str(ROOT / ".ci" / "groups.py"), name]
+    return subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_groups_of_dependencies_are_parts_of_the_one_for_developers() -> None:
+    """PEP 735; an extra would offer users what only this repository needs."""
+    assert "dev" not in PROJECT["project"]["optional-dependencies"]
+    whole = of_group("dev")
+    assert len({Requirement(line).name for line in whole}) == len(whole)
+    for name in PROJECT["dependency-groups"]:
+        assert set(of_group(name)) <= set(whole)
+
+
 def test_every_dependency_is_pinned_with_those_it_brings() -> None:
     """Names and versions only: whatever pip would choose by itself is chosen here."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines)
     assert len(pins) == len(lines)
     pinned = {canonicalize_name(name): version for name, version in pins.items()}
-    waiting = [("slotwise", frozenset({"dev", "highs", "report"}))]
+    waiting = [("slotwise", frozenset({"highs", "report"}))]
+    for need in map(Requirement, of_group("dev")):
+        waiting.append((need.name, frozenset(need.extras)))
     seen: set[tuple[str, frozenset[str]]] = set()
     missing = set()
     while waiting:

@@ -118,6 +118,7 @@ ROOMS = (
     "solver.processes",
     "solver.budget",
     "solver.precedence",
+    "solver.alike",
     "solver.availability",
     "solver.placement",
     "solver.resolve",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...model.display import short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
@@ -274,7 +276,7 @@ def report_of_comparison(
         comparison=comparison,
         advice=advice,
         notes=said,
-        missing=comparison.missing_starts(),
+        missing=comparison.missing_starts(partial(short_clock_text, instance)),
         cut=comparison.cut,
     )
 

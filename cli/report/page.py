@@ -22,7 +22,7 @@ from ...model.errors import unreadable
 from ...model.formats.source_text import plain_data
 from ...model.input_limits import limits
 from ...model.instance import Instance
-from ...model.plan import allocation_text
+from ...model.plan import allocation_text, yes_or_no
 from ...solver.advice.compare import ComparedJob, Comparison
 from ...solver.advice.diagnosis.diagnose import diagnose
 from ...solver.advice.diagnosis.records import Advised, Page, Verdict, page_of
@@ -296,7 +296,9 @@ def _compared(report: Report, comparison: Comparison) -> str:
 
 
 def _proved(row: ComparedJob) -> str:
-    return "yes" if row.proved else "no" if row.optimal_estimate is not None else ""
+    if row.optimal_estimate is None:
+        return ""
+    return escape(yes_or_no(row.proved, row.proved_if))
 
 
 def _has_column(comparison: Comparison, name: str) -> bool:
@@ -351,7 +353,7 @@ def _planned(report: Report) -> str:
             + _time(instance, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
             + _time(instance, item.finish, "unknown")
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
-            + f"<td>{'yes' if item.proved else 'no'}</td>"
+            + f"<td>{escape(yes_or_no(item.proved, item.proved_if))}</td>"
             + _where(item.allocation or item.reserved)
             + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
         )

@@ -24,7 +24,14 @@ from ..job import Job
 from ..resreq import Vocabulary, heeded_part, readable, requirement_options
 from ..resreq.partly import hostless
 from .finished_jobs import FinishedJob, FinishedJobs
-from .log_lines import BadRecords, check_records, log_lines, malformed, refused_records
+from .log_lines import (
+    BadRecords,
+    check_records,
+    in_range,
+    log_lines,
+    malformed,
+    refused_records,
+)
 from .names import Domains
 from .sniff import refuse_other
 
@@ -39,11 +46,13 @@ WHOLE = (9,)
 #: Where the charged account and the application stand in that part.
 _CHARGED, _APPLICATION = 11, 13
 _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)(?=\s|$)')
-_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,400}", re.ASCII)
 #: Seconds by which the clocks of two hosts may differ without a record being malformed.
 CLOCK_SKEW = 300
 SKEWED = "a start before the submission or an end before the start (clocks differ), moved to it"
-_MULTIPLE = re.compile(r"(\d+)\*(.+)")
+#: The last second that can be written as a date in every zone.
+LAST_SECOND = 253_400_000_000
+_MULTIPLE = re.compile(r"(\d{1,9})\*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +218,16 @@ class Fields:
         word = self.text(name)
         if not _WHOLE.fullmatch(word):
             raise ValueError(f"{name} '{word}' is not a whole number (field {self._at})")
-        return int(word)
+        return in_range(int(word), name, word)
+
+    def time(self, name: str) -> int:
+        """The next field, seconds since 1970; 0 or -1 for none."""
+        value = self.whole(name)
+        if value < -1:
+            raise ValueError(f"{name} {value} is before 1970 (field {self._at})")
+        if value > LAST_SECOND:
+            raise ValueError(f"{name} '{value}' is no time: seconds since 1970 (field {self._at})")
+        return value
 
     def number(self, name: str) -> float:
         """The next field, a number."""
@@ -220,7 +238,7 @@ class Fields:
             raise ValueError(f"{name} '{word}' is not a number (field {self._at})") from None
         if not abs(value) < float("inf") or "_" in word:
             raise ValueError(f"{name} '{word}' is not a number (field {self._at})")
-        return value
+        return in_range(value, name, word)
 
     def count(self, name: str) -> int:
         """The length of a list."""
@@ -242,14 +260,14 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     """Job number, array index, the job, and whether its times were repaired."""
     word = fields.text("version")
     version, lava = _version(word), of_lava(word)
-    end = fields.whole("eventTime")
+    end = fields.time("eventTime")
     number = fields.whole("jobId")
     fields.skip("userId")
     options = fields.whole("options")
     slots = fields.whole("numProcessors")
-    submit, begin = fields.whole("submitTime"), fields.whole("beginTime")
-    deadline = fields.whole("termTime")
-    start = fields.whole("startTime")
+    submit, begin = fields.time("submitTime"), fields.time("beginTime")
+    deadline = fields.time("termTime")
+    start = fields.time("startTime")
     user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
     fields.skip("dependCond", "preExecCmd")
     if lava and options & HAS_POST_EXEC:

@@ -16,7 +16,15 @@ from ..configuration import Params, Queue
 from ..errors import InputError
 from ..input_limits import limits
 from ..instance import Instance
-from ..job import Application, ArraySpec, Job, RunningJob, elements, too_large
+from ..job import (
+    Application,
+    ArraySpec,
+    Job,
+    RunningJob,
+    elements,
+    too_large,
+    too_many_elements,
+)
 from ..resreq import slots_without_n
 from . import document as d
 from .fields import key_reader
@@ -157,6 +165,8 @@ class JobBuilder:
         self._without_n: set[str] = set()
         #: By section with arrays: the entry that each job comes from.
         self._entries: dict[str, list[int]] = {}
+        #: Elements of the arrays of the sections so far.
+        self._elements_read = 0
 
     def waiting(self, section: str, given: Sequence[d.JobEntry] | EntryColumns) -> tuple[Job, ...]:
         """Pending or future jobs, the elements of an array one by one."""
@@ -171,7 +181,10 @@ class JobBuilder:
         """The jobs with arrays spelt out; specs: of each, anything else where it is no array."""
         found: list[Job] = []
         entries: list[int] = []
-        largest, most = self._params.max_job_array_size, limits().jobs
+        largest = self._params.max_job_array_size
+        if too_many := self._too_many(section, specs, len(jobs)):
+            self._findings.append(too_many)
+            return tuple(jobs)
         for index, (job, spec) in enumerate(zip(jobs, specs, strict=True)):
             made: tuple[Job, ...] = (job,)
             if isinstance(spec, ArraySpec):
@@ -180,8 +193,6 @@ class JobBuilder:
                     wrong = f"job {job.id} is one element: give the array's id and its elements"
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
-                elif len(found) + len(spec) > most:
-                    wrong = f"has more than {most:,} jobs (--max-jobs)"
                 if wrong:
                     self._findings.append(Finding((section, index, "array"), wrong))
                 else:
@@ -190,6 +201,27 @@ class JobBuilder:
             entries += [index] * len(made)
         self._entries[section] = entries
         return tuple(found)
+
+    def _too_many(
+        self, section: str, specs: Sequence[ArraySpec | Any], jobs: int
+    ) -> Finding | None:
+        """Of the entry with which there are more elements, or jobs, than are read.
+
+        Counted over all sections before any element is made.
+        """
+        for index, spec in enumerate(specs):
+            if not isinstance(spec, ArraySpec):
+                continue
+            self._elements_read += len(spec)
+            jobs += len(spec) - 1
+            if self._elements_read > limits().elements:
+                return Finding(
+                    (section, index, "array"), f"with it there are {too_many_elements()}"
+                )
+            if jobs > limits().jobs:
+                wrong = f"has more than {limits().jobs:,} jobs (--max-jobs)"
+                return Finding((section, index, "array"), wrong)
+        return None
 
     def in_entries(self, instance: Instance, findings: Iterable[Finding]) -> list[Finding]:
         """Findings about the jobs of an instance at their entries; of an array each once."""

@@ -7,12 +7,13 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TypeVar, cast
 
 from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
 
+_Number = TypeVar("_Number", int, float)
 #: How files begin that are packed in other ways than gzip's.
 _PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 #: Characters of a complaint about one line.
@@ -21,6 +22,16 @@ _LONGEST = 300
 _ALWAYS = 2**24
 #: Bytes that a line of a packed log counts for at least: empty ones cost time too.
 _LEAST = 64
+#: The range of every number in a record, either side of 0: nobody measured more, and sums of
+#: hundreds still fit into 64 bits.
+MOST_NUMBER = 2**53
+
+
+def in_range(value: _Number, name: str, word: str) -> _Number:
+    """A number of a record. ValueError where it is beyond what a log can mean."""
+    if not -MOST_NUMBER <= value <= MOST_NUMBER:
+        raise ValueError(f"{name} '{word}' is out of range")
+    return value
 
 
 def log_lines(path: Path) -> Iterator[str]:

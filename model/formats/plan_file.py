@@ -241,6 +241,7 @@ class _PlanReader:
             needs_backfill=self._text(entry, "needs_backfill", place),
             terms=self._terms(entry.get("terms", []), f"{place}.terms"),
             exact_fit=self._text(entry, "exact_fit", place),
+            proved_if=self._conditions(entry, place),
         )
         queue = found.needs_backfill
         if queue and not self.bare and queue not in self.queues:
@@ -295,6 +296,20 @@ class _PlanReader:
                     "must have a host: a term without slots is left out", f"{place}[{number}]"
                 )
         return tuple(self._allocation(term, f"{place}[{n}]") for n, term in enumerate(value))
+
+    def _conditions(self, entry: Mapping[str, Any], place: str) -> tuple[str, ...]:
+        """The jobs on whose places a proof hangs: a start is proved, or it is on conditions."""
+        names, place = entry.get("proved_if", []), f"{place}.proved_if"
+        if not isinstance(names, list):
+            self._wrong("must be a list of job ids", place)
+            return ()
+        for name in names:
+            if not isinstance(name, str) or name not in self.jobs:
+                hint = nearest(str(name), self.jobs)
+                self._wrong(f"the instance has no pending job {name!r}{hint}", place)
+        if names and entry.get("proved") is True:
+            self._wrong("is given beside proved: true, which needs no condition", place)
+        return tuple(names)
 
     def _unplaced(self, entry: Mapping[str, Any], place: str) -> Unplaced:
         self._known_keys(entry, _names(Unplaced), place)

@@ -22,6 +22,7 @@ from ..dependency import (
     status_tests,
 )
 from ..errors import Problem, nearest
+from ..input_limits import limits
 from ..instance import HeldHosts, Instance
 from ..job import OTHERS, Application, HostRequest, Job, RunningJob
 from ..modules import loaded, module_notes
@@ -205,10 +206,16 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
         return
     roster = Roster.of(instance)
     waits_for: dict[str, tuple[str, ...]] = {}
-    for section, index, job in asking:
+    named = 0
+    for section, index, job in polled(asking, poll):
         problems = list(_problems(roster, job))
         yield from (Finding((section, index, "dependency"), text) for text in problems)
         waits_for[job.id] = () if problems else predecessors(roster, job)
+        named += len(waits_for[job.id])
+        if named > limits().names:
+            most = f"with it conditions name more than {limits().names:,} jobs (--max-names)"
+            yield Finding((section, index, "dependency"), most)
+            return
     if stuck := circle(waits_for):
         section, index, _ = next(item for item in asking if item[2].id == stuck[0])
         chain = " waits for ".join(stuck)
@@ -241,7 +248,10 @@ def _possible(test: StatusTest, total: int) -> bool:
     """Whether some count of so many elements would do."""
     if test.number is None:
         return True
-    return any(compare(count, test.operator, test.number) for count in range(total + 1))
+    # All counts on one side of the number are alike.
+    near = range(test.number - 1, test.number + 2)
+    counts = {0, total, *(count for count in near if 0 <= count <= total)}
+    return any(compare(count, test.operator, test.number) for count in counts)
 
 
 # --- Validity rules of jobs: what bsub would refuse, and what running jobs cannot hold ------------

@@ -94,7 +94,7 @@ _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
     (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
     (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
-    (re.compile(r"^\s*QUEUE:\s", re.M), "bqueues"),
+    (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
     (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
     (re.compile(r"^\s*HOST_NAME\s+STATUS\b", re.M), "bhosts"),
     (re.compile(r"^HOST\s+\S+\s*\n\s*STATUS\b", re.M), "bhosts"),

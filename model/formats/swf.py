@@ -27,7 +27,15 @@ from ..errors import InputError, Problem
 from ..input_limits import limits
 from ..job import Job
 from ..workload import Ints, Workload
-from .log_lines import BadRecords, check_records, log_lines, malformed, refused_records
+from .log_lines import (
+    MOST_NUMBER,
+    BadRecords,
+    check_records,
+    in_range,
+    log_lines,
+    malformed,
+    refused_records,
+)
 from .sniff import refuse_other
 from .units import parse_duration
 
@@ -50,7 +58,6 @@ _DAY = 86_400
 _STATUS, _PRECEDING, _THINK = 10, 16, 17
 _PARTIAL = (2, 3, 4)
 """What the status of a line says that is one of several runs of a job, which has its own line."""
-_LIMIT = 2**53  # larger seconds or processors are not numbers that anyone measured
 #: A number of the header, perhaps with a mark or a blank between its thousands.
 _SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
@@ -275,7 +282,8 @@ class _SwfLines:
             if number not in first:
                 first[number] = place
                 continue
-            run_time[first[number]] += max(0, int(run_time[place]))
+            together = int(run_time[first[number]]) + max(0, int(run_time[place]))
+            run_time[first[number]] = min(together, MOST_NUMBER)
             gone.append(place)
         self._notes[ONLY_PARTS] += len(first)
         return np.array(sorted(gone), dtype=np.int64)
@@ -337,14 +345,12 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
 def _positive(word: str) -> int:
     """A positive whole number, or -1 for unknown."""
     number = float(word)
-    return int(number) if number.is_integer() and 0 < number <= _LIMIT else -1
+    return int(number) if number.is_integer() and number > 0 else -1
 
 
 def _wait(word: str, submit: str, rounded_submit: int) -> int:
     """Whole seconds from the submission as rounded to the start, rounded up; -1 for unknown."""
     wait = float(word)
-    if abs(wait) > _LIMIT:
-        raise ValueError(f"wait '{word}' is out of range")
     if wait < 0 or "." not in word + submit:
         return max(-1, int(wait))
     return max(0, ceil(float(submit) + wait) - rounded_submit)
@@ -357,10 +363,8 @@ def _whole(word: str, name: str, *, up: bool) -> int:
         number = _number(word, name)
         if not number.is_integer() and not up:
             raise ValueError(f"{name} '{word}'; it must be a whole number") from None
-        value = ceil(number) if abs(number) < _LIMIT else int(number)
-    if abs(value) > _LIMIT:
-        raise ValueError(f"{name} '{word}' is out of range")
-    return value
+        return ceil(number)
+    return in_range(value, name, word)
 
 
 def _is_title(words: list[str]) -> bool:
@@ -383,7 +387,7 @@ def _number(word: str, name: str) -> float:
         raise ValueError(f"{name} '{word}' is not a number") from None
     if not abs(value) < float("inf") or "_" in word:
         raise ValueError(f"{name} '{word}' is not a number")
-    return value
+    return in_range(value, name, word)
 
 
 def _max_procs(header: dict[str, str]) -> int | None:

@@ -19,9 +19,19 @@ from ..configuration import counting_rusage
 from ..errors import InputError, Problem
 from ..formats.names import Domains, host_requests
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
+from ..input_limits import limits
 from ..instance import Instance, SaidByLsf
 from ..job import MOST as LARGEST_INDEX
-from ..job import ArraySpec, HostRequest, Job, RunningJob, elements, parse_array
+from ..job import (
+    ArraySpec,
+    HostRequest,
+    Job,
+    RunningJob,
+    TooManyElements,
+    elements,
+    parse_array,
+    too_many_elements,
+)
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
 from .bjobs import WAITING, SeenJob
@@ -525,6 +535,8 @@ class _Jobs:
         self.left_out: Counter[str] = Counter()
         self.dependent = 0
         self.guessed: list[str] = []
+        #: Elements of arrays that stood in one row.
+        self._elements_read = 0
         self.unread: Counter[str] = Counter()
         self.names = {profile.name for profile in base.applications}
         self.machines = base.cluster.machines()
@@ -609,6 +621,9 @@ class _Jobs:
         spec = None if job.array_id is not None else self._named(seen)[1]
         if spec is None:
             return (job,)
+        self._elements_read += len(spec)
+        if self._elements_read > limits().elements:
+            raise InputError(f"job {seen.id}: with it there are {too_many_elements()}")
         return tuple(item for item in elements(job, spec) if item.id not in listed)
 
     def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
@@ -616,6 +631,8 @@ class _Jobs:
         text = " ".join(seen.name.split())
         try:
             return parse_array(text, LARGEST_INDEX)
+        except TooManyElements as error:
+            raise InputError(f"job {seen.id}: {error}") from None
         except ValueError:
             return text, None
 

@@ -15,6 +15,8 @@ from .values import field as pick
 # --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
 
 _SIZES = ("mem", "swp", "tmp")
+#: The first line of what bhosts -l says of a host, with its name.
+_HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
 
 @dataclass(slots=True)
@@ -104,12 +106,12 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
 
 def _hosts_of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
     lines = text.content.splitlines()
-    starts = [n for n, line in enumerate(lines) if re.match(r"HOST\s+\S+\s*$", line)]
-    if not starts:
+    begun = [(n, match[1]) for n, line in enumerate(lines) if (match := _HOST.match(line))]
+    if not begun:
         yield from _hosts_of_table(lines, reading)
         return
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        name = lines[start].split()[1]
+    ends = [*(start for start, _ in begun[1:]), len(lines)]
+    for (start, name), end in zip(begun, ends, strict=True):
         reading.at(f"host {name}", start + 1)
         yield _host_block(name, lines[start + 1 : end], reading)
 
@@ -306,6 +308,8 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
 
 # --- bqueues --------------------------------------------------------------------------------------
 
+#: The first line of what bqueues -l says of a queue, with its name.
+_QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")
 _COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP")
 
 
@@ -398,12 +402,13 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
 
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     lines = text.content.splitlines()
-    starts = [n for n, line in enumerate(lines) if re.match(r"\s*QUEUE:\s*\S", line)]
-    if not starts:
+    begun = [(n, match[1]) for n, line in enumerate(lines) if (match := _QUEUE.match(line))]
+    if not begun:
         yield from _of_table(lines, reading)
         return
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        queue = SeenQueue(lines[start].split()[1], long=True)
+    ends = [*(start for start, _ in begun[1:]), len(lines)]
+    for (start, name), end in zip(begun, ends, strict=True):
+        queue = SeenQueue(name, long=True)
         reading.at(f"queue {queue.name}", start + 1)
         _block(queue, lines, start + 1, end, reading)
         yield queue

@@ -164,8 +164,8 @@ class _OpenConditions:
 
 def _is(test: StatusTest, item: SeenJob) -> bool:
     number, _, element = item.id.partition("[")
-    wanted = test.job.elements
-    inside = not wanted or (element.rstrip("]").isdigit() and int(element.rstrip("]")) in wanted)
+    wanted, index = test.job.ranges, element.rstrip("]")
+    inside = not wanted or (index.isdigit() and any(int(index) in part for part in wanted))
     return number.isdigit() and inside and same_job(test.job.name, int(number), item.name)
 
 

@@ -234,7 +234,7 @@ def _time(fields: Fields) -> int:
 def _stamp(fields: Fields) -> tuple[bool, int]:
     """Whether a scheduler of Lava's family wrote the record, and its time."""
     lava = of_lava(fields.text("version"))
-    time = fields.whole("eventTime")
+    time = fields.time("eventTime")
     if time < 0:
         raise ValueError(f"eventTime {time} is before 1970")
     return lava, time
@@ -249,8 +249,8 @@ def _new(name: str, fields: Fields) -> Record:
     number = fields.whole("jobId")
     fields.skip("userId")
     options = fields.whole("options")
-    slots, submit = fields.whole("numProcessors"), fields.whole("submitTime")
-    begin, deadline = fields.whole("beginTime"), fields.whole("termTime")
+    slots, submit = fields.whole("numProcessors"), fields.time("submitTime")
+    begin, deadline = fields.time("beginTime"), fields.time("termTime")
     fields.skip("sigValue", "chkpntPeriod", "restartPid")
     user = fields.text("userName")
     limits = [fields.whole("rLimits") for _ in range(11)]
@@ -381,7 +381,7 @@ def _status(name: str, fields: Fields) -> Record:
     status = fields.whole("jStatus")
     fields.skip("reason", "subreasons")
     cpu = fields.number("cpuTime")
-    fields.whole("endTime")
+    fields.time("endTime")
     if fields.whole("ru"):
         for _ in range(19):
             fields.number("lsfRusage")

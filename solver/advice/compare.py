@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.objective import ObjectiveName, objective_named
 from ...model.omissions import Omission, sentences
-from ...model.plan import Method, Plan, PlannedJob, allocation_text
+from ...model.plan import Method, Plan, PlannedJob, allocation_text, yes_or_no
 from ...model.progress import OnProgress
 from ..budget import GRACE, Budget
 from ..fairshare.priority_order import priority_order
@@ -48,7 +48,7 @@ OLD_NAMES = {
     "optimal_start": "optimal_simulated",
 }
 #: The times of a compared job.
-TIMES = (*STARTS, "bound")
+TIMES = (*STARTS, "bound", "time_based_no_sooner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,10 @@ class ComparedJob:
     needs_backfill: str = ""
     #: What the optimal start hangs on to the second, "" for nothing.
     exact_fit: str = ""
+    #: The jobs that must start where planned for the optimal start to be proved.
+    proved_if: tuple[str, ...] = ()
+    #: "no sooner than" of a job for which time-based reservation fell back to greedy.
+    time_based_no_sooner: int | None = None
 
     @property
     def gain_slot_hours(self) -> float | None:
@@ -239,12 +243,14 @@ def proof_sentence(plan: Plan) -> str:
     claim = "proved the earliest" + (" in priority order" if _in_order(plan) else "")
     if not total:
         return "No job has a start."
+    on_condition = sum(bool(item.proved_if) for item in starts)
+    more = f", {on_condition} if others start where planned" if on_condition else ""
     if proved == total:
         every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
         return f"{every} {claim}."
     if not proved:
-        return f"No start is {claim}."
-    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}."
+        return f"No start is {claim}{more}."
+    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}{more}."
 
 
 def _verb(number: int, verb: str) -> str:
@@ -467,8 +473,11 @@ class Comparison:
         """What the plans leave out, by the numbers that it touches."""
         return cautions_of((self.greedy, self.time_based, self.optimal), self.moving)
 
-    def missing_starts(self) -> dict[str, dict[str, str]]:
-        """By the times of a row: the jobs without that time, each with the word for it."""
+    def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
+        """By the times of a row: the jobs without that time, each with the word for it.
+
+        text: how a time is written (seconds).
+        """
         planned = {
             "time_based_estimate": self.time_based.missing_starts(),
             "optimal_estimate": self.optimal.missing_starts(),
@@ -479,7 +488,9 @@ class Comparison:
             for name in STARTS:
                 if getattr(row, name) is not None:
                     continue
-                if name in planned:
+                if name == "time_based_estimate" and row.time_based_no_sooner is not None:
+                    found[name][row.job] = f"no sooner than {text(row.time_based_no_sooner)}"
+                elif name in planned:
                     found[name][row.job] = planned[name].get(row.job, "?")
                 elif name == "greedy_estimate":
                     found[name][row.job] = "no estimate"
@@ -518,7 +529,7 @@ class Comparison:
                     for time in (getattr(row, name) for name in STARTS)
                 ),
                 None if row.gain is None else duration_text(row.gain),
-                "yes" if row.proved else "no",
+                yes_or_no(row.proved, row.proved_if),
                 allocation_text(row.allocation),
             )
             for row in self.jobs
@@ -712,6 +723,8 @@ def _row(
         fallback=best.fallback if best else "",
         needs_backfill=best.needs_backfill if best else "",
         exact_fit=best.exact_fit if best else "",
+        proved_if=best.proved_if if best else (),
+        time_based_no_sooner=timed.estimate if timed and timed.start is None else None,
     )
 
 

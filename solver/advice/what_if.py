@@ -70,6 +70,8 @@ class Outlook:
     at_the_earliest: int | None = None
     #: What was not considered and may change the start.
     omissions: tuple[Omission, ...] = ()
+    #: The jobs that must start where planned for the start to be proved.
+    proved_if: tuple[str, ...] = ()
 
     @classmethod
     def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
@@ -79,7 +81,9 @@ class Outlook:
     def unknown(self) -> dict[str, Any]:
         """What plain data has besides: what is known of a missing start, a limit, a fit."""
         word: dict[str, Any] = {"missing": self.missing} if self.start is None else {}
-        fit = {"exact_fit": self.exact_fit} if self.exact_fit else {}
+        fit: dict[str, Any] = {"exact_fit": self.exact_fit} if self.exact_fit else {}
+        if self.proved_if:
+            fit["proved_if"] = list(self.proved_if)
         if self.at_the_earliest is not None:
             word["at_the_earliest"] = self.at_the_earliest
         omitted = [item.to_dict() for item in self.omissions]
@@ -483,6 +487,7 @@ def _outlook(
             *(job, found.start, found.finish, found.allocation, found.waits_for, found.proved),
             cut=cut,
             exact_fit=found.exact_fit,
+            proved_if=found.proved_if,
         )
     why = found.reason if isinstance(found, Unplaced) else ""
     if isinstance(found, PlannedJob):

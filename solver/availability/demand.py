@@ -6,14 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
+from types import NoneType
 from typing import Protocol, TypeAlias
 
 from ...model.configuration import Queue
 from ...model.dependency import waiting_order
+from ...model.duration import aborted, bounds_of_deadline
+from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Pending
-from ..precedence import NOT_YET, Event, earliest, jobs_of
+from ..alike import Same
+from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
 from .calendar import Calendar
 from .resources import Allocation, Alternative, BoolArray, FloatArray, IntArray, Per, ResourceTable
 
@@ -129,9 +134,9 @@ class Demand:
     @property
     def kind(self) -> Hashable:
         """Equal for jobs that may trade places, as the elements of an array may."""
-        ways = (id(self.terms), id(self.queue), id(self.calendar), id(self.floors))
-        times = (self.duration, self.earliest, self.latest, self.killed)
-        return (*ways, *times, self.interval, self.impossible)
+        return tuple(
+            value if isinstance(value, _VALUES) else Same(value) for value in _OF_KIND(self)
+        )
 
     @property
     def runs(self) -> int | None:
@@ -158,6 +163,24 @@ class Demand:
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
+
+
+#: All fields of a demand but whose it is and what is said of it.
+_OF_KIND: Callable[[Demand], tuple[object, ...]] = attrgetter(
+    *(item.name for item in fields(Demand) if item.name not in ("job", "notes"))
+)
+#: What is compared by value; all else is the same object for jobs that are alike.
+_VALUES = (int, str, NoneType, Known, After, Several)
+
+
+def with_deadline(instance: Instance, demand: Demand) -> Demand:
+    """The demand of a job as its -t bounds it."""
+    latest, killed = bounds_of_deadline(instance, demand.job, demand.runs)
+    if latest is None:
+        return demand
+    late = aborted(instance, demand.job) if latest < demand.earliest else ""
+    why = demand.impossible or late
+    return replace(demand, latest=latest, killed=killed, impossible=why)
 
 
 def released(demand: Demand, starts: Mapping[str, int]) -> Demand:

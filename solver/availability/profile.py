@@ -667,10 +667,16 @@ def close_reserved_slots(instance: Instance, profile: Profile) -> None:
             profile.block(index[name], slots, reservation.start, reservation.end)
 
 
-def most_set_aside(instance: Instance, now: int, duration: int | None) -> FloatArray:
-    """Slots that advance reservations need at most on each host over a run from now on, [H].
+def most_set_aside(
+    instance: Instance,
+    now: int,
+    duration: int | None,
+    freed: tuple[IntArray, IntArray, FloatArray] | None = None,
+) -> FloatArray:
+    """Slots free now that advance reservations need at most over a run from now on, [H].
 
-    duration: of the run, None for one whose end is unknown.
+    duration: of the run, None for one whose end is unknown. freed: ends, hosts and slots of what
+    runs now, ascending: what comes free by the beginning of a reservation is there for it.
     """
     ours = [
         item
@@ -685,5 +691,8 @@ def most_set_aside(instance: Instance, now: int, duration: int | None) -> FloatA
             if item.start <= at < item.end:
                 for name, slots in item.slots.items():
                     there[index[name]] += slots
+        if freed is not None:
+            known = int(np.searchsorted(freed[0], at, side="right"))
+            np.subtract.at(there, freed[1][:known], freed[2][:known])
         total = np.maximum(total, there)
     return total

@@ -175,6 +175,8 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Whether some limit distinguishes users, and whether one distinguishes projects.
+    _distinguished: tuple[bool, bool] = (False, False)
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
@@ -182,8 +184,20 @@ class ResourceTable:
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
-        jobs = (*self.instance.pending, *(running.job for running in self.instance.running))
-        self._arrays.update(running_limits(jobs))
+        limits_of = self.instance.limits
+        self._distinguished = (
+            bool(self.instance.users)
+            or self._user_slots is not None
+            or any(queue.user_slots is not None for queue in self.instance.queues)
+            or any(limit.users is not None for limit in limits_of),
+            any(limit.projects is not None for limit in limits_of),
+        )
+        running = [item.job for item in self.instance.running]
+        self._arrays.update(running_limits((*self.instance.pending, *running)))
+        if any(job.array_limit is None and job.array_id is not None for job in running):
+            # Elements still to come may say how many of those that run may.
+            for array, most in running_limits(self.instance.future).items():
+                self._arrays.setdefault(array, most)
         slots = np.array([host.slots for host in hosts], dtype=float)
         self._add_host("slots", slots, "free slots", Pending.HOST_FULL)
         named = {name for host in hosts for name in host.amounts} - GPU_NAMES
@@ -305,6 +319,29 @@ class ResourceTable:
             return None
         array = job.array_id
         return array if job.array_limit is not None or array in self._arrays else None
+
+    def learns_limit(self, job: Job, among: Iterable[Job]) -> bool:
+        """Take over how many elements of a job's array may run; False where it is too late.
+
+        It is where another number is known, or where elements run that nobody counted. among: what
+        runs.
+        """
+        array, most = job.array_id, job.array_limit
+        if array is None or most is None or self._arrays.get(array) == most:
+            return True
+        if array in self._arrays or any(other.array_id == array for other in among):
+            return False
+        self._arrays[array] = most
+        return True
+
+    def whose(self, job: Job) -> tuple[str, str, str]:
+        """Whose a job is to the limits: user, project and array, "" where none distinguishes."""
+        by_user, by_project = self._distinguished
+        return (
+            job.user if by_user else "",
+            job.project if by_project else "",
+            self.limited_array(job) or "",
+        )
 
     def _array_pool(self, array: str, job: Job) -> int:
         """The pool of the elements of an array that run: ``%4`` of bsub -J (ARR-01)."""

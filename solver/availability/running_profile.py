@@ -7,6 +7,7 @@ a few array views, and plans in it.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -518,9 +519,25 @@ class RunningProfile(Profile):
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
         return self._ascending(SLOTS)
 
-    def amounts_by_finish(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """The same for any host resource: what is freed at the end of each phase."""
-        return self._ascending(index)
+    def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:
+        """The first instant by which so much of a host resource has come free since now.
+
+        At the ends of jobs and phases, and at every step of a decay. None for never.
+        """
+        usage = self._host_usage.get(index)
+        if usage is None:
+            return None
+        rows = _running(usage).by_end()
+        rows = rows.only((rows.where == host) & (rows.end > now))
+        last = int(rows.end[rows.end < FOREVER].max(initial=now))
+        before = float(rows.at(now, host + 1)[host])
+
+        def freed(time: int) -> float:
+            return before - float(rows.at(time, host + 1)[host])
+
+        times = range(now + 1, last + 1)
+        at = bisect.bisect_left(times, amount, key=freed)
+        return times[at] if at < len(times) else None
 
     def _ascending(self, index: int) -> tuple[IntArray, IntArray, FloatArray]:
         usage = self._host_usage.get(index)

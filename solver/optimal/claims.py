@@ -9,7 +9,7 @@ import numpy as np
 
 from ...model.display import clock_text
 from ...model.instance import Instance
-from ...model.objective import Objective
+from ...model.objective import Objective, objective_named
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ..availability.calendar import Calendar
@@ -19,9 +19,10 @@ from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..pending_reasons import beyond_reported, reason_unplaced, what_it_waits_for
 from ..placement.earliest import Start, earliest_start, hold_start, start_at, still_free
-from ..placement.holding import HeldRows, free_over_run, free_part, takes_memory
+from ..placement.holding import HeldRows, free_over_run, free_part, may_grow, takes_memory
 from ..problem import PlanningProblem, not_looked_at
 from ..rules.rule_book import LeftOut
+from .conditions import Conditions, conditions, earliest_alone
 from .costs import in_terms_of
 from .lexicographic import warm_starts
 from .order_search import times_of
@@ -58,29 +59,122 @@ class Binding:
         return f"not considered: {self.rule} (touches {shown}{more})"
 
 
-def without_false_claims(problem: PlanningProblem, plan: Plan, begun: Collection[str] = ()) -> Plan:
+def without_false_claims(
+    problem: PlanningProblem, plan: Plan, budget: Budget, begun: Collection[str] = ()
+) -> Plan:
     """The plan without proofs and bounds that a left-out rule touches; the rules are named.
 
+    A start that hangs on the place of a job that a rule may move is proved on that condition.
     begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
     whatever rules there are.
     """
-    rules_left_out = (*problem.left_out, *_reported(problem, plan))
-    found = (binding_of(rule, plan, begun) for rule in rules_left_out)
-    binding = tuple(item for item in found if item.jobs)
+    rules = (*problem.left_out, *_reported(problem, plan), *_ranges(problem, plan))
+    own = [(rule, binding_of(rule, plan, begun)) for rule in rules]
+    own = [(rule, item) for rule, item in own if item.jobs]
+    hanging = _hanging(problem, plan, own, budget, begun)
+    binding = [_told(rule, item, plan, hanging) for rule, item in own]
+    binding = [item for item in binding if item.jobs]
     if not binding:
         return plan
-    rules: dict[str, str] = {}
-    for item in binding:
-        for job, _ in item.jobs:
-            rules.setdefault(job, item.rule)
+    touched: dict[str, str] = {}
+    for rule, item in own:
+        for job in _touched(rule, item, hanging):
+            touched.setdefault(job, item.rule)
+    demands = {demand.job.id: demand for demand in problem.demands if demand.job.id in hanging}
+
+    def claimed(item: PlannedJob) -> PlannedJob:
+        rule, jobs = touched.get(item.job, ""), hanging.get(item.job, ())
+        if rule or not jobs:
+            return _honest(item, rule)
+        return _on_condition(problem, item, demands[item.job], jobs)
+
     return replace(
         plan,
         status="feasible" if plan.status in ("optimal", "infeasible") else plan.status,
         bound=None,
-        reservations=tuple(_honest(item, rules.get(item.job, "")) for item in plan),
+        reservations=tuple(map(claimed, plan)),
         notes=(*plan.notes, *(item.note(problem.instance) for item in binding)),
         omissions=(*plan.omissions, *(item.omission() for item in binding)),
     )
+
+
+def _hanging(
+    problem: PlanningProblem,
+    plan: Plan,
+    own: Sequence[tuple[LeftOut, Binding]],
+    budget: Budget,
+    begun: Collection[str],
+) -> Conditions:
+    """The jobs that hang on the places of those that rules touch.
+
+    What the loop starts now does not, but where the loop leaves the rule out as well.
+    """
+    in_order = objective_named(plan.objective).in_order
+    moved = {job for _, item in own for job, _ in item.jobs}
+    if all(item.job in moved for item in plan):
+        return {}
+    nowhere = {
+        job for rule, item in own if not (rule.heeded or rule.times_only) for job, _ in item.jobs
+    }
+    found = conditions(problem, plan, nowhere, budget, in_order=in_order)
+    if moved == nowhere:
+        return found
+    starting = {item.job for item in plan if item.start == plan.now and item.job in begun}
+    firm = starting - found.keys()
+    return conditions(problem, plan, moved, budget, in_order=in_order, firm=firm)
+
+
+def _told(rule: LeftOut, item: Binding, plan: Plan, hanging: Conditions) -> Binding:
+    """The rule with the jobs whose starts it may change."""
+    moved = {job for job, _ in item.jobs}
+    on = [job for job, jobs in hanging.items() if moved.intersection(jobs)]
+    if rule.places_only:
+        return Binding(item.rule, [(job, _start(plan, job)) for job in on])
+    touched = [(job, _start(plan, job)) for job in _touched(rule, item, hanging)]
+    return Binding(item.rule, touched)
+
+
+def _touched(rule: LeftOut, item: Binding, hanging: Conditions) -> Iterator[str]:
+    """The jobs of which nothing is proved: also those that hang on one without a start."""
+    if rule.places_only:
+        return
+    without = {job for job, start in item.jobs if start is None}
+    yield from (job for job, _ in item.jobs)
+    yield from (job for job, on in hanging.items() if without.intersection(on))
+
+
+def _start(plan: Plan, job: str) -> int | None:
+    planned = plan.get(job)
+    return None if planned is None else planned.start
+
+
+def _on_condition(
+    problem: PlanningProblem, item: PlannedJob, demand: Demand, jobs: Sequence[str]
+) -> PlannedJob:
+    """A start that is proved if these jobs start where planned; its bound needs no condition."""
+    if not item.proved or item.start is None:
+        return item
+    alone = earliest_alone(problem, replace(demand, after=None))
+    bound = None if alone is None else min(alone, item.start)
+    return replace(item, bound=bound, proved=False, proved_if=tuple(jobs))
+
+
+#: The rule behind a place that its job may not get.
+RANGES = "that a job may get more of its range of slots"
+
+
+def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
+    """That dispatch gives jobs of a range (-n min,max) what is free when they have their turn."""
+    jobs = [
+        demand.job.id
+        for demand in problem.demands
+        if may_grow(demand)
+        and (item := plan.get(demand.job.id)) is not None
+        and item.start is not None
+        and sum(item.allocation.values()) < demand.terms[0].most
+    ]
+    if jobs:
+        yield LeftOut(RANGES, frozenset(jobs), places_only=True)
 
 
 def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
@@ -101,12 +195,14 @@ def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:
     now = plan.now
     if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
         return Binding(rule.rule, ())
-    spared = rule.ahead if plan.objective == "lexicographic" else frozenset[str]()
     touched = [
         (job, start)
         for job, start in places.items()
-        if job in rule.jobs - spared
-        and not (start == now and (rule.may_help or (rule.heeded and job in begun)))
+        if job in rule.jobs
+        and (
+            rule.places_only
+            or not (start == now and (rule.may_help or (rule.heeded and job in begun)))
+        )
     ]
     return Binding(rule.rule, touched)
 

@@ -137,7 +137,7 @@ class TermsTogether:
             plan,
             status="feasible",
             bound=None,
-            reservations=tuple(replace(item, bound=None, proved=False) for item in plan),
+            reservations=tuple(item.unproved() for item in plan),
             unplaced=tuple(
                 replace(item, reason=f"its terms: {LIMIT}") if item.job in self.undecided else item
                 for item in plan.unplaced

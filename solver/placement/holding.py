@@ -186,9 +186,9 @@ def takes_memory(alternative: Alternative, table: ResourceTable) -> bool:
     return any(table.host_resources[use.index].name == "mem" for use in alternative.host_uses)
 
 
-def whole_place(demand: Demand, start: Start, plain: Profile) -> Allocation:
+def whole_place(demand: Demand, start: Start, table: ResourceTable) -> Allocation:
     """All slots of a place: of whole hosts or units where the job shares them with nobody."""
-    capacity = plain.table.host_resources[SLOTS].capacity
+    capacity = table.host_resources[SLOTS].capacity
     place = dict(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=True):
         if term.unit is not None and term.unit.excl:
@@ -333,7 +333,7 @@ def free_over_run(plain: Profile, demand: Demand, start: Start) -> FloatArray:
     """
     window = plain.checkpoints(start.time, demand.duration_from(start.time))
     left: FloatArray = np.floor(plain.least_free(SLOTS, window))
-    for host, count in start.allocation.items():
+    for host, count in whole_place(demand, start, plain.table).items():
         left[host] += count
     return left
 

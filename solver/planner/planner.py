@@ -93,6 +93,7 @@ class LivingInstance:
         if not self._fits(job):
             self._check(NewJob(job))
         name = "future" if job.submit > now else "pending"
+        self._keep_to_limits([job] if name == "pending" else [])
         self._set(**{name: (*getattr(self.instance, name), job)})
 
     def end(self, job: str) -> None:
@@ -158,6 +159,7 @@ class LivingInstance:
         self._leave(over)
         submitted = tuple(job for job in self.instance.future if job.submit <= now)
         if submitted:
+            self._keep_to_limits(submitted)
             future = tuple(job for job in self.instance.future if job.submit > now)
             self._set(pending=(*self.instance.pending, *submitted), future=future)
 
@@ -165,6 +167,17 @@ class LivingInstance:
 
     def _set(self, **parts: object) -> None:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
+
+    def _keep_to_limits(self, jobs: Iterable[Job]) -> None:
+        """What runs is entered anew where jobs that join say how much of it may run (``%N``)."""
+        limited = [job for job in jobs if job.array_limit is not None]
+        if self._kept is None or not limited:
+            return
+        running = [item.job for item in self.instance.running]
+        if not all(
+            self._kept.requests.resolver.table.learns_limit(job, running) for job in limited
+        ):
+            self._kept = None
 
     def _leave(self, jobs: Sequence[str]) -> None:
         """Running jobs are gone."""

@@ -341,15 +341,13 @@ def _entry(
 ) -> PlannedJob:
     entry = replace(_moved(instance, item, start), method=method, fallback="")
     if start.time == item.start:
-        return replace(entry, bound=None, proved=False)
+        return entry.unproved()
     why = "keeps its promised start, or makes way for one"
     return replace(
-        entry,
+        entry.unproved(),
         start=start.time,
         finish=demand.end_of_run(start.time),
         estimate=None,
-        bound=None,
-        proved=False,
         waits_for=why,
         exact_fit="",
     )

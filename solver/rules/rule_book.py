@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 
 import numpy as np
 
@@ -122,7 +122,7 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     hosts: set[int] = set()
     pools: set[int] = set()
     found: set[str] = set()
-    waiting = {d.job.id: (_hosts(d), _pools(d)) for d in demands if not d.impossible}
+    waiting = {d.job.id: (candidate_hosts(d), pools_used(d)) for d in demands if not d.impossible}
     near = [job for job in waiting if job in moved]
     while near:
         for job in near:
@@ -134,11 +134,13 @@ def all_near(demands: Sequence[Demand], moved: frozenset[str]) -> frozenset[str]
     return frozenset(found)
 
 
-def _hosts(demand: Demand) -> set[int]:
+def candidate_hosts(demand: Demand) -> set[int]:
+    """Hosts, by index, that some term of a job may use."""
     return set(np.concatenate([term.candidates for term in demand.terms]).tolist())
 
 
-def _pools(demand: Demand) -> set[int]:
+def pools_used(demand: Demand) -> set[int]:
+    """Pools, by index, of which a job takes something."""
     return {
         use.index
         for term in demand.terms
@@ -248,9 +250,10 @@ class LeftOut:
     #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
     #: is.
     heeded: bool = True
-    #: Jobs of higher priority than all that it moves: where starts are minimised in order of
-    #: priority, no place of those behind touches them.
-    ahead: frozenset[str] = frozenset()
+    #: It changes the places of its jobs and not their starts.
+    places_only: bool = False
+    #: It changes when its jobs may start and not where: what starts now beside them does so anyway.
+    times_only: bool = False
 
 
 #: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
@@ -441,7 +444,7 @@ class RuleBook:
             and demand.queue.ignore_deadline
         )
         if beyond:
-            yield LeftOut(BEYOND_WINDOWS, beyond | all_near(demands, beyond))
+            yield LeftOut(BEYOND_WINDOWS, beyond)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -450,25 +453,17 @@ class RuleBook:
         )
         if stopped:
             yield LeftOut("loadStop, which would suspend running jobs", everybody)
+        conditions = Precedence.of(self.instance).left_out()
         for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
-            if item.what == SUBMISSION_HOST:  # it moves the jobs, and so all that meet them
-                near = jobs | all_near(demands, jobs)
-                ahead = _ahead_of(demands, jobs)
-                yield LeftOut(item.name, near, heeded=False, ahead=ahead)
-            elif item.what != SHARED_GPUS:
-                yield LeftOut(item.name, jobs, heeded=False)
+            if item.what != SHARED_GPUS:
+                when = item.what in conditions
+                yield LeftOut(item.name, jobs, heeded=False, times_only=when)
         possible = (demand.job for demand in demands if not demand.impossible)
         running = (run.job for run in self.instance.running)
         moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
         near = all_near(demands, moved)
         yield LeftOut(SHARED_GPUS, near, unless_now=moved, heeded=False)
-
-
-def _ahead_of(demands: Sequence[Demand], jobs: frozenset[str]) -> frozenset[str]:
-    """The jobs before the first of these; demands: in order of priority."""
-    order = (demand.job.id for demand in demands)
-    return frozenset(takewhile(lambda job: job not in jobs, order))
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...model.job import Job
+from ...model.shares import hosts_beside
 from ..availability.demand import TermDemand
 from ..availability.free_now import Residual
 from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
@@ -24,6 +25,7 @@ from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
+from ..placement.holding import whole_place
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
 from .cycle_state import CycleRecord, CycleState
@@ -136,6 +138,9 @@ def resume(cycle: CycleState) -> None:
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
+        if cycle.instance.advance_reservations:
+            rest = None if state.duration is None else max(1, state.duration - state.ran)
+            free = free - cycle.set_aside(rest)
         if all(free[host] >= slots for host, slots in state.allocation.items()):
             world.resume(state, world.now)
             cycle.record.resumed.append(state.job.id)
@@ -161,17 +166,23 @@ def _by_load_and_window(cycle: CycleState) -> None:
 
 
 def preempt(cycle: CycleState) -> None:
-    """Try the pending jobs of preemptive queues, in order."""
+    """Try the pending jobs of preemptive queues, in order.
+
+    What a job holds itself, and what those behind it hold, is free for it: a reservation keeps
+    slots from jobs of lower rank alone.
+    """
     world = cycle.world
     order = world.order
     order.begin_cycle(world.now)
+    ahead: set[int] = set()
     while (offer := order.next()) is not None:
         state = world.states.of(offer.job.id)
         if (
             not _may_preempt(cycle, state.job.queue)
             or cycle.barred(state, offer)
-            or not _preempt(cycle, state, offer)
+            or not _preempt(cycle, state, offer, ahead)
         ):
+            ahead.add(state.number)
             order.skipped(offer.job)
 
 
@@ -181,14 +192,17 @@ def _may_preempt(cycle: CycleState, queue: str) -> bool:
     return any(may_preempt(own, other) for other in cycle.queues.values())
 
 
-def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
-    """Start one job in the place of others; whether that was possible."""
+def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection[int]) -> bool:
+    """Start one job in the place of others; whether that was possible.
+
+    ahead: numbers of the pending jobs before it in the order.
+    """
     world = cycle.world
     shape = cycle.shape(state)
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
     trial = world.free_now.copy()
     chosen: list[JobState] = []
-    beside = cycle.beside(closed, state)
+    beside = cycle.beside_those_of(ahead, closed, state)
     beside.free_now = trial
     start = None
     for victim in _victims(cycle, state):
@@ -218,6 +232,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer) -> bool:
     names = " ".join(victim.job.id for victim in chosen)
     cycle.start(state, start, offer=offer, why=f"preempts {names}")
     cycle.forget(state)
+    cycle.leave_what_is_taken(ahead)
     return True
 
 
@@ -286,6 +301,13 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     term = _missing(demand.terms[0], state, most)
     if term is None:
         return
+    if cycle.instance.partitions:
+        names = cycle.world.names
+        near = hosts_beside(cycle.instance, (names[host] for host in state.allocation))
+        inside = np.array([names[host] in near for host in term.candidates], dtype=bool)
+        if not inside.any():
+            return
+        term = replace(term, candidates=term.candidates[inside])
     beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
     capacity = beside.capacity(demand, term, term.alternatives[state.alternative], beside.now)
     more = place_most(term, capacity)
@@ -356,11 +378,12 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
             holders = _holders(cycle, state, estimates)
             start = _try(cycle, state, offer, estimates[-holders])
             if start is not None:
-                state.borrowed = _borrowed(cycle, start)
+                state.borrowed = _borrowed(cycle, state, start)
                 if fills(cycle, state):
                     cycle.turns.filling.add(state.number)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
                 cycle.forget(state)
+                cycle.lend(state)
                 tried.free = _free(cycle)
                 if not tried.free:
                     return
@@ -448,14 +471,15 @@ def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start 
     return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
 
 
-def _borrowed(cycle: CycleState, start: Start) -> dict[int, int]:
-    """Slots of a start that pending jobs hold, by host."""
+def _borrowed(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
+    """Slots of a start that other pending jobs hold, by host."""
     free = cycle.world.free_now.host(SLOTS)
-    held = cycle.holdings.held.hosts.get(SLOTS)
+    held = cycle.beside_others(None, state).held.hosts.get(SLOTS)
     if held is None:
         return {}
     found: dict[int, int] = {}
-    for host, slots in start.allocation.items():
+    place = whole_place(cycle.shape(state).demand, start, cycle.world.table)
+    for host, slots in place.items():
         part = slots - max(0, int(free[host] - held[host]))
         if part > 0:
             found[host] = part

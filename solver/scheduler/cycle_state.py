@@ -6,7 +6,7 @@ in this cycle is here.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,14 @@ from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, most_set_aside
-from ..availability.resources import SLOTS, Allocation, Amounts, BoolArray
+from ..availability.resources import (
+    SLOTS,
+    Allocation,
+    Amounts,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
@@ -170,7 +177,8 @@ class CycleState:
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
         self._nowhere: dict[tuple[int, frozenset[str]], str] = {}
-        self._why: dict[tuple[int, int | None], str] = {}
+        #: Why jobs of a kind do not start, until less is free for them.
+        self._why: dict[tuple[object, ...], str] = {}
         self._slots_held: dict[str, Allocation] = {}
 
     @property
@@ -336,18 +344,26 @@ class CycleState:
         pairs = zip(hosts, self.eligibility.status, strict=True)
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
-    def beside(self, closed: BoolArray | None, state: JobState | None = None) -> Residual:
+    def beside(
+        self, closed: BoolArray | None, state: JobState | None = None, *, preempting: bool = False
+    ) -> Residual:
         """The present beside everything that pending jobs hold, and what is set aside.
 
         state: whose run must end before an advance reservation of the slots begins; None for a run
-        of a second, which only those that are active now keep from starting.
+        of a second, which only those that are active now keep from starting. preempting: what runs
+        may be suspended, so that nothing comes free by its end.
         """
         view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
             duration = self.duration_now(state) if state is not None else 1
-            view.blocked = most_set_aside(self.instance, self.world.now, duration)
+            view.blocked = self.set_aside(duration, preempting=preempting)
         return view
+
+    def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
+        """Slots free now that advance reservations need during a run of that length, [H]."""
+        freed = None if preempting else self.world.running_profile.slots_by_finish()
+        return most_set_aside(self.instance, self.world.now, duration, freed)
 
     def span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
@@ -358,6 +374,14 @@ class CycleState:
         view = self.beside(closed, state)
         if self.holds(state):
             view.held = self._sum_held(self.others(state))
+        return view
+
+    def beside_those_of(
+        self, jobs: Collection[int], closed: BoolArray | None, state: JobState
+    ) -> Residual:
+        """The present beside what these jobs hold, by number, for a job that would preempt."""
+        view = self.beside(closed, state, preempting=True)
+        view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
         return view
 
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
@@ -416,6 +440,7 @@ class CycleState:
         why: str = "",
     ) -> None:
         """Carry a start out; offer: the turn that the job had; why: what else led to it."""
+        self._why.clear()
         self.world.start(state, self.shape(state).demand, start.terms, start.alternative)
         self.eligibility.accepted()
         state.backfilled = backfilled
@@ -454,7 +479,9 @@ class CycleState:
             return
         if before is not None:
             self.give_up(held.state)
-        self.backfilled_slots.settle(held)
+        if held.slots or held.memory:
+            self._why.clear()
+        self.backfilled_slots.settle(held, self.world.table)
         self.turns.repetition.kept(len(self.reservations), held)
         self.holdings.add(held, self.beside(None))
         self.turns.recount = True
@@ -488,7 +515,10 @@ class CycleState:
         own = self.holdings.of(state)
         self._reserve_anew(self.others(state))
         self.planned.drop_guard()
-        if own is not None and own.start is not None:
+        if own is None:
+            return
+        self.holdings.sum_up(self.beside(None))
+        if own.start is not None:
             self.planned.drop()
 
     def _reserve_anew(self, reservations: list[Held]) -> None:
@@ -517,8 +547,8 @@ class CycleState:
             state.reason = reason
 
     def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
-        """The constraint that keeps such a job from starting, found once a cycle."""
-        key = (shape.number, self.span(state))
+        """The constraint that keeps such a job from starting; equal jobs share it."""
+        key = (shape.number, self.span(state), None if closed is None else closed.tobytes())
         if key not in self._why:
             self._why[key] = self._shortage(state, shape, closed)
         return self._why[key]
@@ -535,12 +565,11 @@ class CycleState:
             parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
         return "; ".join(part for part in parts if part)
 
-    # --- the end of the cycle -------------------------------------------------------------------
+    # --- what others have taken of reservations ---------------------------------------------------
 
-    def close(self) -> None:
-        """Cut reservations down to what backfill has left, and write down what is reserved."""
-        world = self.world
-        left = np.maximum(world.free_now.host(SLOTS), 0).astype(np.int64)
+    def _cut_down(self) -> None:
+        """Let reservations hold what backfill has left of them."""
+        left = self._free_slots()
         # Where nothing is gone of all that is held, nothing is gone of any reservation.
         reserved = self.holdings.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
@@ -548,6 +577,41 @@ class CycleState:
                 held.count_backfilled(left)
             for held in self.reservations:
                 held.reserve_what_is_left(left)
+
+    def _free_slots(self) -> IntArray:
+        """Slots of each host that no job runs on, [H]."""
+        return np.maximum(self.world.free_now.host(SLOTS), 0).astype(np.int64)
+
+    def lend(self, borrower: JobState) -> None:
+        """Of what a job has borrowed by its start, the first that may lend it hold it no more."""
+        end, left = borrower.expected_end(self.world.now), dict(borrower.borrowed)
+        if end is None or not left:
+            return
+        for held in self.reservations:
+            if held.estimate is not None and end <= held.estimate:
+                held.lend(left)
+        self.holdings.sum_up(self.beside(None))
+
+    def leave_what_is_taken(self, ahead: Collection[int]) -> None:
+        """Jobs behind a start that took of what they held keep what is left; nothing is lent.
+
+        ahead: numbers of the jobs before it, whose slots nobody has taken.
+        """
+        left = self._free_slots()
+        first = [held for held in self.reservations if held.state.number in ahead]
+        behind = [held for held in self.reservations if held.state.number not in ahead]
+        for held in (*first, *behind):
+            lent = dict(held.backfilled)
+            held.count_backfilled(left)
+            held.backfilled = lent
+        self.holdings.sum_up(self.beside(None))
+
+    # --- the end of the cycle -------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Cut reservations down to what backfill has left, and write down what is reserved."""
+        world = self.world
+        self._cut_down()
         slots: dict[str, Allocation] = {}
         for held in self.reservations:
             state = held.state

@@ -406,7 +406,7 @@ def steady_of(held: Held, plain: Profile, now: int) -> Steady | None:
         return Steady(held, held.alternative, held.slots, held.memory, until, exact=True)
     demand, start = held.demand, held.start
     alternative = demand.terms[0].alternatives[start.alternative]
-    place = whole_place(demand, start, plain)
+    place = whole_place(demand, start, plain.table)
     if takes_only_slots(demand, start):
         return Steady(held, alternative, place, held.memory, until, exact=True)
     memory: dict[int, float] | None = {}
@@ -593,7 +593,7 @@ class PlannedFuture:
             assert held.demand is not None
             begin = held.start.time
             least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
-            for host, count in whole_place(held.demand, held.start, future).items():
+            for host, count in whole_place(held.demand, held.start, future.table).items():
                 least[host] += count
             if begin > now:
                 before = future.least_free(SLOTS, future.checkpoints(now, begin - now))

@@ -24,6 +24,7 @@ from ..availability.resources import (
     FloatArray,
     IntArray,
     Per,
+    ResourceTable,
     Use,
 )
 from ..availability.usage import RowList
@@ -122,6 +123,19 @@ class Held:
                 mask = table.pools[use.index].mask
                 total = sum(n for h, n in self.reserved.items() if mask[h])
                 held.add_pool(use.index, float(total))
+
+    def lend(self, wanted: Allocation) -> None:
+        """Lend of the slots kept as many as are wanted; these are taken from `wanted`."""
+        kept = self.slots if self.kept is None else self.kept
+        for host in kept.keys() & wanted.keys():
+            part = min(kept[host], wanted[host])
+            wanted[host] -= part
+            self.backfilled[host] = self.backfilled.get(host, 0) + part
+            for slots in (self.slots, self.kept):
+                if slots is not None and host in slots:
+                    slots[host] -= part
+                    if slots[host] <= 0:
+                        del slots[host]
 
     def count_backfilled(self, left: IntArray) -> None:
         """Count as lent what jobs that backfilled in this cycle have taken of the slots kept.
@@ -321,7 +335,8 @@ class Reservations:
             alternative = term.alternatives[held.start.alternative]
             for use in (*alternative.host_uses, *alternative.pool_uses):
                 times.update(begin + drop for drop in use.reservation.drops())
-        for place in ((time, host) for time in times for host in held.start.allocation):
+        hosts, _ = taken(held.demand, held.start)
+        for place in ((time, host) for time in times for host in hosts):
             self._freeing.setdefault(place, {})[number] = held
 
     def of(self, state: JobState) -> Held | None:
@@ -380,14 +395,15 @@ class BackfilledSlots:
                     backfilled_slots._on.setdefault(host, []).append([end, slots])
         return backfilled_slots
 
-    def settle(self, held: Held) -> None:
+    def settle(self, held: Held, table: ResourceTable) -> None:
         """Count what is lent of a reservation's place as reserved, and hold so much less.
 
-        Only what is back by its estimate counts; each loan counts for one reservation.
+        The place is what the job will keep others from, whole hosts where it shares them with
+        nobody. Only what is back by its estimate counts; each loan counts for one reservation.
         """
-        if not self._on or held.start is None or held.alternative is None:
+        if held.start is None or held.demand is None or held.alternative is None or not self._on:
             return
-        place = held.allocation
+        place = whole_place(held.demand, held.start, table)
         if self._on.keys().isdisjoint(place):
             return
         assert held.estimate is not None
@@ -406,17 +422,20 @@ class BackfilledSlots:
                     if not rest:
                         del slots[host]
 
-    def take(self, hosts: Iterable[int], most: int) -> Allocation:
-        """Up to `most` slots that are lent on these hosts, in their order; counted from now on."""
-        taken: Allocation = {}
+    def on(self, hosts: Iterable[int], size: int) -> FloatArray:
+        """Slots that are lent on these of `size` hosts, [H]."""
+        found = np.zeros(size)
         for host in hosts:
+            found[host] = sum(left for _, left in self._on.get(host, ()))
+        return found
+
+    def take(self, lent: Allocation) -> None:
+        """So many slots that are lent, by host, are those of one reservation from now on."""
+        for host, most in lent.items():
             for loan in self._on.get(host, ()):
                 part = min(loan[1], most)
-                if part > 0:
-                    loan[1] -= part
-                    most -= part
-                    taken[host] = taken.get(host, 0) + part
-        return taken
+                loan[1] -= part
+                most -= part
 
 
 def outlasted(reservations: Sequence[Held]) -> bool:
@@ -431,11 +450,12 @@ def outlasted(reservations: Sequence[Held]) -> bool:
             continue
         begin, finish = held.start.time, held.start.finish(held.demand)
         end = FOREVER if finish is None else finish
-        for host in () if held.demand.queue.backfill else held.allocation:
+        hosts, _ = taken(held.demand, held.start)
+        for host in () if held.demand.queue.backfill else hosts:
             spans = np.array(behind.get(host, ()), dtype=np.int64).reshape(-1, 2)
             if ((spans[:, 0] < begin) & (spans[:, 1] > end)).any():
                 return True
-        for host in held.allocation:
+        for host in hosts:
             behind.setdefault(host, []).append((begin, end))
     return False
 
@@ -482,7 +502,7 @@ class HeldOverTime:
         return cls(
             held,
             demand.terms[0].alternatives[start.alternative],
-            frozenset(whole_place(demand, start, plain)),
+            frozenset(whole_place(demand, start, plain.table)),
             frozenset(use.index for _, other in every for use in other.pool_uses),
             tuple(
                 (use.index, term.candidates)
@@ -643,7 +663,7 @@ def forget_place(profile: Profile, held: Held) -> None:
     if held.start is None or held.demand is None:
         return
     finish = held.start.finish(held.demand)
-    place = whole_place(held.demand, held.start, profile)
+    place = whole_place(held.demand, held.start, profile.table)
     rows, end = RowList(), FOREVER if finish is None else finish
     rows.extend(place, held.start.time, end, [-count for count in place.values()])
     profile.hold_rows(SLOTS, rows, pool=False)

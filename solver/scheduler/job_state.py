@@ -22,13 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...model.compact import IntTable, NamePlaces, OnDemand
-from ...model.duration import (
-    ended_by_deadline,
-    expected_duration,
-    granted_run_limit,
-    killed_in,
-    last_start,
-)
+from ...model.duration import bounds_of_deadline, ended_by_deadline
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -63,19 +57,6 @@ class Shape:
     least: int = 0
 
 
-def _distinguished(instance: Instance) -> tuple[bool, bool]:
-    """Whether some limit distinguishes users, and whether one distinguishes projects."""
-    return (
-        bool(
-            instance.users
-            or any(host.user_slots is not None for host in instance.cluster.hosts)
-            or any(queue.user_slots is not None for queue in instance.queues)
-            or any(limit.users is not None for limit in instance.limits)
-        ),
-        any(limit.projects is not None for limit in instance.limits),
-    )
-
-
 class Requests:
     """Resolves jobs; `instance` is the one whose hosts are all taken to be up."""
 
@@ -83,11 +64,10 @@ class Requests:
         self.instance = instance
         #: It looks at what equal jobs share, which -t is no part of.
         self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
-        self._shapes: dict[tuple[object, ...], Shape] = {}
-        self._numbers: dict[tuple[object, ...], int] = {}
+        self._shapes: dict[Hashable, Shape] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
-        self._spans: dict[tuple[object, ...], tuple[int | None, int | None]] = {}
         #: Loads change while the simulation runs, so every order of hosts may. margin: seconds that
         #: a plan keeps free behind pending jobs.
         self.follow_load = False
@@ -97,7 +77,6 @@ class Requests:
         self._kept: list[Demand] = []
         self._cycle: dict[int, Demand] = {}
         self._hosts: HostTable | None = None
-        self._distinguishes = _distinguished(instance)
         self._values: Callable[[], dict[str, FloatArray]] | None = None
 
     @property
@@ -107,7 +86,7 @@ class Requests:
 
     def shape(self, job: Job) -> Shape:
         """The shape of a job."""
-        key = self._wanted(job)
+        key = self.resolver.asked(job)
         found = self._shapes.get(key)
         if found is None:
             number = self._numbers.setdefault(key, len(self._numbers))
@@ -116,7 +95,7 @@ class Requests:
 
     def kind(self, job: Job, limit: int | None) -> JobKind:
         """The kind of a job with a run limit: the number that its shape has, or would have."""
-        number = self._numbers.setdefault(self._wanted(job), len(self._numbers))
+        number = self._numbers.setdefault(self.resolver.asked(job), len(self._numbers))
         return JobKind(number, self.backfill_limit(job, limit))
 
     def least_slots(self) -> IntArray:
@@ -137,31 +116,12 @@ class Requests:
         """
         return UNLIMITED if limit is None or job.queue not in self._backfill else limit
 
-    def _wanted(self, job: Job) -> tuple[object, ...]:
-        """All that decides what a job asks for."""
-        return (
-            job.queue,
-            job.user if self._distinguishes[0] else "",
-            job.res_req,
-            job.gpu,
-            job.slots,
-            job.max_slots,
-            job.project if self._distinguishes[1] else "",
-            job.application,
-            job.hosts,
-            job.exclusive,
-            job.resizable,
-            job.extsched,
-            self.resolver.home(job),
-            self.resolver.table.limited_array(job),
-        )
-
     def shapes(self) -> list[Shape]:
         """All shapes so far, in the order in which they turned up."""
         return list(self._shapes.values())
 
     def _new(self, job: Job, number: int) -> Shape:
-        demand = replace(self.resolver.demand(job), duration=None)
+        demand = self._timeless(self.resolver.demand(job))
         never = demand.impossible
         if not never and not self._ever_fits(demand):
             never = "does not fit on this cluster even when nothing runs"
@@ -171,6 +131,10 @@ class Requests:
         least = least_slots(demand) if demand.terms and not never else 0
         self._least[number] = least
         return Shape(number, job, demand, reserving, never, dynamic, least)
+
+    def _timeless(self, demand: Demand) -> Demand:
+        """A demand without what its job alone has: when it may start, and how long it runs."""
+        return replace(demand, duration=None, earliest=self.instance.now)
 
     def _ever_fits(self, demand: Demand) -> bool:
         """Whether the job fits on the empty cluster; of several terms, each of them alone.
@@ -202,15 +166,7 @@ class Requests:
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
         """Both :meth:`duration` and :meth:`run_limit`."""
-        key = (
-            *(job.run_limit, job.estimated_run_time, job.cpu_limit),
-            *(job.queue, job.application),
-        )
-        found = self._spans.get(key)
-        if found is None:
-            found = expected_duration(self.instance, job), granted_run_limit(self.instance, job)
-            self._spans[key] = found
-        return found
+        return self.resolver.spans(job)
 
     # --- candidates that depend on the moment ---------------------------------------------------
 
@@ -235,20 +191,21 @@ class Requests:
             resolver = Resolver(
                 self.instance, self.resolver.table, self._hosts, False, due_dates=True
             )
-            found = replace(resolver.demand(shape.job), duration=None)
+            found = self._timeless(resolver.demand(shape.job))
             self._cycle[shape.number] = found
         return found
 
     def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
         """The demand of one job as its reservation sees it: its own duration, no start before."""
-        runs, latest = self.duration(job), last_start(self.instance, job)
+        runs = self.duration(job)
+        latest, killed = bounds_of_deadline(self.instance, job, runs)
         return replace(
             shape.reserving,
             job=job,
             duration=None if runs is None else runs + self.margin,
             earliest=max(now, job.begin or now),
             latest=latest,
-            killed=None if latest is None else killed_in(job, runs, latest),
+            killed=killed,
             margin=self.margin,
         )
 

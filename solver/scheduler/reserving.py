@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,10 +13,10 @@ from ...model.plan import PlannedJob
 from ..availability.demand import Demand, TermDemand
 from ..availability.free_now import Residual
 from ..availability.profile import FOREVER, SLACK
-from ..availability.resources import SLOTS, BoolArray, FloatArray, IntArray
+from ..availability.resources import SLOTS, Allocation, BoolArray, FloatArray, IntArray
 from ..availability.running_profile import RunningProfile
 from ..pending_reasons import hosts_concerned, reason_and_shortage
-from ..placement.earliest import Start, earliest_start, still_free
+from ..placement.earliest import Start, can_start, earliest_start, still_free
 from ..placement.holding import slot_capacity, spare_slots
 from .cycle_state import CycleState
 from .held import (
@@ -169,33 +171,65 @@ def reserve_greedily(
     """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
-    the one with most free slots (GRD-02). backfilled_slots: slots that backfill has borrowed of
-    what the job held before. None if there is nothing to hold.
+    the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
+    has borrowed of what the job held before. None if there is nothing to hold.
     """
-    backfilled = (
-        backfilled_slots.take(state.holding.hosts, demand.slots) if backfilled_slots else {}
-    )
-    wanted = demand.slots - sum(backfilled.values())
+    before = state.holding.hosts
+    lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
     free, most = _slot_room(demand, beside, now)
-    demand = _sticky(demand, state.holding.hosts, beside.hosts)
+    demand = _sticky(demand, before, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
-    for rank, group in enumerate(_groups(demand, np.where(large, free, 0), by_start_time)):
-        group = group & large
-        slots = _at_most(free_slots_in_order(demand, group, free, wanted), most)
-        if demand.exclusive:
-            slots = {host: int(free[host]) for host in slots}
-        if not slots and not backfilled:
+    room = np.where(large, free + lent, 0)
+    for rank, group in enumerate(_groups(demand, room, by_start_time)):
+        held = _of_group(state, demand, group & large, free, most, lent)
+        if not held.reserved:
             continue
-        held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
-        held.backfilled = backfilled
         if memory:
-            held.memory = memory_to_hold(demand, slots, beside, now)
-        held.estimate = _estimate(held, demand, group, beside, running, now, memory)
+            held.memory = memory_to_hold(demand, held.reserved, beside, now)
+        held.estimate = _estimate(held, demand, group & large, beside, running, now, memory)
         unknown = held.estimate is None
         key = float("inf") if unknown else float(held.estimate or 0)
-        choices.append((key if by_start_time else -float(free[group].sum()), rank, held))
-    return min(choices, key=lambda choice: choice[:2])[2] if choices else None
+        choices.append((key if by_start_time else -float(room[group].sum()), rank, held))
+    if not choices:
+        return None
+    held = min(choices, key=lambda choice: choice[:2])[2]
+    if backfilled_slots:
+        backfilled_slots.take(held.backfilled)
+    return held
+
+
+def _of_group(
+    state: JobState,
+    demand: Demand,
+    group: BoolArray,
+    free: FloatArray,
+    most: int,
+    lent: FloatArray,
+) -> Held:
+    """What a job reserves of a group of hosts: what it has lent there, and free slots beside.
+
+    free, lent: slots of each host, [H]. most: slots in all that limits leave it beside what is
+    lent. Of a host that it shares with nobody it reserves every slot.
+    """
+    backfilled: Allocation = {}
+    wanted = demand.slots
+    for host in state.holding.hosts:
+        part = int(lent[host]) if group[host] else 0
+        part = part if demand.exclusive else min(part, wanted)
+        if part > 0:
+            backfilled[host] = part
+            wanted = max(0, wanted - part)
+    first = _first_host(demand, group, free, backfilled)
+    if first is None:
+        return Held(state, "greedy", None, {})
+    slots = _at_most(free_slots_in_order(demand, group, free, wanted, first), most)
+    if demand.exclusive:
+        own = dict.fromkeys((*backfilled, *slots))
+        slots = {host: int(free[host]) for host in own if free[host] >= 1}
+    held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
+    held.backfilled = backfilled
+    return held
 
 
 def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
@@ -216,8 +250,11 @@ def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArr
     if not term.one_host or all_of_them:
         return candidate_groups(demand, len(free))
     mask = np.zeros(len(free), dtype=bool)
-    if term.candidates.size:
-        mask[term.candidates[int(np.argmax(free[term.candidates]))]] = True
+    alone = term.candidates
+    if term.first_hosts is not None:
+        alone = alone[term.first_hosts[alone]]
+    if alone.size:
+        mask[alone[int(np.argmax(free[alone]))]] = True
     return [mask]
 
 
@@ -235,6 +272,20 @@ def _sticky(demand: Demand, before: tuple[int, ...], hosts: int) -> Demand:
         order = np.concatenate([mine, term.candidates[~first[term.candidates]]])
         terms.append(replace(term, candidates=order))
     return replace(demand, terms=tuple(terms))
+
+
+def _first_host(
+    demand: Demand, group: BoolArray, free: FloatArray, backfilled: Mapping[int, int]
+) -> list[int] | None:
+    """The host to hold first, [] for any; None where no first execution host has a slot.
+
+    Nothing is held elsewhere then: the job could not begin there.
+    """
+    term = demand.terms[0]
+    if term.first_hosts is None or any(term.first_hosts[host] for host in backfilled):
+        return []
+    there = term.candidates[(term.first_hosts & group & (free >= 1))[term.candidates]]
+    return there[:1].tolist() or None
 
 
 def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
@@ -269,8 +320,12 @@ def _estimate(
     now: int,
     memory: bool,
 ) -> int | None:
-    """When the slots of running jobs add up to the minimum, and held hosts have the memory."""
-    missing = demand.slots - sum(held.slots.values()) - sum(held.backfilled.values())
+    """When the slots of running jobs add up to the minimum, and held hosts have the memory.
+
+    No later than hosts that hold nothing yet may have both: what is held moves there by then.
+    """
+    # What is lent comes back with the jobs that borrowed it, which run.
+    missing = demand.slots - sum(held.slots.values())
     slots_at: int | None = now
     if missing > 0:
         finish, host, count = running.slots_by_finish()
@@ -281,17 +336,38 @@ def _estimate(
         for use in held.alternative.host_uses:
             if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
                 continue
-            finish, host, amount = running.amounts_by_finish(use.index)
-            first = next(iter(held.slots), -1)
-            for place, slots in held.slots.items():
+            first = next(iter(held.reserved), -1)
+            for place, slots in held.reserved.items():
                 times = times_on(use, slots, first=place == first)
                 short = use.reservation.initial * times - held.memory.get(place, 0.0)
                 if short > SLACK:
-                    at = _when(finish[host == place], amount[host == place], short - SLACK)
+                    at = running.when_freed(use.index, place, short - SLACK, now)
                     memory_at = None if at is None or memory_at is None else max(memory_at, at)
     if slots_at is None or memory_at is None:
         return None
-    return max(slots_at, memory_at, now, demand.earliest)
+    found = max(slots_at, now, demand.earliest)
+    return found if memory_at <= found else max(found, _soonest(demand, running, memory_at))
+
+
+def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
+    """When every term fits, alone, beside what runs, blind to topology; `latest` at the latest."""
+    profile, found = running.copy(), demand.earliest
+    for term in demand.terms:
+        blind = replace(
+            term,
+            most=term.slots,
+            ptile=None,
+            block=1,
+            one_host=False,
+            same=(),
+            unit=None,
+            first_hosts=None,
+        )
+        alone = replace(demand, terms=(blind,), calendar=None, interval=None, floors=())
+        times = range(found, latest)
+        at = bisect.bisect_left(times, True, key=partial(can_start, profile, alone))
+        found = times[at] if at < len(times) else latest
+    return found
 
 
 def _when(finish: IntArray, amounts: FloatArray, needed: float) -> int | None:
@@ -323,11 +399,19 @@ def _exclusive_groups(term: TermDemand, member: BoolArray) -> list[BoolArray]:
 
 
 def free_slots_in_order(
-    demand: Demand, group: BoolArray, free: FloatArray, wanted: int
+    demand: Demand,
+    group: BoolArray,
+    free: FloatArray,
+    wanted: int,
+    first: Sequence[int] = (),
 ) -> dict[int, int]:
-    """As many free slots as there are, up to those wanted, in candidate order (GRD-01)."""
-    order = np.concatenate([term.candidates for term in demand.terms])
-    if len(demand.terms) > 1:
+    """As many free slots as there are, up to those wanted, in candidate order (GRD-01).
+
+    first: hosts before all others.
+    """
+    leading = np.array(first, dtype=np.int64)
+    order = np.concatenate([leading, *(term.candidates for term in demand.terms)])
+    if len(demand.terms) > 1 or leading.size:
         order = order[np.sort(np.unique(order, return_index=True)[1])]
     # In a full cluster few hosts have any.
     hosts = order[(group & (free >= 1))[order]]

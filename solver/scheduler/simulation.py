@@ -80,6 +80,8 @@ from .world import KeptRunning, World
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
 #: What bmod may change of a job that runs.
 _OF_RUNNING = frozenset({"run_limit"})
+#: Said of bmod -J "a%5", which no simulation follows.
+_SAME_LIMIT = "how many elements of its array may run at once stays as it is"
 
 
 def resize(cycle: CycleState, change: Resize | Release) -> str:
@@ -128,7 +130,11 @@ def carry_out(cycle: CycleState, command: JobCommand) -> str:
         case Modification():
             if state.status in _HAS_SLOTS and set(command.fields) - _OF_RUNNING:
                 return "it runs: only its run limit can be changed"
-            return _modify(cycle, state, replace(state.job, **command.fields))
+            # Who runs has been counted by the limit there was.
+            fields = {**command.fields, "array_limit": state.job.array_limit}
+            note = _modify(cycle, state, replace(state.job, **fields))
+            other = command.fields.get("array_limit", state.job.array_limit)
+            return note or ("" if other == state.job.array_limit else _SAME_LIMIT)
 
 
 def _end(cycle: CycleState, state: JobState) -> str:

@@ -13,8 +13,10 @@ import numpy as np
 
 from ...model.job import Job
 from ...model.objective import objectives
-from ...model.plan import Plan, PlannedJob, Status
+from ...model.plan import Plan, PlannedJob, Status, Unplaced
+from ...model.resreq.syntax import simples
 from .facts import Facts, Holding, Violation
+from .hosts import may_begin_on
 
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -107,7 +109,11 @@ def allocations(facts: Facts) -> Iterator[Violation]:
 
 
 def bounds(facts: Facts) -> Iterator[Violation]:
-    """A bound is not above the start, a proved start equals it, an estimate is not in the past."""
+    """A bound is not above the start, a proved start equals it, an estimate is not in the past.
+
+    A proof has conditions or none, and they are other jobs with a start.
+    """
+    started = {item.job for item in facts.plan.reservations if item.start is not None}
     for entry, job in facts.entries():
         if entry.start is not None and entry.bound is not None and entry.bound > entry.start:
             text = f"job {job.id}: bound {entry.bound} s is above its start {entry.start} s"
@@ -116,6 +122,12 @@ def bounds(facts: Facts) -> Iterator[Violation]:
             bound, start = _at(entry.bound), _at(entry.start)
             text = f"job {job.id}: start {start} is called proved, its bound is {bound}"
             yield Violation("bound", text, job.id, "", entry.start)
+        if entry.proved_if and (entry.proved or entry.job in entry.proved_if):
+            yield Violation("bound", f"job {job.id}: its proof has conditions", job.id)
+        for other in entry.proved_if:
+            if other not in started:
+                text = f"job {job.id}: its proof hangs on job {other}, which has no start"
+                yield Violation("bound", text, job.id)
         if entry.estimate is not None and entry.estimate < facts.instance.now:
             text = f"job {job.id}: estimate {entry.estimate} s is before now"
             yield Violation("bound", text, job.id, "", entry.estimate)
@@ -126,10 +138,22 @@ def _at(time: int | None) -> str:
 
 
 def reserved(facts: Facts) -> Iterator[Violation]:
-    """What pending jobs hold now is within the slots that the running jobs leave free."""
+    """What pending jobs hold now is within the slots that the running jobs leave free.
+
+    Without a future allocation a job holds nothing where it holds no first execution host. What it
+    has lent to others is not in a plan.
+    """
     now = facts.instance.now
     held: dict[str, list[tuple[str, int]]] = {}
     for entry, job in facts.entries():
+        lent = bool(facts.instance.borrowed) or any(
+            item.start == now and may_begin_on(facts, job, item.allocation)
+            for item in (facts.planned if entry.reserved and entry.start is None else ())
+        )
+        sure = entry.start is None and not lent
+        if entry.reserved and sure and not may_begin_on(facts, job, entry.reserved):
+            text = f"job {job.id}: slots reserved, and none on a first execution host (-m)"
+            yield Violation("reserved", text, job.id, next(iter(entry.reserved)), now)
         for host, slots in entry.reserved.items():
             if host in facts.hosts:
                 held.setdefault(host, []).append((job.id, slots))
@@ -376,6 +400,77 @@ def _most_used(holdings: list[Holding], host: str, begin: int, end: int | None) 
 def _moved(facts: Facts, entry: PlannedJob, time: int) -> Plan:
     """The plan with one job at another time, and nothing claimed."""
     job = facts.pending[entry.job]
-    moved = replace(entry, start=time, finish=facts.finish_of(job, time), bound=None, proved=False)
+    moved = replace(entry.unproved(), start=time, finish=facts.finish_of(job, time))
     entries = tuple(moved if item is entry else item for item in facts.plan.reservations)
     return replace(facts.plan, reservations=entries, value=None, bound=None, status="heuristic")
+
+
+# --- Proofs beside jobs of which not all is modelled ----------------------------------------------
+
+
+def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
+    """Starts that are proved on no condition, on slots that such a job may get instead.
+
+    Tried with all its slots on one host of the other, at its own time and beside what runs and, in
+    a plan in priority order, the jobs before the other. allowed: as of :func:`false_bounds`, with
+    which the number of moves is alike.
+    """
+    plan = facts.plan
+    strange = [
+        entry
+        for entry, job in facts.entries()
+        if entry.start is not None and not entry.terms and _partly_modelled(facts, job)
+    ]
+    moves = MOST_MOVES if strange else 0
+    before: list[PlannedJob] = []
+    for entry in plan.reservations:
+        in_order = plan.objective == "lexicographic"
+        others = [
+            item for item in strange if item is not entry and (item in before or not in_order)
+        ]
+        for other in others if entry.proved else ():
+            for host in entry.allocation:
+                if moves and _crowded_out(facts, entry, other, host, before if in_order else []):
+                    moves -= 1
+                    if allowed(
+                        _with_place(facts, other, host, before if in_order else []), other.job
+                    ):
+                        text = f"job {entry.job}: it is proved, and job {other.job}, of which not "
+                        text += f"all is modelled, may be on {host} in its stead"
+                        yield Violation("bound", text, entry.job, host, entry.start)
+        before.append(entry)
+
+
+def _partly_modelled(facts: Facts, job: Job) -> bool:
+    """Whether nobody obeys some part of what a job asks for."""
+    asked = facts.requirement(job)
+    parts = () if isinstance(asked, str) else simples(asked)
+    return bool(job.unheeded) or any(part.tiling or part.affinity for part in parts)
+
+
+def _crowded_out(
+    facts: Facts, entry: PlannedJob, other: PlannedJob, host: str, before: list[PlannedJob]
+) -> bool:
+    """Whether a host has no slots for a job beside all of another, what runs, and those before."""
+    start, end = entry.start, facts.finish_of(facts.pending[entry.job], entry.start or 0)
+    rival_end = facts.finish_of(facts.pending[other.job], other.start or 0)
+    if start is None or other.start is None or host not in facts.hosts:
+        return False
+    if (end is not None and other.start >= end) or (rival_end is not None and rival_end <= start):
+        return False
+    kept = {item.job for item in before} - {other.job}
+    beside = [h for h in facts.by_host.get(host, ()) if not h.planned or h.job.id in kept]
+    used = _most_used(beside, host, start, end)
+    slots = entry.allocation[host] + sum(other.allocation.values())
+    return used + slots > facts.hosts[host].slots
+
+
+def _with_place(facts: Facts, other: PlannedJob, host: str, before: list[PlannedJob]) -> Plan:
+    """A plan of a job on one host and those of `before` where they are; nothing is claimed."""
+    place = {host: sum(other.allocation.values())}
+    kept = [item for item in before if item.job != other.job]
+    entries = (*kept, replace(other.unproved(), allocation=place))
+    names = {item.job for item in entries}
+    rest = tuple(Unplaced(job, "") for job in facts.pending if job not in names)
+    plain = replace(facts.plan, value=None, bound=None, status="heuristic", behind=0)
+    return replace(plain, reservations=entries, unplaced=rest)

@@ -12,14 +12,21 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...model.cluster import INCREASING_INDICES, Cluster, ComputeUnit, Host, SharedResource
+from ...model.cluster import (
+    BUILTIN_AMOUNTS,
+    INCREASING_INDICES,
+    Cluster,
+    ComputeUnit,
+    Host,
+    SharedResource,
+)
 from ...model.compact import no_collection
 from ...model.configuration import Queue
 from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ...model.objective import objectives
+from ...model.objective import takes_due_dates
 from ...model.plan import Plan, PlannedJob
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
@@ -615,41 +622,14 @@ class Facts:
 
     def finish_of(self, job: Job, start: int) -> int | None:
         """When a job that starts then is expected to end (TBR-03), None for never."""
-        finish = self.undisturbed_finish(job, start)
-        if job.deadline is None or self.due_dates:
-            return finish
-        return job.deadline if finish is None else min(finish, job.deadline)
+        finish, plan = self.undisturbed_finish(job, start), self.plan
+        last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
+        return min((time for time in (finish, last) if time is not None), default=None)
 
     def undisturbed_finish(self, job: Job, start: int) -> int | None:
         """The same where -t does not end it."""
         duration = expected_duration(self.instance, job)
         return None if duration is None else start + duration
-
-    @property
-    def due_dates(self) -> bool:
-        """Whether the plan takes -t for a due date that may be missed, as its objective does."""
-        aim = objectives().get(self.plan.objective)
-        return aim is not None and aim.due_dates and self.plan.method in ("optimal", "milp")
-
-    def limit_of(self, job: Job) -> int | None:
-        """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
-
-        The application's limits come before the queue's, and are never above its maximum.
-        """
-        queue = self.queues[job.queue]
-        found = next((a for a in self.instance.applications if a.name == job.application), None)
-        run, cpu = (None, None) if found is None else (found.run_limit, found.cpu_limit)
-        choices = (
-            (job.run_limit, run, queue.run_limit, queue.run_limit_max),
-            (job.cpu_limit, cpu, None, queue.cpu_limit),
-        )
-        for asked, of_application, default, most in choices:
-            if asked is not None:
-                return asked
-            limits = [n for n in (of_application, default, most) if n is not None]
-            if limits:
-                return limits[0] if most is None else min(limits[0], most)
-        return None
 
     def entries(self) -> Iterator[tuple[PlannedJob, Job]]:
         """Planned jobs of the plan that really are pending."""
@@ -833,9 +813,14 @@ GPUS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus
 
 
 def amount_of(host: Host, resource: str) -> float | None:
-    """What a host has of a resource, None where it has none of it."""
+    """What a host has for jobs of a resource, None where it has none of it.
+
+    Of mem, swp and tmp that is no more than it reports to be available (RSV-01).
+    """
     if resource not in GPUS:
-        return host.amounts.get(resource)
+        have = host.amounts.get(resource)
+        said = host.load.get(resource) if resource in BUILTIN_AMOUNTS else None
+        return have if have is None or said is None else min(have, said)
     if host.gpus is not None:
         return float(host.gpus.count)
     found = [host.amounts[name] for name in GPUS if name in host.amounts]

@@ -41,15 +41,21 @@ def candidates(facts: Facts) -> Iterator[Violation]:
 def first_execution_host(facts: Facts) -> Iterator[Violation]:
     """The first host of the allocation is one of those that -m marks with ``!`` (PLC-12)."""
     for holding in facts.planned:
-        wanted = holding.job.hosts
-        names = [request.name for request in wanted if request.first]
         first = next(iter(holding.allocation), None)
-        if first is None or not names:
-            continue
-        listed = facts.expand(request.name for request in wanted)
-        if first not in facts.expand(names) and ("others" not in names or first in listed):
-            text = f"job {holding.job.id}: first host {first} is none of {' '.join(names)} (-m)"
+        if first is not None and not may_begin_on(facts, holding.job, (first,)):
+            names = " ".join(request.name for request in holding.job.hosts if request.first)
+            text = f"job {holding.job.id}: first host {first} is none of {names} (-m)"
             yield Violation("first-host", text, holding.job.id, first, holding.start)
+
+
+def may_begin_on(facts: Facts, job: Job, hosts: Iterable[str]) -> bool:
+    """Whether some of these hosts may be the first execution host of a job."""
+    names = [request.name for request in job.hosts if request.first]
+    if not names:
+        return True
+    listed = facts.expand(request.name for request in job.hosts)
+    firsts = facts.expand(names)
+    return any(host in firsts or ("others" in names and host not in listed) for host in hosts)
 
 
 def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Iterator[str]:

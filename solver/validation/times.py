@@ -17,6 +17,7 @@ from ...model.dependency import (
     parse_dependency,
 )
 from ...model.job import Job
+from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
 from .facts import Facts, Holding, Violation
 
@@ -37,11 +38,13 @@ def starts(facts: Facts) -> Iterator[Violation]:
 
 def deadlines(facts: Facts) -> Iterator[Violation]:
     """No job starts that cannot run for its limit before its -t, but under IGNORE_DEADLINE."""
+    if takes_due_dates(facts.plan.objective, facts.plan.method):
+        return
     for holding in facts.planned:
         end = holding.job.deadline
-        if end is None or facts.due_dates:
+        if end is None:
             continue
-        limit = facts.limit_of(holding.job)
+        limit = limit_of(facts, holding.job)
         if holding.start >= end:
             text = f"it starts at {holding.start} s, its termination time (-t) is {end} s"
             yield _violation("deadline", holding, text)
@@ -50,6 +53,27 @@ def deadlines(facts: Facts) -> Iterator[Violation]:
         elif holding.start + limit > end:
             text = f"it starts at {holding.start} s and may run {limit} s, -t is {end} s"
             yield _violation("deadline", holding, text)
+
+
+def limit_of(facts: Facts, job: Job) -> int | None:
+    """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
+
+    The application's limits come before the queue's, and are never above its maximum.
+    """
+    queue = facts.queues[job.queue]
+    found = next((a for a in facts.instance.applications if a.name == job.application), None)
+    run, cpu = (None, None) if found is None else (found.run_limit, found.cpu_limit)
+    choices = (
+        (job.run_limit, run, queue.run_limit, queue.run_limit_max),
+        (job.cpu_limit, cpu, None, queue.cpu_limit),
+    )
+    for asked, of_application, default, most in choices:
+        if asked is not None:
+            return asked
+        limits = [n for n in (of_application, default, most) if n is not None]
+        if limits:
+            return limits[0] if most is None else min(limits[0], most)
+    return None
 
 
 def finishes(facts: Facts) -> Iterator[Violation]:
@@ -105,6 +129,11 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
             yield _violation("run-window", holding, text)
 
 
+def may_run(facts: Facts, job: Job, start: int, finish: int) -> bool:
+    """Whether the RUN_WINDOW of a job's queue is open from start to finish."""
+    return _open(facts, facts.queues[job.queue].run_window, start, finish)
+
+
 def _open(facts: Facts, window: str, start: int, finish: int) -> bool:
     if not window or start >= finish:
         return True
@@ -130,7 +159,7 @@ def dependencies(facts: Facts) -> Iterator[Violation]:
     """Every planned job that waits for others starts when its condition holds."""
     if not any(holding.job.dependency for holding in facts.planned):
         return
-    times = _Times(facts)
+    times = Times(facts)
     for holding in facts.planned:
         job = holding.job
         if not job.dependency:
@@ -147,7 +176,7 @@ def dependencies(facts: Facts) -> Iterator[Violation]:
             yield Violation("dependency", f"job {job.id}: {text}", job.id, "", holding.start)
 
 
-class _Times:
+class Times:
     """When the jobs of a plan start and end; infinite for never, or where nobody knows."""
 
     def __init__(self, facts: Facts) -> None:
@@ -174,7 +203,7 @@ class _Times:
             case Negation():
                 return True
             case StatusTest():
-                return self._passes(condition, self._meant(condition.job, asker), time)
+                return self._passes(condition, self.meant(condition.job, asker), time)
 
     def _passes(self, test: StatusTest, names: list[str], time: float) -> bool:
         if test.word in ("external", "numhold") or not names:
@@ -210,7 +239,7 @@ class _Times:
             return True
         return (self.begins if test.word == "started" else self.ends)[name] <= time
 
-    def _meant(self, reference: JobReference, asker: Job) -> list[str]:
+    def meant(self, reference: JobReference, asker: Job) -> list[str]:
         """The jobs that a reference means: by number, else the asker's own jobs of that name."""
         own, own_index = _split(asker.id)
         numbers = [] if reference.quoted else self._of_number(reference.name)

@@ -78,7 +78,8 @@ def test_memory_phases_and_pools_go_with_their_job() -> None:
     phases = takes(amount(30, 10, until=(60,)), pools=(licence,))
     live.started(1, [(phases, {0: 2}, ())], 0, 200)
     assert steps(live.copy(), MEM) == [(0, [40]), (60, [80]), (200, [100])]
-    assert live.amounts_by_finish(MEM)[0].tolist() == [60, 200]
+    freed = [live.when_freed(MEM, 0, amount, 0) for amount in (1, 40, 41, 60, 61)]
+    assert freed == [60, 60, 200, 200, None]
     assert live.copy().free_in_pool(0, 0) == 1
     live.ended(1)
     assert steps(live.copy(), MEM) == [(0, [100])]

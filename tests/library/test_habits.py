@@ -21,6 +21,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def script(path: str) -> ModuleType:
+    """A script as a module; those of its folder that it imports are found as when it runs."""
+    if (folder := str((ROOT / path).parent)) not in sys.path:
+        sys.path.append(folder)
     spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     assert spec is not None
     assert spec.loader is not None
@@ -69,6 +72,49 @@ def test_the_workflow_runs_the_versions_of_the_classifiers() -> None:
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert set(named) <= set(tried) <= set(script(".ci/matrix.py").VERSIONS)
     assert (ROOT / workflow["jobs"]["check"]["steps"][-1]["run"]).is_file()
+
+
+def workflows() -> dict[str, dict[str, Any]]:
+    files = sorted((ROOT / ".github/workflows").glob("*.yml"))
+    return {file.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
+
+
+def test_a_workflow_may_do_no_more_than_it_must_and_runs_pinned_actions() -> None:
+    """Rights are read rights, but for the job that publishes; an action is a commit, named."""
+    assert set(workflows()) == {"check.yml", "release.yml"}
+    more = {}
+    for name, workflow in workflows().items():
+        assert workflow["permissions"] == {"contents": "read"}
+        more |= {
+            (name, job): j["permissions"]
+            for job, j in workflow["jobs"].items()
+            if "permissions" in j
+        }
+        text = (ROOT / ".github/workflows" / name).read_text(encoding="utf-8")
+        uses = re.findall(r"uses: (.*)", text)
+        assert uses
+        for used in uses:
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", used), used
+        assert "secrets." not in text
+    assert more == {("release.yml", "publish"): {"id-token": "write"}}
+
+
+def test_one_action_is_one_commit_everywhere() -> None:
+    texts = [file.read_text("utf-8") for file in (ROOT / ".github/workflows").glob("*.yml")]
+    used = {line for text in texts for line in re.findall(r"uses: (.*)", text)}
+    assert len({line.partition("@")[0] for line in used}) == len(used)
+
+
+def test_the_versions_that_pages_name_are_the_projects() -> None:
+    """A release changes them too (docs/dev/releasing.md)."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    minor = ".".join(PROJECT["version"].split(".")[:2])
+    assert f"| {minor}.x | yes |" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    hosting = yaml.safe_load((ROOT / ".readthedocs.yaml").read_text(encoding="utf-8"))
+    assert (ROOT / hosting["sphinx"]["configuration"]).is_file()
 
 
 def test_the_hooks_run_what_exists() -> None:

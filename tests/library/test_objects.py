@@ -321,7 +321,7 @@ def test_an_instance_is_made_of_its_parts() -> None:
         (lambda: sw.instance(HEADLINE, pending=[sw.Job("p")]), "takes no other parts"),
         (lambda: sw.instance([sw.Host("a", 1)], now="8h"), "now: must be a whole number"),  # type: ignore[arg-type]
         (lambda: sw.plan("headline.yaml"), "must be an Instance, not str"),  # type: ignore[arg-type]
-        (lambda: sw.validate(HEADLINE, None), "must be a Plan, not NoneType"),  # type: ignore[arg-type]
+        (lambda: sw.validate(HEADLINE, None), "must be a Plan or a Simulation, not NoneType"),  # type: ignore[arg-type]
         (lambda: sw.loads(None), "must be a text, not NoneType"),  # type: ignore[arg-type]
         (lambda: sw.load(None), "must be the path of a file, not NoneType"),  # type: ignore[arg-type]
         (lambda: sw.loads("[]"), "must be a mapping"),

@@ -50,6 +50,19 @@ def order(result: Simulation) -> list[str]:
     return sorted(starts, key=starts.__getitem__)
 
 
+@pytest.mark.behaviour("ARR-01", "LOP-07")
+def test_bmod_of_the_limit_of_an_array_is_named_and_the_rest_of_it_done() -> None:
+    """It changed nothing and nobody said so."""
+    elements = [job(f"7[{n}]", 1, minutes=10, array_limit=1) for n in (1, 2, 3)]
+    fields = {"array_limit": 3, "run_limit": 5 * MINUTE}
+    changes = (Modification(60, "7[2]", fields), Modification(60, "7[3]", {"array_limit": 1}))
+    result = run(one_host(*elements), changes=changes)
+    assert [result.starts[f"7[{n}]"] for n in (1, 2, 3)] == [0, 10 * MINUTE, 15 * MINUTE]
+    (note,) = result.notes
+    assert "7[2] at 60 s" in note
+    assert "how many elements of its array may run at once stays as it is" in note
+
+
 @pytest.mark.behaviour("LOP-07")
 @pytest.mark.parametrize(
     ("commands", "wanted"),

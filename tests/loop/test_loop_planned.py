@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from loop_checking import broken
 from loop_lab import HOUR, MINUTE, host, instance, job, run, running
 from sampling import some
 from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
+from slotwise.solver.validate import validate_schedule
 
 RESERVE = Queue("q", 40, slot_reserve=1000, backfill=True)
 
@@ -40,7 +40,7 @@ def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     planned = [record for record in result.jobs if record.estimate_by == "optimal"]
     assert len(planned) > 5
     assert [record.error for record in planned] == [0] * len(planned)
-    assert broken(problem, result) == []
+    assert validate_schedule(problem, result) == []
 
 
 @pytest.mark.behaviour("TBR-04", "TBR-18")
@@ -119,4 +119,4 @@ def test_hardly_any_effort_is_no_worse_than_time_based_on_the_first_job() -> Non
     problem = trace(3)
     little = run(problem, "optimal", effort=1e-6)
     assert little.complete
-    assert broken(problem, little) == []
+    assert validate_schedule(problem, little) == []

@@ -8,20 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from loop_checking import broken, jobs_of
 from loop_workloads import METHODS, workloads
 from slotwise.model.instance import Instance
+from slotwise.model.job import Job
 from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate_schedule
 
 quick = examples(60)
+
+
+def jobs_of(instance: Instance) -> tuple[Job, ...]:
+    """Pending and future jobs."""
+    return (*instance.pending, *instance.future)
 
 
 @pytest.mark.behaviour("LOP-01", "LOP-03", "TBR-10", "RSV-07", "RSV-09")
 @quick
 @given(workloads(), st.sampled_from(METHODS))
 def test_no_rule_is_broken_at_any_time(instance: Instance, method: str) -> None:
-    result = simulate(instance, reservation=method)
-    assert broken(instance, result) == []
+    result = simulate(instance, reservation=method, keep_log=True)
+    assert validate_schedule(instance, result) == []
 
 
 @quick
@@ -67,6 +73,6 @@ def test_the_same_again(instance: Instance, method: str) -> None:
 @quick
 @given(workloads())
 def test_a_cycle_at_every_event_breaks_no_rule_either(instance: Instance) -> None:
-    result = simulate(instance, reservation="time-based", cycle=0)
-    assert broken(instance, result) == []
+    result = simulate(instance, reservation="time-based", cycle=0, keep_log=True)
+    assert validate_schedule(instance, result) == []
     assert result.complete

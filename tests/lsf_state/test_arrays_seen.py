@@ -46,6 +46,22 @@ def test_one_row_of_an_array_is_its_elements_without_a_row(tmp_path: Path) -> No
     assert {(job.name, job.array_limit) for job in instance.pending[:9]} == {("a", 4)}
 
 
+@pytest.mark.parametrize(("arrays", "names"), [(1, "7"), (3, "9")])
+def test_elements_of_rows_are_counted_before_they_are_made(
+    tmp_path: Path, arrays: int, names: str
+) -> None:
+    """An array that is too large is none of a long name."""
+    most = 300_000 // arrays
+    rows = [
+        {**_USUAL, "JOBID": str(7 + n), "JOB_NAME": f"a[1-{most}]", "STAT": "PEND"}
+        for n in range(arrays)
+    ]
+    code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
+    assert code
+    assert f"job {names}: " in text
+    assert "more than 200,000 elements of job arrays (--max-elements)" in text
+
+
 @pytest.mark.behaviour("ARR-02")
 def test_elements_of_the_long_form(tmp_path: Path) -> None:
     text = "".join(

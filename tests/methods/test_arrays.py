@@ -9,13 +9,15 @@ from typing import cast
 import pytest
 from array_cases import case, lexicographic, plans
 from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Queue
+from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob, elements, parse_array
 from slotwise.model.objective import ObjectiveName
-from slotwise.model.plan import Method, Plan
+from slotwise.model.plan import Method, Plan, PlannedJob
 from slotwise.solver.fairshare.priority_order import priority_order
+from slotwise.solver.planner.planner import Planner
 from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.scheduler import reserving
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
@@ -103,6 +105,22 @@ def test_elements_that_run_count(method: Method) -> None:
     assert [item.start for item in found] == [100, 200]
 
 
+@pytest.mark.behaviour("ARR-01")
+def test_elements_that_run_count_for_those_to_come() -> None:
+    """What runs was listed without the limit, which elements that come later say."""
+    first, second, third = array("a[1-3]%1")
+    ran = RunningJob(replace(first, array_limit=None), 0, {"a": 1})
+    coming = site(running=(ran,))
+    result = simulate(replace(coming, future=(replace(second, submit=10),)), cycle=1, until=1000)
+    assert result["7[2]"].start == 100
+    planner = Planner(coming)
+    planner.plan()
+    planner.submit(second)
+    assert [item.start for item in planner.plan()] == [100]
+    planner.submit(third)
+    assert [item.start for item in planner.plan()] == [100, 200]
+
+
 @pytest.mark.behaviour("ARR-02")
 def test_an_element_over_the_limit_is_a_fault_of_the_plan() -> None:
     instance = site(*array("a[1-3]%2"))
@@ -124,12 +142,12 @@ def test_the_loop_starts_elements_in_the_order_of_their_index_and_two_at_a_time(
 @pytest.mark.behaviour("ARR-06")
 @pytest.mark.parametrize("seed", range(8))
 def test_equal_elements_are_placed_as_if_one_after_the_other(seed: int) -> None:
-    """Names of their own projects make equal jobs different to whoever looks for equals."""
-    instance = case(1000 + seed, jobs=8)
-    apart = tuple(
-        replace(job, from_host="", weight=1.0 + number / 64)
-        for number, job in enumerate(instance.pending)
-    )
+    """Projects of their own, which a limit counts, make equal jobs different to who looks."""
+    wide = Limit("wide", {"slots": 1000}, projects=Scope(("all",), each=True))
+    instance = replace(case(1000 + seed, jobs=8), limits=(wide,))
+    apart = tuple(replace(job, project=f"p{number}") for number, job in enumerate(instance.pending))
+    kinds = {demand.kind for demand in PlanningProblem.of(replace(instance, pending=apart)).demands}
+    assert len(kinds) == len(apart)
     for method in METHODS[:3]:
         together = exact(instance, method, "lexicographic")
         separate = exact(replace(instance, pending=apart), method, "lexicographic")
@@ -173,3 +191,39 @@ def test_a_search_begins_at_the_job_before_only_where_nothing_is_missed(
     monkeypatch.setattr(reserving, "_equal_right_before", lambda *_: None)
     whole = [plan(small_and_large(seed), "time-based") for seed in seeds]
     assert near == whole
+
+
+@pytest.mark.behaviour("ARR-01")
+@pytest.mark.behaviour("ARR-02")
+@pytest.mark.parametrize("element_first", [True, False])
+def test_a_job_that_runs_is_no_element_because_it_is_like_one(element_first: bool) -> None:
+    """The element ends at 60, the job like it at 120; either may be looked at first."""
+    fields = {"queue": "q", "run_limit": 60}
+    element = RunningJob(Job("100[4]", array_limit=1, **fields), 0, {"c": 1})  # type: ignore[arg-type]
+    other = RunningJob(Job("902", queue="q", run_limit=120), 0, {"a": 1})
+    instance = Instance(
+        Cluster((Host("a", 2), Host("c", 4))),
+        (Queue("q", backfill=True),),
+        (element, other) if element_first else (other, element),
+        elements(Job("100", **fields), parse_array("a[1-3]%1")[1]),  # type: ignore[arg-type]
+    )
+    starts = [60, 120, 180]
+    for method in METHODS[1:]:
+        found = plan(instance, method)
+        assert [item.start for item in found] == starts, method
+        assert validate(instance, found) == [], method
+    for reservation in ("greedy", "time-based"):
+        run = simulate(instance, reservation=reservation, cycle=1, until=1000)
+        assert [run[f"100[{n}]"].start for n in (1, 2, 3)] == starts, reservation
+    early = replace(found, reservations=tuple(_earlier(item, 30) for item in found))
+    assert "the running element limit of array 100 allows 1" in str(validate(instance, early)[0])
+    late = replace(found, reservations=tuple(_earlier(item, -60) for item in found))
+    assert [fault.check for fault in validate(instance, late)]
+
+
+def _earlier(item: PlannedJob, seconds: int) -> PlannedJob:
+    assert item.start is not None
+    assert item.finish is not None
+    assert item.bound is not None
+    times = (item.start - seconds, item.finish - seconds, item.bound - seconds)
+    return replace(item, start=times[0], finish=times[1], bound=times[2])

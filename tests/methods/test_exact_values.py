@@ -151,7 +151,7 @@ def test_weights_too_far_apart_are_said_to_be(method: str) -> None:
 @pytest.mark.parametrize("objective", WEIGHTED)
 @pytest.mark.parametrize("method", EXACT)
 def test_a_weight_that_is_none(method: str, objective: str, weight: float) -> None:
-    instance = cluster(1, Job("a", run_limit=60, weight=weight, deadline=5))
+    instance = cluster(1, Job("a", run_limit=60, weight=weight, deadline=500))
     with pytest.raises(InputError, match="job a: weight"):
         plan(instance, method, objective=objective)
 

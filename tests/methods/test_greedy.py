@@ -14,6 +14,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
+from slotwise.solver.validate import validate
 
 HOUR = 3600
 
@@ -328,3 +329,48 @@ def test_no_more_than_a_block_of_each_host_is_held_whatever_the_block() -> None:
     wanted = job("j", 3, "same[model] span[ptile='!',x:3,y:1]")
     waiting = plan(problem(wanted, hosts=hosts, running=busy), "greedy")["j"]
     assert waiting.reserved == {"A": 1, "B": 1}
+
+
+# --- the first execution host (-m "h!") -----------------------------------------------------------
+
+FIRST_HOST = """
+format: slotwise/1
+hosts: [{name: A, slots: 4}, {name: B, slots: 4}, {name: C, slots: 8}]
+queues: [{name: q, SLOT_RESERVE: "MAX_RESERVE_TIME[100]", BACKFILL: Y}]
+running:
+  - {id: 1, queue: q, start: 0, run_limit: 10m, allocation: USED*B}
+  - {id: 2, queue: q, start: 0, run_limit: 20m, allocation: 6*C}
+pending:
+  - {id: 100, bsub: '-q q -n SLOTS -W 30 -m "HOSTS" SPAN'}
+  - {id: 101, bsub: '-q q -n 4 -W 60 -m A'}
+"""
+
+
+@pytest.mark.behaviour("GRD-01", "PLC-12")
+@pytest.mark.parametrize(
+    ("used", "slots", "hosts", "span", "held"),
+    [
+        (4, 8, "B! A C", "", {}),
+        (3, 8, "B! A C", "", {"B": 1, "A": 4, "C": 2}),
+        (3, 8, "A B! C", "", {"B": 1, "A": 4, "C": 2}),
+        (4, 8, "others! A C", "", {}),
+        (3, 8, "A C others!", "", {"B": 1, "A": 4, "C": 2}),
+        (3, 4, "B! A C", "-R span[hosts=1]", {"B": 1}),
+        (4, 4, "B! A C", "-R span[hosts=1]", {}),
+        (4, 5, "B! A C", "-R span[ptile=2]", {}),
+        (4, 8, "B A C", "", {"A": 4, "C": 2}),
+    ],
+)
+def test_nothing_is_held_where_no_slot_of_a_first_execution_host_is(
+    used: int, slots: int, hosts: str, span: str, held: dict[str, int]
+) -> None:
+    text = FIRST_HOST.replace("USED", str(used)).replace("SLOTS", str(slots))
+    instance = sw.loads(text.replace("HOSTS", hosts).replace("SPAN", span))
+    found = plan(instance, "greedy")
+    assert found["100"].reserved == held
+    assert not found.refused
+    # Without a reservation the job behind starts; the judge objects to one without its first host.
+    assert (found["101"].start == instance.now) == ("A" not in held)
+    elsewhere = replace(found["100"], reserved={"C": 2})
+    faults = validate(instance, replace(found, reservations=(elsewhere, found["101"])))
+    assert [fault.check for fault in faults] == ["reserved"] * ("!" in hosts)

@@ -44,8 +44,8 @@ def one(text: str) -> StatusTest:
         ('started("my job")', "started", JobReference("my job", quoted=True)),
         ("post_done( a.b-c/d:e )", "post_done", JobReference("a.b-c/d:e")),
         ("POST_ERR(7)", "post_err", JobReference("7")),
-        ("done(a[3])", "done", JobReference("a", elements=(3,))),
-        ('done("a[1-5:2,9]")', "done", JobReference("a", True, (1, 3, 5, 9))),
+        ("done(a[3])", "done", JobReference("a", ranges=(range(3, 4),))),
+        ('done("a[1-5:2,9]")', "done", JobReference("a", True, (range(1, 6, 2), range(9, 10)))),
         ("done(a[*])", "done", JobReference("a", each=True)),
     ],
 )

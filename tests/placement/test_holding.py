@@ -73,10 +73,10 @@ def test_all_slots_of_a_place() -> None:
     profile = Profile(three_hosts(), 0)
     start = Start(50, ({1: 1},))
     wanted = demand(hosts=3)
-    assert whole_place(wanted, start, profile) == {1: 1}
-    assert whole_place(in_units(wanted, False), start, profile) == {1: 1}
-    assert whole_place(in_units(wanted, True), start, profile) == {0: 4, 1: 3}
-    assert whole_place(demand(hosts=3, alternative=WHOLE), start, profile) == {1: 3}
+    assert whole_place(wanted, start, profile.table) == {1: 1}
+    assert whole_place(in_units(wanted, False), start, profile.table) == {1: 1}
+    assert whole_place(in_units(wanted, True), start, profile.table) == {0: 4, 1: 3}
+    assert whole_place(demand(hosts=3, alternative=WHOLE), start, profile.table) == {1: 3}
 
 
 def test_slots_and_memory_over_a_window() -> None:

@@ -28,12 +28,18 @@
     return pairs.length > 6 ? `${shown} … (${pairs.length} hosts)` : shown;
   };
 
+  function proof(item) {
+    if (item.proved) return ", proved the earliest";
+    const jobs = item.proved_if || [];
+    return jobs.length ? `, proved the earliest if ${jobs.join(", ")} ${jobs.length > 1 ? "start" : "starts"} where planned` : "";
+  }
+
   function starts(job) {
     const row = rows.get(job);
     if (row) {
       return [
         ...["greedy", "time_based", "optimal"].flatMap((method) => [
-          [`${method.replace("_", "-")} estimate`, S.startOf(job, `${method}_estimate`, row[`${method}_estimate`]) + (method === "optimal" && row.proved ? ", proved the earliest" : "")],
+          [`${method.replace("_", "-")} estimate`, S.startOf(job, `${method}_estimate`, row[`${method}_estimate`]) + (method === "optimal" ? proof(row) : "")],
           [`${method.replace("_", "-")} simulated`, S.data.comparison.simulated.includes(method.replace("_", "-")) ? S.startOf(job, `${method}_simulated`, row[`${method}_simulated`]) : ""],
         ]),
         ["sooner by", row.gain === null ? "" : S.duration(row.gain)], ["hosts", S.where(row.allocation)],
@@ -44,7 +50,7 @@
     const item = planned.get(job);
     if (item) {
       return [
-        ["start", item.start === null ? `no sooner than ${S.clock(item.estimate, "unknown")}` : S.clock(item.start) + (item.proved ? ", proved the earliest" : "")],
+        ["start", item.start === null ? `no sooner than ${S.clock(item.estimate, "unknown")}` : S.clock(item.start) + proof(item)],
         ["end", item.finish === null ? "" : S.clock(item.finish)], ["hosts", S.where(item.allocation)], ["waits for", item.waits_for],
       ];
     }

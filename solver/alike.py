@@ -1,0 +1,62 @@
+"""Which jobs are alike: one definition for demands, running use, kinds of the loop and proofs.
+
+It names the fields of a job that do *not* matter. A new field of :class:`Job` therefore tells jobs
+apart until somebody has shown that no answer depends on it; ``tests/test_alike.py`` varies each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import fields
+from operator import attrgetter
+
+from ..model.job import Job
+
+#: Who it is, where it stands in the line and what its account and its objective count.
+_OF_ITSELF = frozenset(
+    {"submit", "queued_as", "priority", "weight", "group", "name", "requeued", "unheeded"}
+)
+#: What decides when it may start and how long it runs, but not where and on how much.
+_TIMES = frozenset(
+    {
+        *("begin", "deadline", "dependency", "think_time", "orphan_term"),
+        *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
+    }
+)
+#: What counts by what it comes to: limits by user and project, those of an array, a home.
+_BY_MEANING = frozenset({"id", "array_limit", "user", "project", "from_host"})
+#: All other fields.
+_ASKED: Callable[[Job], tuple[object, ...]] = attrgetter(
+    *(field.name for field in fields(Job) if field.name not in _OF_ITSELF | _TIMES | _BY_MEANING)
+)
+#: Equal for jobs of one effective requirement.
+merged: Callable[[Job], Hashable] = attrgetter(
+    *("res_req", "gpu", "queue", "application", "slots", "max_slots", "extsched")
+)
+#: Equal for jobs that are expected to run equally long, and are ended after equally long.
+spans: Callable[[Job], Hashable] = attrgetter(
+    *("run_limit", "estimated_run_time", "cpu_limit", "queue", "application")
+)
+
+
+def asked(job: Job, whose: Hashable, home: Hashable) -> Hashable:
+    """Equal for jobs that may have the same places and hold the same there, whoever they are.
+
+    whose: what limits distinguish of it. home: type and model of the host it was submitted from.
+    """
+    return (*_ASKED(job), whose, home)
+
+
+class Same:
+    """Equal for one and the same object, which it keeps, so that no other gets its identity."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: object) -> None:
+        self._of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._of is other._of
+
+    def __hash__(self) -> int:
+        return id(self._of)

@@ -1,0 +1,183 @@
+"""Proofs on conditions: starts that hang on the place of a job that may be elsewhere.
+
+A rule that a plan leaves out may put a job on other slots, or at another time, than planned. What
+it may take then is entered everywhere and for good; a start that is the earliest beside what runs
+alone, on slots that are free all the same, hangs on no such job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from ...model.plan import Plan
+from ..availability.demand import Demand, TermDemand, released
+from ..availability.profile import Profile
+from ..availability.resources import Alternative, Per, Use, flat
+from ..budget import Budget
+from ..placement.earliest import Start, earliest_start, hold_start, still_free
+from ..precedence import jobs_of
+from ..problem import PlanningProblem
+from ..rules.rule_book import candidate_hosts, pools_used
+from .lexicographic import warm_starts
+from .order_search import times_of
+
+#: By job, the jobs that its start hangs on.
+Conditions = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moving:
+    """A job that may be elsewhere, and where that may be."""
+
+    job: str
+    hosts: set[int]
+    pools: set[int]
+    #: The jobs that must be where planned for it to be so.
+    because: tuple[str, ...]
+
+    def may_meet(self, demand: Demand, hosts: set[int], pools: set[int]) -> bool:
+        """Whether it may take what another job needs, or that one waits for it (-w)."""
+        waits = demand.after is not None and self.job in jobs_of(demand.after)
+        return waits or not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
+
+
+def conditions(
+    problem: PlanningProblem,
+    plan: Plan,
+    unsure: Collection[str],
+    budget: Budget,
+    *,
+    in_order: bool,
+    firm: Collection[str] = (),
+) -> Conditions:
+    """Of each job whose start hangs on the places of jobs that are `unsure`, those jobs.
+
+    in_order: a job hangs on those before it alone. firm: jobs that hang on none whatever they meet.
+    Where the budget does not last, a start hangs on every unsure job that its job may meet.
+    """
+    if not unsure:
+        return {}
+    starts = warm_starts(problem, plan)
+    found: dict[str, tuple[str, ...]] = {}
+    while True:
+        known = len(found)
+        found |= _found(
+            problem, starts, unsure, budget, before=not in_order, found=found, firm=firm
+        )
+        if in_order or len(found) == known:
+            return found
+
+
+def _found(
+    problem: PlanningProblem,
+    starts: Mapping[str, Start],
+    unsure: Collection[str],
+    budget: Budget,
+    *,
+    before: bool,
+    found: Conditions,
+    firm: Collection[str],
+) -> dict[str, tuple[str, ...]]:
+    """One pass over the jobs in priority order. before: those that move do so before all others."""
+    profile, times = problem.base.copy(), times_of(starts)
+    moving: list[_Moving] = []
+
+    def move(demand: Demand, because: tuple[str, ...]) -> None:
+        hosts, pools = candidate_hosts(demand), pools_used(demand)
+        moving.append(_Moving(demand.job.id, hosts, pools, because))
+        _take_everywhere(profile, demand)
+
+    demands = [demand for demand in problem.demands if not demand.impossible]
+    others = [d for d in demands if d.job.id not in unsure and d.job.id not in found]
+    if before:
+        for demand in demands:
+            name = demand.job.id
+            if name in unsure or name in found:
+                move(demand, (name,) if name in unsure else found[name])
+    new: dict[str, tuple[str, ...]] = {}
+    for demand in others if before else demands:
+        name = demand.job.id
+        start = starts.get(name)
+        if name in unsure:
+            move(demand, (name,))
+        elif start is not None:
+            met = _met(moving, demand)
+            stands = not met or name in firm
+            if stands or _stands(problem, profile, demand, start, moving, times, budget):
+                hold_start(profile, released(demand, times), start)
+            else:
+                new[name] = met
+                move(demand, met)
+    return new
+
+
+def _met(moving: Collection[_Moving], demand: Demand) -> tuple[str, ...]:
+    """The jobs that must be where planned for those to be so that a job may meet."""
+    hosts, pools = candidate_hosts(demand), pools_used(demand)
+    near = (item for item in moving if item.may_meet(demand, hosts, pools))
+    return tuple(dict.fromkeys(job for item in near for job in item.because))
+
+
+def _stands(
+    problem: PlanningProblem,
+    profile: Profile,
+    demand: Demand,
+    start: Start,
+    moving: Collection[_Moving],
+    times: Mapping[str, int],
+    budget: Budget,
+) -> bool:
+    """Whether a start is the earliest and possible wherever the others are."""
+    if demand.interval is not None or budget.late():
+        return False
+    if demand.after is not None:
+        waits_for = jobs_of(demand.after)
+        if any(item.job in waits_for for item in moving):
+            return False
+        demand = released(demand, times)
+    if start.time > demand.earliest and earliest_alone(problem, demand) != start.time:
+        return False
+    return still_free(profile, demand, start)
+
+
+def earliest_alone(problem: PlanningProblem, demand: Demand) -> int | None:
+    """The earliest start beside what runs, without all other pending jobs."""
+    alone = earliest_start(problem.base, demand)
+    return None if alone is None else alone.time
+
+
+# --- what a job may take, wherever it is ----------------------------------------------------------
+
+
+def _take_everywhere(profile: Profile, demand: Demand) -> None:
+    """Enter all that a job may take of every host and pool, from now on for good."""
+    for term in demand.terms:
+        hosts = term.candidates.tolist()
+        uses = Alternative(tuple(_most(term, pools=False)))
+        whole: set[int] = set()
+        if term.unit is not None and term.unit.excl:
+            used = {int(term.unit.unit_of[host]) for host in hosts}
+            whole = {host for host, unit in enumerate(term.unit.unit_of) if int(unit) in used}
+        everywhere = dict.fromkeys(hosts, term.most)
+        profile.hold(uses, everywhere, profile.now, None, whole_hosts=whole)
+        for use in _most(term, pools=True):
+            inside = [host for host in hosts if profile.table.pools[use.index].mask[host]]
+            place = dict.fromkeys(inside[: term.most], 1)
+            if use.per is not Per.HOST:
+                place = dict.fromkeys(inside[:1], term.most)
+            profile.hold(Alternative((), (use,)), place, profile.now, None)
+
+
+def _most(term: TermDemand, *, pools: bool) -> list[Use]:
+    """What a term takes at most under any of its rusage alternatives, on any host of its place."""
+    found: dict[tuple[int, Per], Use] = {}
+    for alternative in term.alternatives:
+        for use in alternative.pool_uses if pools else alternative.host_uses:
+            # What is taken on the first host alone may be taken on any: each may be the first.
+            per = Per.HOST if use.per is Per.JOB and not pools else use.per
+            amount, other = use.reservation.initial, found.get((use.index, per))
+            if other is None or other.reservation.initial < amount:
+                held = flat(use.reservation.resource, amount)
+                found[use.index, per] = replace(use, per=per, reservation=held, once=False)
+    return list(found.values())

@@ -1,0 +1,248 @@
+"""Where a simulation leaves a job waiting that could start: slots are free, it fits, nothing does.
+
+Of a cycle in which a job waits the judge looks for hosts on which it would break no rule beside
+all that runs and all that others hold or will have. It proposes few places, each a plain one, so
+that it may overlook a job that could start, and is right where it names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...model.dependency import DependencyError, parse_dependency, status_tests
+from ...model.duration import expected_duration, granted_run_limit
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...model.plan import Plan, PlannedJob
+from ...model.resreq.syntax import Simple
+from . import times
+from .facts import Facts, Violation
+from .hosts import may_be_closed
+from .schedule import (
+    FOREVER,
+    HeldStretch,
+    Record,
+    Schedule,
+    facts_of,
+    is_later_part,
+    lives,
+    stretches,
+)
+from .shape import ptile_of, split
+
+#: Whether a plan breaks no rule of what it is planned for.
+Allowed = Callable[[Facts], bool]
+Allocation = dict[str, int]
+
+
+def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> Iterator[Violation]:
+    """Each job that could start in a cycle and does not, once."""
+    if any(queue.slot_pool or not queue.active for queue in instance.queues):
+        return
+    if not schedule.log and schedule.settings.reservation != "none":
+        return
+    seen = _Observed.of(instance, schedule, allowed)
+    told: set[str] = set()
+    for time in seen.times():
+        for job in seen.waiting(time):
+            place = None if job.id in told else seen.place(job, time)
+            if place is not None:
+                told.add(job.id)
+                where = ", ".join(f"{slots} of {host}" for host, slots in place.items())
+                text = f"job {job.id}: it waits at {time} s and could start on {where}"
+                yield Violation("idle", text, job.id, next(iter(place)), time)
+
+
+@dataclass(slots=True)
+class _Observed:
+    """What the judge sees of a simulation."""
+
+    instance: Instance
+    schedule: Schedule
+    allowed: Allowed
+    parts: Sequence[HeldStretch]
+    records: Mapping[str, Record]
+    #: When conditions on jobs hold.
+    conditions: times.Times
+
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule, allowed: Allowed) -> _Observed:
+        """Read off a simulation of an instance."""
+        whole = lives(instance, schedule)
+        started = {part.job.id for part in whole}
+        jobs = (*instance.pending, *instance.future)
+        rest = [job for job in jobs if job.id not in started]
+        return cls(
+            instance,
+            schedule,
+            allowed,
+            stretches(instance, schedule),
+            {record.job: record for record in schedule.jobs},
+            times.Times(facts_of(instance, whole, rest)),
+        )
+
+    def times(self) -> list[int]:
+        """The cycles in which something may have come free or become eligible."""
+        jobs = (*self.instance.pending, *self.instance.future)
+        found = {self.instance.now, *(part.end for part in self.parts if part.end is not None)}
+        found |= {job.submit for job in jobs} | {job.begin for job in jobs if job.begin}
+        found |= {entry["time"] for entry in self.schedule.log}
+        found |= {item.end for item in self.instance.advance_reservations}
+        first, step = self.instance.now, self.schedule.settings.cycle
+        if step:
+            found = {first + -(-max(0, time - first) // step) * step for time in found}
+        # What a job that preempts leaves over is seen by the next cycle.
+        found -= {start for it in self.schedule.jobs for _, start, _ in it.held[:-1] if start}
+        found -= {first if any(it.held[:-1] for it in self.schedule.jobs) else -1}
+        return sorted(time for time in found if first <= time <= self.schedule.time)
+
+    def waiting(self, time: int) -> list[Job]:
+        """The jobs that wait after the cycle of that second and might have started in it."""
+        return [
+            job
+            for job in (*self.instance.pending, *self.instance.future)
+            if self._waits(self.records[job.id], time)
+            and max(job.submit, job.begin or 0) <= time
+            and self._has_a_share(job)
+            and self._condition_holds(job, time)
+        ]
+
+    @staticmethod
+    def _waits(record: Record, time: int) -> bool:
+        if record.start is None:
+            return record.status == "pending"
+        return record.start > time
+
+    def _has_a_share(self, job: Job) -> bool:
+        queue = self.instance.queue(job.queue)
+        trees = [part.user_shares for part in self.instance.partitions]
+        trees += [] if queue.user_shares is None else [queue.user_shares]
+        return all(any(name == job.user for name, _ in tree) for tree in trees)
+
+    def _condition_holds(self, job: Job, time: int) -> bool:
+        """Whether it is sure that a job need not wait for others."""
+        if not job.dependency:
+            return True
+        if "!" in job.dependency:
+            return False
+        try:
+            condition = parse_dependency(job.dependency)
+        except DependencyError:
+            return False
+        for test in status_tests(condition):
+            names = self.conditions.meant(test.job, job)
+            known = [self.records[name] for name in names]
+            done = all(it.status in ("done", "running") for it in known)
+            # What starts in a cycle is known to the next one.
+            begun = all(it.start is not None and it.start < time for it in known)
+            if not (names and done and begun and test.word in ("done", "ended", "started")):
+                return False
+        return self.conditions.holds(condition, job, time - job.think_time)
+
+    def place(self, job: Job, time: int) -> Allocation | None:
+        """Hosts on which the job could start then, None where none are found."""
+        duration = expected_duration(self.instance, job)
+        finish = None if duration is None else time + duration
+        running = (*self._running(time), *self._reserved(job, time))
+        there = replace(
+            self.instance, now=time, running=tuple(running), pending=(job,), future=(), held=()
+        )
+        bare = replace(job, dependency="")
+        there = replace(there, pending=(bare,))
+        facts = _facts(there, PlannedJob(job.id, time, finish, {}))
+        found = facts.requirement(bare)
+        if not isinstance(found, Simple):
+            return None
+        count = len(found.rusage.alternatives) if found.rusage else 1
+        for allocation in _proposed(facts, bare, found, time):
+            for alternative in range(count):
+                entry = PlannedJob(job.id, time, finish, allocation, alternative=alternative)
+                trial = _facts(there, entry)
+                (holding,) = trial.planned
+                closed = any(
+                    may_be_closed(trial, holding, host) or self._has_just_accepted(job, host, time)
+                    for host in allocation
+                )
+                if not closed and self.allowed(trial):
+                    return allocation
+        return None
+
+    def _has_just_accepted(self, job: Job, host: str, time: int) -> bool:
+        """JOB_ACCEPT_INTERVAL counts from the last start on a host, of a job that has ended too."""
+        params = self.instance.params
+        cycles = self.instance.queue(job.queue).job_accept_interval
+        cycles = params.job_accept_interval if cycles is None else cycles
+        since = time - cycles * params.mbd_sleep_time
+        return any(since < part.start <= time and host in part.allocation for part in self.parts)
+
+    def _running(self, time: int) -> Iterator[RunningJob]:
+        """All that holds something then; what is suspended counts with its slots."""
+        for number, part in enumerate(self.parts):
+            following = self.parts[number + 1] if number + 1 < len(self.parts) else None
+            end = part.end
+            if following is not None and is_later_part(following.job.id, part.job.id):
+                end = following.start
+            if part.start <= time and (end is None or time < end):
+                finish = FOREVER if end is None else end
+                lasting = replace(part, end=finish).lasting
+                yield RunningJob(lasting, part.start, part.allocation, finish, part.alternative)
+
+    def _reserved(self, job: Job, time: int) -> Iterator[RunningJob]:
+        """What others hold after the last cycle, and what they will have before the job ends."""
+        past = [entry for entry in self.schedule.log if entry["time"] <= time]
+        limit = granted_run_limit(self.instance, job)
+        jobs = {other.id: other for other in (*self.instance.pending, *self.instance.future)}
+        for item in past[-1]["reservations"] if past else ():
+            other = jobs.get(item["job"])
+            if other is not None and other.id != job.id:
+                slots = dict(item["reserved"])
+                if limit is None or item["estimate"] is None or time + limit > item["estimate"]:
+                    for host, count in item.get("allocation", {}).items():
+                        slots[host] = max(count, slots.get(host, 0))
+                whole = replace(other, id=f"{other.id}.held") if "[" not in other.id else other
+                yield RunningJob(whole, time, slots, FOREVER)
+
+
+def _facts(instance: Instance, entry: PlannedJob) -> Facts:
+    entries: tuple[PlannedJob, ...] = (entry,)
+    plan = Plan("greedy", "lexicographic", "heuristic", instance.now, entries)
+    return Facts.of(instance, plan, as_lsf=False, split=split)
+
+
+def _proposed(facts: Facts, job: Job, asked: Simple, time: int) -> Iterator[Allocation]:
+    """Plain places: over all hosts, over those alike, over each unit, on each host alone."""
+    free = {name: host.slots for name, host in facts.hosts.items()}
+    for running in facts.instance.running:
+        for name, count in running.allocation.items():
+            free[name] -= count
+    for item in facts.instance.advance_reservations:
+        for name, count in item.slots.items():
+            free[name] -= count if item.start <= time < item.end else 0
+    groups = [list(facts.hosts), *([name] for name in facts.hosts)]
+    kinds = dict.fromkeys(host.type for host in facts.hosts.values())
+    groups += [[h.name for h in facts.hosts.values() if h.type == kind] for kind in kinds]
+    groups += [list(unit.hosts) for unit in facts.instance.cluster.units]
+    seen = set()
+    for group in groups:
+        for first in range(len(group)):
+            found = _filled(facts, job, asked, free, [*group[first:], *group[:first]])
+            key = tuple(found.items())
+            if found and key not in seen:
+                seen.add(key)
+                yield found
+
+
+def _filled(
+    facts: Facts, job: Job, asked: Simple, free: Mapping[str, int], names: Sequence[str]
+) -> Allocation:
+    """The slots of a job on hosts one after another, empty where they are too few."""
+    found: Allocation = {}
+    rest = job.slots
+    for name in names:
+        most = ptile_of(facts, facts.hosts[name], asked.span)
+        take = min(rest, free[name] if most is None else most)
+        if 0 < take <= free[name]:
+            found[name] = take
+            rest -= take
+    return {} if rest else found

@@ -1,0 +1,293 @@
+"""The judge on a simulation: whether what happened keeps every rule at every second.
+
+The records are read as a plan in which each job lasts as long as it really ran. A job that was
+preempted or resized holds several stretches, each of which is judged as a job of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Protocol
+
+from ...model.duration import granted_run_limit
+from ...model.instance import Instance
+from ...model.job import Job, RunningJob
+from ...model.plan import Plan, PlannedJob
+from . import capacity, hosts, shape, times, units
+from .facts import Facts, Violation
+
+#: Seconds that a job lasts that has not ended.
+FOREVER = 1 << 40
+
+#: Between a job and the number of its stretch.
+_DOT = " part "
+
+Rule = Callable[[Facts], Iterator[Violation]]
+#: What each stretch keeps.
+_OF_STRETCHES: tuple[Rule, ...] = (
+    shape.split_terms,
+    shape.slot_count,
+    shape.span_one_host,
+    shape.span_ptile,
+    shape.span_block,
+    shape.same,
+    shape.cu_membership,
+    shape.cu_maxcus,
+    shape.cu_usable_slots,
+    shape.cu_balance,
+    units.cu_fewest,
+    shape.cu_exclusive_allowed,
+    shape.host_exclusive_allowed,
+    hosts.candidates,
+    hosts.first_execution_host,
+    hosts.one_partition,
+    capacity.running,
+    capacity.slots,
+    capacity.alone,
+    capacity.kinds,
+)
+#: What stretches keep that begin with a start: what goes on again counts and is not asked.
+_OF_STARTS: tuple[Rule, ...] = (capacity.limits,)
+#: What a preempted job keeps: all but its slots.
+_OF_AMOUNTS: tuple[Rule, ...] = (capacity.amounts, capacity.shared, capacity.enough)
+#: What each job keeps from its first start to its end.
+_OF_LIVES: tuple[Rule, ...] = (
+    times.starts,
+    times.dependencies,
+    times.dispatch_windows,
+    capacity.accept_interval,
+)
+
+
+class Record(Protocol):
+    """What became of one job."""
+
+    @property
+    def job(self) -> str:
+        """Its id."""
+
+    @property
+    def start(self) -> int | None:
+        """When it started first, None for never."""
+
+    @property
+    def end(self) -> int | None:
+        """When it ended, None for not yet."""
+
+    @property
+    def status(self) -> str:
+        """``done``, ``killed``, ``pending`` …"""
+
+    @property
+    def alternative(self) -> int:
+        """Of its rusage alternatives."""
+
+    @property
+    def held(self) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
+        """Which slots it held from when to when (None: still)."""
+
+
+class Schedule(Protocol):
+    """A simulation."""
+
+    @property
+    def jobs(self) -> Sequence[Record]:
+        """One record a job."""
+
+    @property
+    def time(self) -> int:
+        """Where it stopped."""
+
+    @property
+    def log(self) -> Sequence[Mapping[str, Any]]:
+        """Its cycles, if they were kept."""
+
+    @property
+    def settings(self) -> Any:
+        """Its reservation method and the seconds from cycle to cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStretch:
+    """A job on hosts over [start, end), None: it has not ended; runs: it ran before now."""
+
+    job: Job
+    start: int
+    end: int | None
+    allocation: Mapping[str, int]
+    alternative: int = 0
+    runs: bool = False
+
+    def active(self, time: int) -> bool:
+        """Whether it is there at a second."""
+        return self.start <= time and (self.end is None or time < self.end)
+
+    @property
+    def lasting(self) -> Job:
+        """The job as one that is known to last so long."""
+        seconds = FOREVER if self.end is None else max(1, self.end - self.start)
+        return replace(
+            self.job,
+            run_limit=seconds,
+            estimated_run_time=seconds,
+            cpu_limit=None,
+            run_time=None,
+            deadline=None,
+        )
+
+
+def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
+    """All that was held, job by job; each job but the first of its name has a name of its own."""
+    jobs = _jobs(instance)
+    before = {item.job.id for item in instance.running}
+    return [
+        HeldStretch(
+            replace(jobs[record.job], id=_part(record.job, number)),
+            start,
+            end,
+            allocation,
+            record.alternative,
+            runs=record.job in before and not number,
+        )
+        for record in schedule.jobs
+        if record.job in jobs
+        for number, (start, end, allocation) in enumerate(record.held)
+        if end is None or end > start
+    ]
+
+
+def lives(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
+    """Each job that started, on its first hosts, from its first start to its end."""
+    jobs = _jobs(instance)
+    before = {item.job.id for item in instance.running}
+    return [
+        HeldStretch(jobs[it.job], it.start, it.end, it.held[0][2], it.alternative, it.job in before)
+        for it in schedule.jobs
+        if it.job in jobs and it.start is not None and it.held
+    ]
+
+
+def _suspensions(parts: Sequence[HeldStretch]) -> list[HeldStretch]:
+    """Where a job was off its slots: between two of its stretches."""
+    found = []
+    for one, other in pairwise(parts):
+        same = is_later_part(other.job.id, one.job.id)
+        if same and one.end is not None and one.end < other.start:
+            job = replace(one.job, id=f"{one.job.id} off")
+            found.append(HeldStretch(job, one.end, other.start, one.allocation, one.alternative))
+    return found
+
+
+def _jobs(instance: Instance) -> dict[str, Job]:
+    known = (*(item.job for item in instance.running), *instance.pending, *instance.future)
+    return {job.id: job for job in known}
+
+
+def _part(name: str, number: int) -> str:
+    """The name of a later stretch: of an element one that still belongs to its array."""
+    if not number:
+        return name
+    return f"{name[:-1]}{_DOT}{number}]" if name.endswith("]") else f"{name}{_DOT}{number}"
+
+
+def is_later_part(name: str, other: str) -> bool:
+    """Whether the first is a later stretch of the job of which the other is one."""
+    (whole, number), (first, before) = (_numbered(each) for each in (name, other))
+    return whole == first and number == before + 1
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    head, dot, tail = name.removesuffix("]").rpartition(_DOT)
+    return (head, int(tail)) if dot else (name.removesuffix("]"), 0)
+
+
+def facts_of(
+    instance: Instance, parts: Sequence[HeldStretch], waiting: Sequence[Job] = ()
+) -> Facts:
+    """The stretches as a plan, and jobs that wait beside them."""
+    parts = [part for part in parts if part.end is None or part.end > instance.now]
+    planned = [part for part in parts if not part.runs]
+    running = tuple(
+        RunningJob(
+            part.lasting,
+            part.start,
+            part.allocation,
+            FOREVER if part.end is None else part.end,
+            part.alternative,
+        )
+        for part in parts
+        if part.runs
+    )
+    pending = (*(part.lasting for part in planned), *waiting)
+    seen = replace(instance, running=running, pending=pending, future=())
+    plan = Plan("greedy", "lexicographic", "heuristic", instance.now, tuple(map(_entry, planned)))
+    return Facts.of(seen, plan, as_lsf=False, split=shape.split)
+
+
+def _entry(part: HeldStretch) -> PlannedJob:
+    return PlannedJob(
+        part.job.id,
+        part.start,
+        part.start + (part.lasting.run_limit or 0),
+        part.allocation,
+        method="greedy",
+        alternative=part.alternative,
+    )
+
+
+def broken(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
+    """Every rule that what happened breaks; nothing came from outside but the jobs."""
+    parts = stretches(instance, schedule)
+    facts = facts_of(instance, parts)
+    for rule in _OF_STRETCHES:
+        yield from rule(facts)
+    begun = {part.job.id for part in lives(instance, schedule)}
+    facts = facts_of(instance, [replace(p, runs=p.job.id not in begun or p.runs) for p in parts])
+    for rule in _OF_STARTS:
+        yield from rule(facts)
+    facts = facts_of(instance, [*parts, *_suspensions(parts)])
+    for rule in _OF_AMOUNTS:
+        yield from rule(facts)
+    whole = lives(instance, schedule)
+    started = {part.job.id for part in whole}
+    waiting = [job for job in _jobs(instance).values() if job.id not in started]
+    facts = facts_of(instance, whole, waiting)
+    for rule in _OF_LIVES:
+        yield from rule(facts)
+    for part in whole:
+        yield from _too_soon(facts, part)
+        yield from _too_long(instance, part, schedule)
+
+
+def _too_soon(facts: Facts, part: HeldStretch) -> Iterator[Violation]:
+    """No job starts before it is submitted, nor outside the run window of its queue."""
+    job = part.job
+    if part.runs:
+        return
+    if part.start < job.submit:
+        text = f"job {job.id}: it starts at {part.start} s and is submitted at {job.submit} s"
+        yield Violation("submit", text, job.id, "", part.start)
+    if not times.may_run(facts, job, part.start, part.start + 1):
+        text = f"job {job.id}: it starts at {part.start} s, outside the RUN_WINDOW of its queue"
+        yield Violation("run-window", text, job.id, "", part.start)
+
+
+def _too_long(instance: Instance, part: HeldStretch, schedule: Schedule) -> Iterator[Violation]:
+    """No job that was never suspended runs for longer than its limit."""
+    limit = granted_run_limit(instance, part.job)
+    suspended = any(it.job == part.job.id and len(it.held) > 1 for it in schedule.jobs)
+    if limit is None or suspended or part.runs or _stops(instance, part.job):
+        return
+    end = schedule.time if part.end is None else part.end
+    if end - part.start > limit:
+        text = f"job {part.job.id}: it runs from {part.start} to {end} s, its limit is {limit} s"
+        yield Violation("run-limit", text, part.job.id, "", end)
+
+
+def _stops(instance: Instance, job: Job) -> bool:
+    """Whether a job may be suspended on its slots: by a window or by load."""
+    queue = instance.queue(job.queue)
+    loads = [queue.thresholds, *(host.thresholds for host in instance.cluster.hosts)]
+    return bool(queue.run_window) or any(item.stop for item in loads)

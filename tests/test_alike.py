@@ -1,0 +1,333 @@
+"""One definition says which jobs are alike: what it leaves out of a job changes no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
+from slotwise.model.configuration import Limit, Params, Queue, Scope, User
+from slotwise.model.duration import expected_duration, granted_run_limit
+from slotwise.model.errors import InputError
+from slotwise.model.instance import Instance
+from slotwise.model.job import Application, HostRequest, Job, RunningJob
+from slotwise.model.plan import Method
+from slotwise.model.resreq import effective_requirement
+from slotwise.solver import alike
+from slotwise.solver.availability.demand import Demand
+from slotwise.solver.planning import plan
+from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.resolve import Resolver, profile_of_running
+from slotwise.solver.scheduler.simulation import simulate
+from slotwise.solver.validate import validate
+from slotwise.solver.validation import facts
+
+METHODS: tuple[Method, ...] = ("greedy", "time-based", "optimal", "milp")
+#: Values of each field of a job that the jobs of `base` do not have.
+VALUES: dict[str, tuple[Any, ...]] = {
+    "id": ("12", "7[9]", "8[9]"),
+    "slots": (3, 4),
+    "max_slots": (4,),
+    "user": ("v",),
+    "queue": ("night",),
+    "res_req": (("rusage[mem=600]",), ("span[ptile=1]",), ("rusage[lic=1]",), ("select[mem>900]",)),
+    "run_limit": (120, 600),
+    "cpu_limit": (90,),
+    "run_time": (30,),
+    "cpu_time": (20.0,),
+    "submit": (-50,),
+    "begin": (60,),
+    "deadline": (5000,),
+    "priority": (9,),
+    "weight": (3.0,),
+    "project": ("p",),
+    "group": ("g",),
+    "application": ("app",),
+    "hosts": ((HostRequest("b"),), (HostRequest("c", 1, first=True), HostRequest("others"))),
+    "exclusive": (True,),
+    "resizable": (True,),
+    "from_host": ("a", "b"),
+    "gpu": ("num=1",),
+    "extsched": ("RMS[nodes=2]",),
+    "queued_as": ((-5, 0),),
+    "requeued": (True,),
+    "unheeded": (("-sla gold",),),
+    "estimated_run_time": (45,),
+    "name": ("n",),
+    "dependency": ("done(31)",),
+    "think_time": (30,),
+    "orphan_term": (True,),
+    "array_limit": (1,),
+    "whole_hosts": (True,),
+}
+#: Fields that tell no jobs apart, whatever the site is.
+NEVER_ASKED = {
+    *("submit", "queued_as", "priority", "weight", "group", "name", "requeued", "unheeded"),
+    *("begin", "deadline", "dependency", "think_time", "orphan_term"),
+    *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
+}
+#: Of a running job.
+RUNNING_VALUES: dict[str, tuple[Any, ...]] = {
+    "job": (),  # all of VALUES
+    "start": (-20,),
+    "allocation": ({"b": 1},),
+    "finish": (75,),
+    "alternative": (1,),
+    "suspended": (True,),
+}
+
+
+def base() -> Iterator[Job]:
+    """Jobs in which fields have a meaning that they do not have in others."""
+    first = Job("11", run_limit=100, user="u", queue="day")
+    yield first
+    yield replace(first, id="7[3]")
+    yield replace(first, id="9[3]")
+    yield replace(first, exclusive=True)
+    yield replace(first, slots=2)
+    yield replace(first, res_req=("cu[maxcus=1]",), slots=2)
+    yield replace(first, res_req=("1*{select[type==local]} + 1*{rusage[mem=100]}",), slots=2)
+    yield replace(first, res_req=("rusage[mem=(300 100):duration=(1 1)||mem=100]",))
+
+
+def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
+    """Where every field of a job that may matter does."""
+    hosts = (
+        Host("a", 4, type="X", amounts={"mem": 1000.0, "lic": 1.0}, gpus=Gpus(2), user_slots=3),
+        Host("b", 2, type="Y", amounts={"mem": 800.0}),
+        Host("c", 2, type="X", amounts={"mem": 1000.0}, gpus=Gpus(1)),
+    )
+    units = (ComputeUnit("e1", "enc", ("a",)), ComputeUnit("e2", "enc", ("b", "c")))
+    each = Scope(("all",), each=True)
+    return Instance(
+        Cluster(
+            hosts,
+            unit_types=("enc",),
+            default_unit_type="enc",
+            units=units,
+            shared=(SharedResource("float", 1.0),),
+        ),
+        queues=(
+            Queue("day", 20, backfill=True, slot_reserve=10),
+            Queue("night", 10, exclusive="Y", queue_slots=5, run_limit=300, slots=(1, 1, 3)),
+        ),
+        running=running,
+        pending=pending,
+        applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
+        users=(User("v", max_slots=2),),
+        limits=(Limit("projects", {"slots": 3}, projects=each),),
+        params=Params(mbd_sleep_time=30),
+    )
+
+
+def elements() -> tuple[Job, ...]:
+    """Of two arrays, with limits."""
+    given = {"run_limit": 100, "user": "u", "queue": "day", "name": "e", "array_limit": 1}
+    return Job("7[1]", **given), Job("8[1]", **given)  # type: ignore[arg-type]
+
+
+def varied() -> Iterator[tuple[str, Job, Job]]:
+    """A field, a job, and the same with another value there."""
+    for job in base():
+        for name, values in VALUES.items():
+            for value in values:
+                if getattr(job, name) != value:
+                    yield name, job, replace(job, **{name: value})
+
+
+def plain(value: Any) -> Any:
+    """Arrays and parts of a demand as what can be compared."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    return value
+
+
+@cache
+def demand_of(job: Job) -> Any:
+    """What a job asks for, and what it holds while it runs, looked up by nobody before."""
+    instance = site(job, *elements())
+    resolver = Resolver.of(instance, due_dates=True)
+    found = replace(resolver.demand(job), job=Job(""), duration=None, earliest=0)
+    running = RunningJob(job, 0, {"a": job.slots})
+    held = Resolver.of(instance)
+    try:
+        uses = held.running_uses(running, {0: job.slots})
+        loads = held.load_reservations(job, 0)
+    except InputError as error:
+        uses, loads = [], (str(error),)
+    names = [
+        [item.name for item in (*table.host_resources, *table.pools)]
+        for table in (resolver.table, held.table)
+    ]
+    return plain((found, uses, loads)), names, resolver.gpus(job) if found.terms else None
+
+
+def test_every_field_is_varied() -> None:
+    """A new field needs values here that matter where it may matter."""
+    assert set(VALUES) == {item.name for item in fields(Job)}
+    assert set(RUNNING_VALUES) == {item.name for item in fields(RunningJob)}
+
+
+def test_what_tells_no_jobs_apart_changes_no_demand() -> None:
+    asked, told_apart, mattered = 0, set(), set()
+    resolver = Resolver.of(site(*elements()))
+    for name, one, other in varied():
+        same = resolver.asked(one) == resolver.asked(other)
+        equal = demand_of(one) == demand_of(other)
+        assert equal or not same, (name, one, other)
+        asked += same
+        told_apart |= {name} - ({name} if same else set())
+        mattered |= set() if equal else {name}
+    assert asked > 50
+    assert told_apart == set(VALUES) - NEVER_ASKED == mattered
+
+
+def test_what_tells_no_requirements_and_no_spans_apart_changes_none() -> None:
+    for name, one, other in varied():
+        instance = site(one, other, *elements())
+        if alike.merged(one) == alike.merged(other):
+            first, second = (Resolver.of(instance) for _ in range(2))
+            assert plain(_requirement(first, one)) == plain(_requirement(second, other)), name
+        if alike.spans(one) == alike.spans(other):
+            for ask in (expected_duration, granted_run_limit):
+                assert ask(instance, one) == ask(instance, other), name
+
+
+def _requirement(resolver: Resolver, job: Job) -> Any:
+    try:
+        return resolver.requirement(job), resolver.gpus(job), resolver.load_reservations(job, 0)
+    except InputError as error:
+        return str(error)
+
+
+# --- whole answers: the same where every job is held to be alone of its kind ----------------------
+
+
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no job is like another, to the methods and to the judge."""
+    monkeypatch.setattr(alike, "asked", lambda job, *_: job.id)
+    monkeypatch.setattr(alike, "merged", lambda job: job.id)
+    monkeypatch.setattr(alike, "spans", lambda job: job.id)
+    monkeypatch.setattr(Demand, "kind", property(lambda demand: demand.job.id))
+    monkeypatch.setattr(facts, "_asked", lambda job: job.id)
+
+
+def answers(instance: Instance) -> Iterator[Any]:
+    """Plans, what the judge says of them, and what the loop does."""
+    for method in METHODS:
+        found = plan(instance, method, effort=1)
+        yield found
+        yield validate(instance, found)
+    for reservation in ("greedy", "time-based"):
+        yield list(simulate(instance, reservation=reservation, until=2000).jobs)
+
+
+def free(instance: Instance) -> Any:
+    """What running jobs leave at every instant, by the names of resources, limits and licences."""
+    resolver = Resolver.of(instance)
+    found, table = profile_of_running(resolver), resolver.table
+    falls = {name: [run.job.id for run in runs] for name, runs in _falls(instance, resolver)}
+    points = sorted({instance.now, *found.changes()})
+    return (
+        {
+            of.name: [found.free(at, point).tolist() for point in points]
+            for at, of in enumerate(table.host_resources)
+        },
+        {
+            of.name: [found.free_in_pool(at, point) for point in points]
+            for at, of in enumerate(table.pools)
+        },
+        falls,
+    )
+
+
+def _falls(instance: Instance, resolver: Resolver) -> Iterator[tuple[int, list[RunningJob]]]:
+    problem = PlanningProblem.without_demands(instance, resolver)
+    for time in range(-20, 200):
+        if found := problem.holding_less_from(time):
+            yield time, found
+
+
+def refused(job: Job) -> bool:
+    """Whether bsub would not have taken it, so that it cannot run."""
+    try:
+        effective_requirement(site(job), job)
+    except InputError:
+        return True
+    return False
+
+
+def pairs_of(field: str) -> Iterator[Instance]:
+    """Two pending jobs, and two that run, which differ in one field."""
+    for name, one, other in varied():
+        if name == field and not refused(other):
+            twin = other.id
+            if name != "id":
+                twin = one.id.replace("3]", "4]") if "[" in one.id else "21"
+            pending = (one, replace(other, id=twin), replace(one, id="77"))
+            ran = [replace(job, id=job.id.replace("[", "[1")) for job in pending[:2]]
+            ran = [job if "[" in job.id else replace(job, id=f"4{job.id}") for job in ran]
+            running = (
+                RunningJob(Job("31", user="u", queue="day", run_limit=50), 0, {"b": 1}),
+                RunningJob(ran[0], -10, {"a": ran[0].slots}),
+                RunningJob(ran[1], -10, {"c": ran[1].slots}),
+            )
+            yield site(*pending, *elements(), running=running)
+
+
+def running_pairs() -> Iterator[Instance]:
+    """Two jobs that run and differ in one field of a running job."""
+    for job in base():
+        for name, values in RUNNING_VALUES.items():
+            for value in values if name != "alternative" or "||" in "".join(job.res_req) else ():
+                one = RunningJob(replace(job, id=f"4{job.id}"), -10, {"a": job.slots})
+                other = replace(one, job=replace(job, id=job.id.replace("3]", "4]")))
+                other = replace(replace(other, allocation={"c": job.slots}), **{name: value})
+                yield site(replace(job, id="77"), *elements(), running=(one, other))
+
+
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_field_of_a_running_job_changes_nothing_that_another_holds(
+    step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [*running_pairs(), *(pair for field in VALUES for pair in pairs_of(field))]
+    instances = [*pairs_of("id"), *pairs[::step]]
+    together = [free(instance) for instance in instances]
+    alone(monkeypatch)
+    for instance, found in zip(instances, together, strict=True):
+        assert free(instance) == found, instance.running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", VALUES)
+def test_a_field_of_a_job_changes_no_answer_about_another(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers_are_the_same(pairs_of(field), monkeypatch)
+
+
+@pytest.mark.slow
+def test_a_field_of_a_running_job_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers_are_the_same(running_pairs(), monkeypatch)
+
+
+def test_elements_change_no_answer_about_other_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers_are_the_same([list(pairs_of("id"))[1]], monkeypatch)
+
+
+def answers_are_the_same(instances: Iterable[Instance], monkeypatch: pytest.MonkeyPatch) -> None:
+    given = list(instances)
+    assert given
+    for instance in given:
+        together = list(answers(instance))
+        with monkeypatch.context() as patch:
+            alone(patch)
+            assert list(answers(instance)) == together, instance

@@ -1,0 +1,30 @@
+"""Sites in which any two features meet: every invariant holds of each of them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from pair_invariants import violations
+from paired_features import PAIRS, case, cover, features_of
+
+ROWS = cover(6)
+#: Sites of `make test-all`, by hundreds.
+MANY = 50
+
+
+def test_every_two_features_meet() -> None:
+    met = {pair for row in ROWS for pair in combinations(row, 2)}
+    assert met >= set(PAIRS)
+
+
+@pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ",".join(ROWS[number]))
+def test_nothing_breaks_where_two_features_meet(number: int) -> None:
+    assert list(violations(case(ROWS[number], number))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hundred", range(MANY))
+def test_nothing_breaks_on_many(hundred: int) -> None:
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        assert list(violations(case(features_of(seed), seed))) == [], (seed, features_of(seed))
