@@ -6,10 +6,6 @@
 10800
 """
 
-from __future__ import annotations
-
-from functools import cache
-
 #: As typing has it, whose loading would cost the command a tenth of its start.
 TYPE_CHECKING = False
 
@@ -127,23 +123,31 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-@cache
+#: What :func:`_homes` has found.
+_HOMES: dict[str, str] = {}
+
+
+# The command loads this file while the current folder may still stand on Python's path, so nothing
+# is imported here that Python has not loaded itself.
 def _homes() -> dict[str, str]:
     """The module of each public name, as the imports above have it."""
+    if _HOMES:
+        return _HOMES
     import ast
     from pathlib import Path
 
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     block = next(item for item in tree.body if isinstance(item, ast.If))
-    return {
-        alias.name: item.module or ""
+    _HOMES.update(
+        (alias.name, item.module or "")
         for item in block.body
         if isinstance(item, ast.ImportFrom) and item.level
         for alias in item.names
-    }
+    )
+    return _HOMES
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     from importlib import import_module

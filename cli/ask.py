@@ -21,6 +21,7 @@ from .forecast import (
     drawing_of,
     likely_cells,
     likely_columns,
+    past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
 from .process import Exit
@@ -94,21 +95,23 @@ def _is_file(name: str) -> bool:
 
 
 def _script_text(path: Path) -> str:
-    from ..model.formats.source_text import file_bytes
+    from ..model.formats.reading import file_bytes
 
     return _decoded(file_bytes(path), str(path))
 
 
 def _from_standard_input(stdin: bool) -> str:
     """A job script; InputError where nobody gave one."""
-    from .options import standard_input
+    from ..model.formats.reading import standard_input
 
     if not stdin or sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise InputError(USAGE)
     try:
         data = standard_input()
-    except InputError:  # closed: nobody gave one
-        raise InputError(USAGE) from None
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # closed: nobody gave one
+            raise InputError(USAGE) from None
+        raise
     text = _decoded(data, "standard input")
     if not text.strip():
         raise InputError(USAGE)
@@ -198,6 +201,7 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
+    likely: dict[str, Any] = {"history": past_of(history, instance), "drawing": drawing}
     whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -212,8 +216,7 @@ def ask(
             effort=effort,
             margin=margin,
             cancel=cancel,
-            history=history,
-            drawing=drawing,
+            **likely,
         )
     _report(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.escaping import printable
 from .options import file_option, read_source
 from .process import Exit
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -168,7 +168,8 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
     unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
     outside = _outside_units(simple, instance)
-    order = order_hosts(simple.order, table, mask & ~np.array([bool(text) for text in outside]))
+    mask &= ~np.array([bool(text) for text in outside])
+    order = order_hosts(simple.order, table, mask, last_first=instance.params.of_lava)
     others = tuple(
         (
             host.name,

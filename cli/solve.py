@@ -14,6 +14,7 @@ from .forecast import (
     MaybeSamples,
     MaybeSeed,
     drawing_of,
+    past_of,
 )
 from .options import (
     AsLsf,
@@ -213,6 +214,7 @@ def compare(
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
+    past = past_of(history, instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = compare_methods(
             instance,
@@ -225,7 +227,7 @@ def compare(
             simulated=True if really else simulated,
             cancel=cancel,
             on_progress=report,
-            history=history,
+            history=past,
             drawing=drawing,
         )
     _report(instance, found, format, selection)

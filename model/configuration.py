@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from .cluster import Thresholds
+from .cluster import Host, Thresholds
 from .facts import Fact
 from .job import DEFAULT_LARGEST, HostRequest
 
@@ -233,6 +233,23 @@ class Params:
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )
+    #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
+    family: Annotated[str, Fact("family")] = "LSF"
+
+    @property
+    def of_lava(self) -> bool:
+        """Whether the scheduler is an open descendant of LSF, which does some things otherwise.
+
+        MXJ of a host counts as its processors where a limit is per processor; equal hosts are taken
+        from the last configured on; a job that may not backfill expects nothing of full hosts; a
+        job whose limits leave it less than it needs holds nothing, nor does one on hosts without
+        its memory.
+        """
+        return self.family != "LSF"
+
+    def processors_of(self, host: Host) -> int:
+        """Processors of a host as limits per processor count them."""
+        return host.slots if self.of_lava else host.processors
 
     @property
     def default_priority(self) -> int:

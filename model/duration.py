@@ -141,11 +141,20 @@ def ended_by_deadline(job: Job, finish: int | None) -> int | None:
     return job.deadline if finish is None else min(finish, job.deadline)
 
 
+def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
+    """Seconds that a job which has run so long is expected to run in all, None when nothing tells.
+
+    estimate: what was expected before (:func:`expected_duration`). One that has passed it is
+    expected at its run limit; without one its end is unknown (SUB-04).
+    """
+    return estimate if estimate is None or elapsed < estimate else limit
+
+
 def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
-    A job that runs now ends in the next second or later, also where it is overdue. Of a suspended
-    job it is not known when it goes on; -t ends it all the same.
+    A job that runs now ends in the next second or later, also where its limit is over. Of a
+    suspended job it is not known when it goes on; -t ends it all the same.
     """
     finish = ended_by_deadline(running.job, undisturbed_finish(instance, running))
     return None if finish is None else max(finish, instance.now + 1)
@@ -155,7 +164,13 @@ def undisturbed_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job is expected to end if nothing but its limits ends it, None for unknown."""
     if running.suspended:
         return None
-    if running.finish is not None:
-        return running.finish
-    duration = expected_duration(instance, running.job)
-    return None if duration is None else running.start + duration
+    span = expected_span(instance, running)
+    return None if span is None else running.start + span
+
+
+def expected_span(instance: Instance, running: RunningJob) -> int | None:
+    """Seconds that a running job is expected to run in all, as things stand now."""
+    job, start = running.job, running.start
+    told = running.finish
+    estimate = expected_duration(instance, job) if told is None else told - start
+    return expected_run_time(estimate, granted_run_limit(instance, job), instance.now - start)

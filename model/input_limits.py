@@ -25,7 +25,7 @@ class InputLimits:
     #: That all ranges such as ``n[1-400]`` stand for together.
     names: int = 5_000_000
     #: Of all job arrays of an instance together.
-    elements: int = 200_000
+    elements: int = 400_000
     #: Bytes of an instance or snapshot.
     text: int = 2**28
     #: Characters of one requirement, bsub line or LSF parameter.

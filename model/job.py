@@ -99,8 +99,7 @@ class Job:
     @property
     def array_id(self) -> str | None:
         """Of an element ``101[3]`` the id of its array, ``101``; None for any other job."""
-        head, bracket, tail = self.id.partition("[")
-        return head if bracket and tail[:-1].isdigit() and tail.endswith("]") else None
+        return array_of(self.id)
 
     @property
     def array_index(self) -> int | None:
@@ -345,7 +344,10 @@ def _range_text(part: range) -> str:
 
 def array_of(id: str) -> str | None:
     """The array of the id of an element: ``101`` of ``101[3]``; None for any other job."""
-    return Job(id).array_id if id.endswith("]") else None
+    if not id.endswith("]"):
+        return None
+    head, bracket, tail = id.partition("[")
+    return head if bracket and tail[:-1].isdigit() else None
 
 
 def running_limits(jobs: Iterable[Job]) -> dict[str, int]:
@@ -393,6 +395,21 @@ def arrays_of(jobs: Iterable[Job]) -> Iterator[tuple[Job, ArraySpec | None]]:
             first, array, shared, indices = job, job.array_id or "", _SHARED(job), [index]
     if first is not None:
         yield _whole(first, array, indices)
+
+
+def classes(jobs: Iterable[Job]) -> Iterator[tuple[Job, Job]]:
+    """Jobs in their order, each with the first of its class.
+
+    A class is jobs behind each other that differ in nothing but their id, as equal elements of an
+    array do.
+    """
+    first: Job | None = None
+    shared: tuple[object, ...] = ()
+    for job in jobs:
+        own = _SHARED(job)
+        if first is None or own != shared:
+            first, shared = job, own
+        yield job, first
 
 
 #: All fields but the id, in their order.

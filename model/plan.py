@@ -159,6 +159,8 @@ class PlannedJob:
 
     def unproved(self) -> PlannedJob:
         """The same without bound and proof."""
+        if self.bound is None and not self.proved and not self.proved_if:
+            return self
         return replace(self, bound=None, proved=False, proved_if=())
 
 

@@ -92,12 +92,12 @@ class Deadline(threading.Event):
         self,
         seconds: float | None = None,
         other: threading.Event | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """seconds: from now on, None for no end."""
+        """seconds: from now on, None for no end. clock: the monotonic one where None."""
         super().__init__()
-        self._clock = clock
-        self._end = math.inf if seconds is None else clock() + seconds
+        self._clock = clock or time.monotonic
+        self._end = math.inf if seconds is None else self._clock() + seconds
         self._other = other
 
     def left(self) -> float:
@@ -130,7 +130,7 @@ class Budget:
     #: Set it from another thread or a signal handler to stop with the best so far.
     cancel: threading.Event = field(default_factory=threading.Event)
     #: Seconds, monotonic.
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     #: Seconds for a lesser answer after the stop.
     grace: float = GRACE
     #: MB that are available, asked when they matter.

@@ -36,6 +36,8 @@ EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end 
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
 COUNT = "that a count of a start condition (-w) may change again"
+#: Those of them that the loop decides as it goes.
+LEFT_OPEN = (EXIT, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"
 UNKNOWN = "a start condition (-w) on jobs that are not known here"
 

@@ -211,6 +211,7 @@ def instances(draw: Any) -> Instance:
             default_queue="main",
             hist_hours=draw(AMOUNT),
             lenient=draw(st.booleans()),
+            family=draw(st.sampled_from(("LSF", "OpenLava", "volclava"))),
             dialect=draw(st.sampled_from(["7", "10.1"])),
             modules=draw(st.none() | st.just(("schmod_default", "schmod_limit"))),
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -48,8 +49,13 @@ def are_kept_apart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     every_job_starts(it, right)
     with monkeypatch.context() as patch:
         alone(patch)
-        assert plan(it, "time-based") == plans[1], seed
-        assert plan(it, "optimal", effort=EFFORT) == plans[2], seed
+        assert bare(plan(it, "time-based")) == bare(plans[1]), seed
+        assert bare(plan(it, "optimal", effort=EFFORT)) == bare(plans[2]), seed
+
+
+def bare(found: Plan) -> Plan:
+    """Without what is missing until a start, which jobs of one kind and start share in words."""
+    return replace(found, reservations=tuple(replace(item, waits_for="") for item in found))
 
 
 def names_what_the_loop_does(it: Instance, found: Plan) -> None:

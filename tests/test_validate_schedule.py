@@ -300,3 +300,25 @@ def test_a_job_grows_within_its_partition() -> None:
     result = simulate(instance, keep_log=True, cycle=0)
     assert [dict(slots) for _, _, slots in result["j"].held] == [{"A": 4}]
     assert validate_schedule(instance, result) == []
+
+
+@pytest.mark.behaviour("LOP-06", "TBR-07")
+@pytest.mark.parametrize("fields", [{}, {"slot_reserve": 100}, {"resource_reserve": 100}])
+def test_who_preempts_leaves_the_future_allocations_of_jobs_before_it(
+    fields: dict[str, int],
+) -> None:
+    """wide waits for the whole host, which is free at 60 s: short, behind it, would suspend r."""
+    queues = (Queue("default", **fields), Queue("high", 9, preemptive=("default",), **fields))
+    instance = problem(
+        Job("wide", 4, queue="high", run_limit=100),
+        Job("short", 1, queue="high", run_limit=200),
+        running=(
+            running("r", {"A": 1}, run_limit=60),
+            running("h", {"A": 3}, queue="high", run_limit=60),
+        ),
+        hosts=(host("A"),),
+        queues=queues,
+    )
+    result = simulate(instance, reservation="time-based", top=2, keep_log=True, cycle=0)
+    assert (result["wide"].start, result["short"].start) == (60, 160)
+    assert validate_schedule(instance, result) == []

@@ -441,6 +441,7 @@ KINDS: dict[str, FieldKind] = {
     "gpu_syntax": FieldKind(GpuSyntax),
     "windows": FieldKind(Windows),
     "dialect": FieldKind(Dialect),
+    "family": FieldKind(Literal["LSF", "OpenLava", "volclava"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
     "exclusive": FieldKind(Exclusive),

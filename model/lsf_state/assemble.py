@@ -326,14 +326,17 @@ def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple
     )
 
 
-def with_rusage(made: Assembled, family: str, asked: str) -> Assembled:
-    """The same with what rusage[mem] counts for; a guess at it touches jobs that reserve memory.
+def with_family(made: Assembled, family: str, asked: str) -> Assembled:
+    """The same with the scheduler's family and what rusage[mem] counts for.
+
+    A guess at that touches jobs that reserve memory.
 
     family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for what the family
     does.
     """
     instance = made.instance
     params, what = counting_rusage(instance.params, family, asked)
+    params = replace(params, family=family) if family else params
     before = len(made.notes.omissions)
     if what:
         jobs = [job.id for job in instance.pending if any("rusage" in r for r in job.res_req)]

@@ -244,6 +244,16 @@ def _other(name: str, fields: Fields) -> Record:
     return Other(_time(fields))
 
 
+def _limits(fields: Fields, lava: bool) -> list[int]:
+    """The limits of a job as asked for; lava: they are written as seconds of a host of factor 1."""
+    limits = [fields.whole("rLimits") for _ in range(11)]
+    fields.skip("hostSpec")
+    factor = fields.number("hostFactor")
+    if not lava or factor <= 0:
+        return limits
+    return [round(limit / factor) if limit > 0 else limit for limit in limits]
+
+
 def _new(name: str, fields: Fields) -> Record:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
@@ -253,9 +263,7 @@ def _new(name: str, fields: Fields) -> Record:
     begin, deadline = fields.time("beginTime"), fields.time("termTime")
     fields.skip("sigValue", "chkpntPeriod", "restartPid")
     user = fields.text("userName")
-    limits = [fields.whole("rLimits") for _ in range(11)]
-    fields.skip("hostSpec")
-    fields.number("hostFactor")
+    limits = _limits(fields, lava)
     fields.skip("umask")
     queue, res_req = fields.text("queue"), fields.text("resReq")
     from_host = fields.text("fromHost")

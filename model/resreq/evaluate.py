@@ -253,7 +253,11 @@ NORMALISED = frozenset({"r15s", "r1m", "r15m"})
 
 
 def order_hosts(
-    keys: Sequence[OrderKey] | None, table: HostTable, mask: BoolArray | None = None
+    keys: Sequence[OrderKey] | None,
+    table: HostTable,
+    mask: BoolArray | None = None,
+    *,
+    last_first: bool = False,
 ) -> IntArray:
     """Positions of the chosen hosts, best first (REQ-10).
 
@@ -261,10 +265,12 @@ def order_hosts(
     by the index's own sense: less is better for an index that grows with load, more is better for
     anything else; `reverse` turns that round. Equal hosts stay in configuration order, those that
     lack the resource go behind the others, and hosts that are not ok to the very end.
-    mask: the hosts to order, all where None. Raises ResreqError for a key that is no number.
+    mask: the hosts to order, all where None. last_first: equal hosts come from the last configured
+    on, as LSF's open family takes them. Raises ResreqError for a key that is no number.
     """
     columns = [_column(key, table) for key in reversed(tuple(keys) if keys else DEFAULT_ORDER)]
     chosen = np.arange(len(table)) if mask is None else np.flatnonzero(mask)
+    chosen = chosen[::-1] if last_first else chosen
     by = [column[chosen] for column in columns]
     by.append((~table.ok[chosen]).astype(np.float64))
     order: IntArray = chosen[np.lexsort(by)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import duration_text, with_stamps
-from ...model.duration import expected_duration, expected_finish
+from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
@@ -296,8 +296,8 @@ class Trials:
 
     def limits(self) -> list[tuple[int, Outlook]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
-        job, now = self.demand.job, self.view.problem.instance.now
-        own = self.demand.runs
+        job, instance = self.demand.job, self.view.problem.instance
+        own, now = granted_run_limit(instance, job), instance.now
         # Without a limit of its own: nothing changes any more behind the last event.
         seconds = self.view.profile.changes()[-1] - now + MINUTE if own is None else own
         asked = -(-seconds // MINUTE)

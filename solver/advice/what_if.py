@@ -359,6 +359,7 @@ class Asker:
         Where much runs, a whole cycle is run only for what the jobs before it leave a chance.
         """
         many = len(self.instance.running) > MANY and self.method == "time-based"
+        many = many and not self._some_come_later
         if many and self._behind_count and not has_policy(self.instance):
             cycle = self._cycle(self.ahead(job))
             guess = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
@@ -428,6 +429,12 @@ class Asker:
     def budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""
         return Budget(self._left() if self._limited else None, cancel=self.cancel)
+
+    @cached_property
+    def _some_come_later(self) -> bool:
+        """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
+        instance = self.instance
+        return any(job.dependency or (job.begin or 0) > instance.now for job in instance.pending)
 
     @cached_property
     def _behind_count(self) -> bool:

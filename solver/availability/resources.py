@@ -180,7 +180,7 @@ class ResourceTable:
 
     def __post_init__(self) -> None:
         hosts = self.instance.cluster.hosts
-        self._processors = np.array([host.processors for host in hosts], dtype=float)
+        self._processors = np.array([*map(self.instance.params.processors_of, hosts)], dtype=float)
         if any(host.user_slots is not None for host in hosts):
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)

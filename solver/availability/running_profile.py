@@ -399,6 +399,15 @@ class RunningProfile(Profile):
         self.now = now
         self.falls.bring_to(now, self.free_now)
 
+    def slots_of(self, job: int) -> Allocation:
+        """Slots that a job keeps from others while it runs, by host: all of its own hosts (-x)."""
+        found: Allocation = {}
+        for part in self.parts.get(job, ()):
+            if not part.pool and part.index == SLOTS:
+                for host, times in zip(part.hosts.tolist(), part.times.tolist(), strict=True):
+                    found[host] = found.get(host, 0) + int(times)
+        return found
+
     def _set_slots(self, job: int, amount: float) -> None:
         for part in self.parts.get(job, ()):
             if not part.pool and part.index == SLOTS:

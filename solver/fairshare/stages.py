@@ -99,7 +99,8 @@ def surplus(instance: Instance, pool: SlotPool) -> int:
 
 def _slot_limits(instance: Instance) -> Iterator[tuple[tuple[str, ...], int]]:
     """Hosts and the slots they may use together, of limits that look at hosts alone (QBF-01)."""
-    processors = {host.name: host.processors for host in instance.cluster.hosts}
+    hosts, params = instance.cluster.hosts, instance.params
+    processors = {host.name: params.processors_of(host) for host in hosts}
     for limit in instance.limits:
         if limit.hosts is None or limit.users or limit.queues or limit.projects:
             continue

@@ -16,6 +16,7 @@ from ..availability.resources import (
     Allocation,
     Alternative,
     FloatArray,
+    IntArray,
     Per,
     ResourceTable,
     Use,
@@ -179,6 +180,11 @@ def _may_fit(item: Standing, begins: set[int]) -> bool:
 def counts_slots(use: Use) -> bool:
     """Whether a use counts job slots: the slots themselves, and limits on them."""
     return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
+
+
+def with_slots(candidates: IntArray, table: ResourceTable) -> IntArray:
+    """Those of the candidates that have any slots: what others have is no use to a job."""
+    return candidates[table.host_resources[SLOTS].capacity[candidates] >= 1]
 
 
 def takes_memory(alternative: Alternative, table: ResourceTable) -> bool:

@@ -15,7 +15,7 @@ from ...model.cluster import BUILTIN_AMOUNTS, Thresholds
 from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, classes
 from ...model.omissions import Omission
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
@@ -72,8 +72,10 @@ def as_estimates_see_it(instance: Instance) -> Instance:
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
-    """The pending jobs whose requirement can be read; the others start never."""
-    for job in instance.pending:
+    """Of each class of pending jobs one; those whose requirement cannot be read start never."""
+    for job, first in classes(instance.pending):
+        if job is not first:
+            continue
         with suppress(InputError):
             resolver.requirement(job)
             yield job

@@ -20,7 +20,7 @@ from ...model.configuration import Queue
 from ...model.errors import InputError
 from ...model.gpu_request import GpuRequest
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, classes
 from ...model.omissions import Omission
 from ...model.resreq.extsched import topology
 from ...model.resreq.syntax import simples
@@ -173,15 +173,19 @@ def heeded_nowhere(
     here: set[str] = set()
     asked: set[str] = set()
     sharing = GpuSharing(resolver)
-    for job in instance.pending if jobs is None else jobs:
-        sharing.see((job,))
+    of_class: tuple[str, ...] = ()
+    for job, first in classes(instance.pending if jobs is None else jobs):
+        if job is first:
+            of_class = tuple(_of(job, resolver))
+        if job is first or first.id in sharing.asked:
+            sharing.see((job,))
         if job.id in named:
             here.add(job.id)
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
         asked.add(job.id)
-        for what in _of(job, resolver):
+        for what in of_class:
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:

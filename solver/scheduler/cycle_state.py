@@ -269,7 +269,7 @@ class CycleState:
             return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
             release = self.release_of(job)
-            if release is None or release > self.world.now:
+            if release is None or release > self.world.now or self._let_go_just_now(job):
                 return sentence(not_yet(job))
         return self.eligibility.queue_open(job, self.duration_now(state))
 
@@ -284,10 +284,25 @@ class CycleState:
         """What the pending jobs wait for."""
         return Precedence.of(self.instance)
 
-    def release_of(self, job: Job) -> int | None:
-        """When the condition of a job can hold by what this cycle has planned; None for never."""
+    def release_of(self, job: Job, *, starts_later: int = 0) -> int | None:
+        """When the condition of a job can hold by what this cycle has planned; None for never.
+
+        starts_later: as if every job started so many seconds later than planned, and ended then.
+        """
         found = self.event_of(job)
-        return self.world.now if found is None else earliest(found, self._when)
+        if found is None:
+            return self.world.now
+        return earliest(found, lambda other: self._when(other, starts_later))
+
+    def _let_go_just_now(self, job: Job) -> bool:
+        """Whether a start of this cycle lets a job go: it has its turn in the next."""
+        event, begun = self.event_of(job), self.record.started
+        if event is None or not begun:
+            return False
+        release = earliest(
+            event, lambda o: None if o.start and o.job in begun else self._when(o, 0)
+        )
+        return release is None or release > self.world.now
 
     def event_of(self, job: Job) -> Event | None:
         """What a job waits for, pending in the instance or only asked about; None for nothing."""
@@ -300,7 +315,7 @@ class CycleState:
             release = asked.releases[job.id]
         return release.event
 
-    def _when(self, other: After) -> int | None:
+    def _when(self, other: After, starts_later: int) -> int | None:
         """When another job starts, or ends, as this cycle has it."""
         state = self.world.states.find(other.job)
         if state is None:
@@ -310,18 +325,20 @@ class CycleState:
             held = self.holdings.of(state)
             if held is None:
                 return None
-            start = held.estimate if held.start is None else held.start.time
+            # Where others have places in the future an estimate without one is no start.
+            estimate = held.estimate if self.settings.reservation == "greedy" else None
+            start = estimate if held.start is None else held.start.time
             last = last_start(self.instance, state.job)
             if start is not None and last is not None and start > last:
                 return None  # it is aborted before (-t)
         if start is None or other.start:
-            return start
+            return None if start is None else start + starts_later
         duration = state.duration_from(start, self.settings.margin)
         return None if duration is None else start + duration
 
     def not_before(self, state: JobState) -> int:
         """The first second at which a job may start, for a place in the future."""
-        now, job = self.world.now, state.job
+        now, job = max(self.world.now, self.planned.since), state.job
         release = self.release_of(job) if self.settings.planning else now
         return max(now, job.begin or now, now if release is None else release)
 
@@ -379,10 +396,27 @@ class CycleState:
     def beside_those_of(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
-        """The present beside what these jobs hold, by number, for a job that would preempt."""
+        """The present beside what these jobs hold, by number, for a job that would preempt.
+
+        Their future allocations count whole: that what runs there ends by their starts is not so
+        of a job that is suspended and goes on later.
+        """
         view = self.beside(closed, state, preempting=True)
-        view.held = self._sum_held([h for h in self.reservations if h.state.number in jobs])
+        ahead = [held for held in self.reservations if held.state.number in jobs]
+        view.held = self._sum_held(ahead)
+        places = Amounts()
+        for held in ahead:
+            places.add_hosts(SLOTS, self._place(held), view.hosts)
+        if SLOTS in places.hosts:
+            now = view.held.hosts.get(SLOTS, 0.0)
+            view.held.hosts[SLOTS] = np.maximum(now, places.hosts[SLOTS])
         return view
+
+    def _place(self, held: Held) -> Allocation:
+        """The slots of a future allocation, all of a host that it has to itself."""
+        own = self.world.requests.resolver.blocked_units(held.state.job, held.allocation)
+        hosts = self.instance.cluster.hosts
+        return held.allocation | {host: hosts[host].slots for host in own}
 
     def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""
@@ -399,14 +433,16 @@ class CycleState:
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
-        what another needs earlier.
+        what another needs earlier. Where limits decide what a reservation may hold, that is it.
         """
         view, held = self.beside(closed, state), Amounts()
-        placed = False
-        for item in self.others(state):
+        others = self.others(state)
+        placed = any(item.needed_only for item in others)
+        limited = self.planned.limited_by_more() if placed else frozenset()
+        for item in others:
             backfilled = item.estimate is not None and item.estimate >= until
-            placed |= item.needed_only
-            item.enter(held, view, totals_only=backfilled, limits_only=item.needed_only)
+            by_place = item.needed_only and item.state.number not in limited
+            item.enter(held, view, totals_only=backfilled, limits_only=by_place)
         if placed:
             held.add_hosts(SLOTS, self.planned.needed_before(until, state), view.hosts)
         view.held = held

@@ -21,7 +21,7 @@ from ..availability.profile import FOREVER, SLACK, BesideHeld, Crowded, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, earliest_start, hold_start
-from ..placement.holding import HeldRows, counts_slots, whole_place
+from ..placement.holding import HeldRows, counts_slots, whole_place, with_slots
 from ..rules.eligibility import Eligibility
 from .held import (
     Held,
@@ -473,10 +473,11 @@ def _has_enough(
     for use in alternative.host_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial
-            host = _witness(plain, use.index, least, candidates, now, found.until)
+            there = with_slots(candidates, plain.table)
+            host = _witness(plain, use.index, least, there, now, found.until)
             if host is None:
                 return False
-            witnesses.append(Witness(host, use.index, least, candidates))
+            witnesses.append(Witness(host, use.index, least, there))
     for use in alternative.pool_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial
@@ -516,6 +517,8 @@ class PlannedFuture:
         self._profile: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
+        #: No place is looked for before it (seconds).
+        self.since = world.now
 
     @property
     def made(self) -> bool:
@@ -581,6 +584,10 @@ class PlannedFuture:
             others = self._reservations.others(state)
             return Guard(self.profile(state), others, self._world.now)
         return self._shared_guard()
+
+    def limited_by_more(self) -> frozenset[int]:
+        """Jobs, by number, whose places :meth:`needed_before` leaves out: more decides of them."""
+        return frozenset(held.state.number for held in self._shared_guard().limited)
 
     def needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Slots free now that places of others need before `until`, by host."""

@@ -36,6 +36,7 @@ from ..placement.holding import (
     free_part,
     takes_memory,
     whole_place,
+    with_slots,
 )
 from .job_state import JobState
 
@@ -261,6 +262,7 @@ def _short(
     alternative: Alternative, candidates: IntArray, beside: Availability, now: int, memory_may: bool
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
+    candidates = with_slots(candidates, beside.table)
     for use in alternative.host_uses:
         if use.reservation.resource in ignored:
             continue
@@ -505,7 +507,7 @@ class HeldOverTime:
             frozenset(whole_place(demand, start, plain.table)),
             frozenset(use.index for _, other in every for use in other.pool_uses),
             tuple(
-                (use.index, term.candidates)
+                (use.index, with_slots(term.candidates, plain.table))
                 for term, other in every
                 for use in other.host_uses
                 if use.reservation.resource not in ignored

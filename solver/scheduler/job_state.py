@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...model.compact import IntTable, NamePlaces, OnDemand
-from ...model.duration import bounds_of_deadline, ended_by_deadline
+from ...model.duration import bounds_of_deadline, ended_by_deadline, expected_run_time
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -406,8 +406,9 @@ class JobState:
         return ended_by_deadline(self.job, undisturbed)
 
     def expected_end(self, now: int) -> int | None:
-        """When it is expected to end; one that is overdue, in the next second."""
-        end = None if self.duration is None else self.since + self.duration - self.ran
+        """When it is expected to end; one that is beyond its limit, in the next second."""
+        span = expected_run_time(self.duration, self.limit, now - self.since + self.ran)
+        end = None if span is None else self.since + span - self.ran
         end = ended_by_deadline(self.job, end)
         return None if end is None else max(end, now + 1)
 

@@ -49,6 +49,8 @@ from .world import KeptRunning
 
 #: What the jobs behind one without BACKFILL may do to its start.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
+#: Of plans with more jobs that come later than can be given places of their own rank.
+PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
 #: Said of a job that got a greedy answer because the time for a better one was over.
 SHORTENED = "no place for it in the future was looked for: the limit was reached first"
 
@@ -157,7 +159,7 @@ class NextCycle:
         self.cycle = session.cycle
         #: Reservations by job id.
         self.held = {held.state.job.id: held for held in self.cycle.reservations}
-        self._unseen = self._not_looked_at()
+        self._unseen = self._not_looked_at(session.so_far.unentered)
         state = self.cycle.state
         #: Whether the budget kept some job from what the method would have said of it.
         self.cut = (
@@ -193,12 +195,16 @@ class NextCycle:
             else:
                 hold_start(profile, held.demand, held.start)
 
-    def _not_looked_at(self) -> set[int]:
-        """Jobs that the budget kept from having their turn."""
+    def _not_looked_at(self, unentered: set[int]) -> set[int]:
+        """Jobs that the budget kept from having their turn, those among them that never entered."""
         state = self.cycle.state
         if state.turns.nothing_left or not self.budget.late():
-            return set()
-        return set(self.world.pending) - state.turns.looked_at
+            return unentered
+        return (set(self.world.pending) | unentered) - state.turns.looked_at
+
+    @cached_property
+    def _unseen_jobs(self) -> set[str]:
+        return {self.world.states.job(number).id for number in self._unseen}
 
     def cut_short(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
@@ -230,7 +236,10 @@ class NextCycle:
         """What the cycle says of each of its pending jobs, in priority order."""
         fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
         for job in self._order:
-            yield with_fit(self._answer(job.id), fits)
+            if job.id in self._unseen_jobs:
+                yield not_looked_at(job, Greedy.name)
+            else:
+                yield with_fit(self._answer(job.id), fits)
 
     def _fits_too_late(self) -> bool:
         """Whether the budget leaves no time to look for exact fits; noted, so that it is said."""
@@ -273,6 +282,8 @@ class NextCycle:
             found.append("that limits, licences and memory decide what a reservation may hold")
         if outlasted(later):
             found.append(OUTLASTED)
+        if self.cycle.later.placed_behind:
+            found.append(PLACED_BEHIND)
         if self.jobs is None and len(later) > looking_ahead(self.instance):
             found.append(FEW_LOOK_AHEAD)
         return found
@@ -323,7 +334,7 @@ class NextCycle:
         quiet = not any(record.backfilled for record in self._settled)
         if last is not job or not quiet or any(record.started for record in others):
             return None
-        if has_policy(self.instance) or self.cut:
+        if has_policy(self.instance) or self.cut or self.cycle.later.waiting:
             return None
         cycle = self.cycle.state
         if others:
@@ -367,14 +378,19 @@ class NextCycle:
     def _fit_of_another(self, state: JobState, start: Start) -> str:
         """What the start of a job behind all others hangs on to the second, "" for nothing."""
         demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
-        another = Standing.of(state.job.id, demand, start)
+        another = self._by_limit(state, Standing.of(state.job.id, demand, start))
         found = exact_fits(self.before_its_starts, [*self.standings, another], only=another)
         return found.get(state.job.id, "")
 
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        return [item for job in self._order if (item := self._standing(job.id)) is not None]
+        order = [job.id for job in self._order if job.id not in self._unseen_jobs]
+        if self.cycle.later.waiting:  # what starts before a job comes is planned before it
+            planned = [held.state.job.id for held in self.cycle.reservations]
+            place = {job: at for at, job in enumerate(planned)}
+            order = sorted(order, key=lambda job: place.get(job, -1))
+        return [item for job in order if (item := self._standing(job)) is not None]
 
     @cached_property
     def _order(self) -> tuple[Job, ...]:
@@ -405,11 +421,20 @@ class NextCycle:
             # What starts beside all that is held would do so with any limit.
             hangs = state.start is None or state.number in self.cycle.state.turns.filling
             promise = None if state.start is not None else self._promise(job)
-            return Standing.of(job, demand, start, promise=promise, hangs=hangs)
+            item = Standing.of(job, demand, start, promise=promise, hangs=hangs)
+            return self._by_limit(state, item)
         if held is None or held.estimate is None or not held.reserved:
             return None
         rows = partial(_hold_reserved, held, held.estimate, FOREVER)
         return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
+
+    def _by_limit(self, state: JobState, item: Standing) -> Standing:
+        """The same, by the run limit where that decides into which gaps the job fits."""
+        backfills = self.cycle.state.queues[state.job.queue].backfill
+        if item.place is None or state.limit is None or not backfills:
+            return item
+        demand, start = item.place
+        return replace(item, place=(replace(demand, duration=state.limit), start))
 
     def _promise(self, job: str) -> Callable[[Profile], None]:
         """What a reservation keeps from others until its start."""
@@ -522,7 +547,10 @@ class NextCycle:
         """Whether a plan has no start for a job, at whatever time."""
         if state.job.id in self._missed:
             return True
-        if state.start is not None or state.job.id in self.held:
+        if state.start is not None:
+            return False
+        held = self.held.get(state.job.id)
+        if held is not None and (held.start is not None or self.cycle.method.name == Greedy.name):
             return False
         if state.job.id in stuck or (state.shape is not None and state.shape.never):
             return True

@@ -154,6 +154,7 @@ class Greedy:
             memory=memory,
             by_start_time=cycle.instance.params.reserve_by_starttime,
             backfilled_slots=cycle.backfilled_slots,
+            lava=cycle.instance.params.of_lava,
         )
 
 
@@ -167,16 +168,24 @@ def reserve_greedily(
     memory: bool,
     by_start_time: bool = False,
     backfilled_slots: BackfilledSlots | None = None,
+    lava: bool = False,
 ) -> Held | None:
     """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
     the one with most slots, free or lent by the job (GRD-02). backfilled_slots: slots that backfill
-    has borrowed of what the job held before. None if there is nothing to hold.
+    has borrowed of what the job held before. lava: as LSF's open family has it, the job holds
+    nothing where limits leave it less than it needs, nor on hosts that lack anything else for it;
+    full hosts count for its estimate only where it may backfill, and where too few slots come free
+    the last of them says when. None if there is nothing to hold.
     """
     before = state.holding.hosts
     lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
     free, most = _slot_room(demand, beside, now)
+    if lava:
+        if most < demand.slots:
+            return None
+        free = np.where(_has_the_rest(demand, beside, now, memory_may=memory), free, 0)
     demand = _sticky(demand, before, beside.hosts)
     choices: list[tuple[float, int, Held]] = []
     large = _large_enough(demand, beside)
@@ -187,7 +196,10 @@ def reserve_greedily(
             continue
         if memory:
             held.memory = memory_to_hold(demand, held.reserved, beside, now)
-        held.estimate = _estimate(held, demand, group & large, beside, running, now, memory)
+        counted = group & large
+        if lava and not (demand.queue.backfill and state.limit is not None):
+            counted &= free + lent > 0
+        held.estimate = _estimate(held, demand, counted, beside, running, now, memory, lava=lava)
         unknown = held.estimate is None
         key = float("inf") if unknown else float(held.estimate or 0)
         choices.append((key if by_start_time else -float(room[group].sum()), rank, held))
@@ -242,6 +254,23 @@ def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, 
         # More than a block of a host would be of no use to the job.
         free = np.minimum(free, np.max([tile for tile in tiles if tile is not None], axis=0))
     return free, min(most, demand.slots)
+
+
+def _has_the_rest(demand: Demand, beside: Residual, now: int, *, memory_may: bool) -> BoolArray:
+    """Hosts that have, beside slots, what one slot of the job needs now, [H].
+
+    memory_may: memory may be short there, for it is gathered too.
+    """
+    found = np.zeros(beside.hosts, dtype=bool)
+    for alternative in demand.terms[0].alternatives:
+        fits = np.ones(beside.hosts, dtype=bool)
+        for use in alternative.host_uses:
+            if use.reservation.resource != "slots" and not (
+                memory_may and use.reservation.resource == "mem"
+            ):
+                fits &= beside.free(use.index, now) + SLACK >= use.reservation.initial
+        found |= fits
+    return found
 
 
 def _groups(demand: Demand, free: FloatArray, all_of_them: bool) -> list[BoolArray]:
@@ -319,6 +348,8 @@ def _estimate(
     running: RunningProfile,
     now: int,
     memory: bool,
+    *,
+    lava: bool,
 ) -> int | None:
     """When the slots of running jobs add up to the minimum, and held hosts have the memory.
 
@@ -331,6 +362,8 @@ def _estimate(
         finish, host, count = running.slots_by_finish()
         inside = group[host]
         slots_at = _when(finish[inside], count[inside], float(missing))
+        if slots_at is None and lava and inside.any():
+            slots_at = int(finish[inside][-1])
     memory_at: int | None = now
     if memory and held.alternative is not None:
         for use in held.alternative.host_uses:
@@ -579,20 +612,39 @@ def earliest_beside(
     A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
     than it ends (TBR-18); any other job may use nothing that is held.
     """
+    limit = state.limit if cycle.queues[state.job.queue].backfill else None
+    if limit is not None:
+        # It may run beyond its estimate, but into no place of a job before it.
+        demand = replace(demand, duration=limit)
     start = earliest_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
-    limit = state.limit if cycle.queues[state.job.queue].backfill else None
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
         if not cycle.holdings.ends_between(state, max(start.time + 1, heeded), until):
-            return start
+            return start if limit is None else _on_what_nobody_holds(cycle, state, demand, start)
         heeded = until
         start = cycle.planned.guard(state).earliest(
             demand, since=start.time, until=until, hint=hint
         )
     return None
+
+
+def _on_what_nobody_holds(
+    cycle: CycleState, state: JobState, demand: Demand, start: Start
+) -> Start:
+    """The start, where a job comes only then, on slots that nobody holds then if there are enough.
+
+    In its turn it looks at those alone; what is held it may use when every job has had its turn.
+    """
+    since = cycle.planned.since
+    if start.time != since or since == cycle.world.now:
+        return start
+    if not cycle.holdings.ends_between(state, since + 1, FOREVER + 1):
+        return start
+    found = cycle.planned.guard(state).earliest(demand, since=since, until=FOREVER + 1)
+    return found if found is not None and found.time == since else start
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:

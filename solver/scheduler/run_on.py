@@ -17,6 +17,7 @@ from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import beyond_reported
+from ..precedence import LEFT_OPEN
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility, InitialSituation
@@ -79,7 +80,8 @@ def placed_by_loop(
             waiting.difference_update(session.cycle.record.started)
             if watched in waiting and session.world.now > latest:
                 break
-    states = (session.world.states.of(job.id) for job in instance.pending)
+    begun = (job.id for job in instance.pending if job.id not in waiting)
+    states = map(session.world.states.of, begun)
     return tuple(
         _placed(session.world, state, method) for state in states if state.start is not None
     )
@@ -224,10 +226,13 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
         late = budget.with_grace().stopped()
         return replace(found, notes=(*found.notes, NOT_TRIED)) if late else found
     unseen = _unseen(instance, found, names)
+    effects = [_with_its_jobs(o, nowhere) for item in moved for o in item.omissions(instance)]
+    shown = {item.name for item in effects}
+    nowhere = tuple(item for item in nowhere if item.name not in shown)
     told = [*(item.text(instance) for item in moved), *unseen, *(item.name for item in nowhere)]
     old = note_of([item.name for item in found.omissions])
     notes = [note for note in found.notes if note not in old]
-    omissions = [*(o for item in moved for o in item.omissions(instance)), *map(Omission, unseen)]
+    omissions = [*effects, *map(Omission, unseen)]
     return replace(found, notes=(*note_of(told), *notes), omissions=(*omissions, *nowhere))
 
 
@@ -246,13 +251,16 @@ def omissions_of_job(
     """
     names, nowhere = _apart(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
+    every = (*(Omission(name) for name in names if name not in LEFT_OPEN), *touching)
     if not names or budget.stopped():
-        return (*map(Omission, names), *touching)
+        return every
     loops = _Loops.of(instance, method, None, names, budget)
     moved = _moving({job: start}, names, loops)
     if moved is None:
-        return (*map(Omission, names), *touching)
-    return (*(o for item in moved for o in item.omissions(instance)), *touching)
+        return every
+    effects = [o for item in moved for o in item.omissions(instance)]
+    shown = {item.name for item in effects}
+    return (*effects, *(item for item in touching if item.name not in shown))
 
 
 def rules_that_move(
@@ -274,9 +282,21 @@ def rules_that_move(
 def _apart(
     instance: Instance, found: Sequence[Omission]
 ) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
-    """The names of rules that the loop obeys, and what it does not obey either."""
+    """The names of rules that the loop obeys, and what it does not obey or what touches some jobs.
+
+    The loop knows what fails, and what comes of that for start conditions; no plan does.
+    """
     nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
-    return tuple(item.name for item in found if item not in nowhere), nowhere
+    names = (item.name for item in found if item not in nowhere or item.name in LEFT_OPEN)
+    return tuple(names), nowhere
+
+
+def _with_its_jobs(effect: Omission, others: Sequence[Omission]) -> Omission:
+    """What a rule moves, with the jobs that it touches anyway."""
+    jobs = [
+        job for item in (effect, *others) if item.name == effect.name for job in item.jobs or ()
+    ]
+    return replace(effect, jobs=tuple(dict.fromkeys(jobs)))
 
 
 def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:

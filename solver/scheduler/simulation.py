@@ -231,6 +231,8 @@ class SoFar:
         self.notes: list[str] = []
         #: What each cycle of :meth:`Session.settle` did.
         self.settled: list[CycleRecord] = []
+        #: Numbers of the jobs that the limit of a plan kept from joining the pending ones.
+        self.unentered: set[int] = set()
         #: Nothing is left to happen.
         self.complete = False
 
@@ -420,8 +422,12 @@ class Session:
         """Everything up to `time`, each at its own time; whether anything happened."""
         world = self.world
         any_event = False
+        planning = self.settings.planning
         while world.events and world.events.peek()[0] <= time:
             at, kind, _, number = world.events.pop()
+            if planning and self.budget.late():  # from now on no job has a turn
+                self.so_far.unentered.add(number)
+                continue
             world.advance_clock(at)
             if kind in (Event.CHANGE, Event.COMMAND):
                 self._only_submissions = False

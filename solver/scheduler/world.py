@@ -59,7 +59,8 @@ def ends_of_running(
 ) -> tuple[IntArray, IntArray]:
     """When jobs end if nothing else happens, and when that is expected, [n] each; or FOREVER.
 
-    Those that are overdue are expected in the next second. Suspended jobs as if they ran.
+    Those that are beyond their limits are expected in the next second. Suspended jobs as if they
+    ran.
     """
     spans = [requests.spans(item.job) for item in running]
     starts = np.fromiter((item.start for item in running), np.int64, len(running))
@@ -73,7 +74,9 @@ def ends_of_running(
     )
     known = _or_forever([item.finish for item in running])
     killed = _or_forever([item.job.deadline for item in running])
-    expected = np.where(known < FOREVER, known, _after(starts, durations))
+    before = np.where(known < FOREVER, known, _after(starts, durations))
+    # Who has passed an estimate is expected at the limit.
+    expected = np.where(before > now, before, _after(starts, limits))
     told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
     done = np.where(works < FOREVER, _after(starts, works), told)
     ends = np.minimum(np.minimum(done, _after(starts, limits)), killed)
@@ -713,8 +716,23 @@ class KeptRunning:
 
     # --- a plan ---------------------------------------------------------------------------------
 
+    def _has_passed_its_estimate(self, state: JobState, now: int) -> bool:
+        """Whether a job is expected at its limit by now, and was not when it was entered."""
+        span, start = state.duration, state.start
+        return (
+            span is not None and span != state.limit and start is not None and start + span <= now
+        )
+
+    def _give_up_passed(self, now: int) -> None:
+        """Jobs whose expected ends have moved are entered anew from now on."""
+        for number in [n for n in self.plain if self._has_passed_its_estimate(self.states[n], now)]:
+            self.profile.ended(number)
+            self.plain.discard(number)
+            self.growing.discard(number)
+
     def enter(self, world: World) -> None:
         """All running jobs, for a world that only looks at those kept."""
+        self._give_up_passed(world.now)
         world.running_profile = self.profile.twin(world.now)
         running = world.instance.running
         world.running = RunningStates(range(len(running)), world.states.keep)

@@ -460,7 +460,10 @@ def _broken(
 def most_on(facts: Facts, rule: Rule, host: str) -> float:
     """What a rule that holds for each host allows on this one."""
     if rule.per_processor:
-        return math.ceil(rule.most * facts.hosts[host].processors - SLACK)
+        it = facts.hosts[host]
+        # LSF's open family counts MXJ as processors.
+        count = it.processors if facts.instance.params.family == "LSF" else it.slots
+        return math.ceil(rule.most * count - SLACK)
     return rule.most
 
 

@@ -40,7 +40,9 @@ def left_waiting(instance: Instance, schedule: Schedule, allowed: Allowed) -> It
     """Each job that could start in a cycle and does not, once."""
     if any(queue.slot_pool or not queue.active for queue in instance.queues):
         return
-    if not schedule.log and schedule.settings.reservation != "none":
+    holds = schedule.settings.reservation != "none"
+    # A job is tried for each partition; what it held of one in vain shows in no log.
+    if holds and (not schedule.log or instance.partitions):
         return
     seen = _Observed.of(instance, schedule, allowed)
     told: set[str] = set()
@@ -192,16 +194,31 @@ class _Observed:
         """What others hold after the last cycle, and what they will have before the job ends."""
         past = [entry for entry in self.schedule.log if entry["time"] <= time]
         limit = granted_run_limit(self.instance, job)
+        limited = _limited(self.instance)
         jobs = {other.id: other for other in (*self.instance.pending, *self.instance.future)}
         for item in past[-1]["reservations"] if past else ():
             other = jobs.get(item["job"])
             if other is not None and other.id != job.id:
                 slots = dict(item["reserved"])
-                if limit is None or item["estimate"] is None or time + limit > item["estimate"]:
+                until = item["estimate"]
+                lasts = limit is None or until is None or time + limit > until
+                # In a limit a place of the future counts as soon as it is reserved.
+                if lasts or limited:
                     for host, count in item.get("allocation", {}).items():
                         slots[host] = max(count, slots.get(host, 0))
                 whole = replace(other, id=f"{other.id}.held") if "[" not in other.id else other
                 yield RunningJob(whole, time, slots, FOREVER)
+
+
+def _limited(instance: Instance) -> bool:
+    """Whether limits of users, queues, hosts or lsb.resources bind some job."""
+    of_queues = (
+        (queue.queue_slots, queue.user_slots, queue.host_slots, queue.processor_slots)
+        for queue in instance.queues
+    )
+    of_hosts = (host.user_slots for host in instance.cluster.hosts)
+    given = any(most is not None for most in (*of_hosts, *(m for each in of_queues for m in each)))
+    return bool(given or instance.limits or instance.users)
 
 
 def _facts(instance: Instance, entry: PlannedJob) -> Facts:

@@ -262,24 +262,25 @@ class Times:
 
     def _of_name(self, reference: JobReference, asker: Job, own: str) -> list[Job]:
         starred = reference.name.endswith("*")
-        found: list[tuple[int, int, Job]] = []
-        here: tuple[int, int] | None = None
+        found: list[Job] = []
+        # One submission an array: the earliest of its elements, where the last of them stands.
+        submitted: dict[str, list[int]] = {}
         for place, job in enumerate(self.jobs):
-            if _split(job.id)[0] == own:
-                here = here or (job.submit, place)
-                continue
+            number = _split(job.id)[0]
             name = job.name.split("[")[0]
             same = name.startswith(reference.name[:-1]) if starred else name == reference.name
-            if name and same and job.user == asker.user:
-                found.append((job.submit, place, job))
-        first: dict[str, tuple[int, int]] = {}
-        for submit, place, job in found:
-            first.setdefault(_split(job.id)[0], (submit, place))
-        before = {n: at for n, at in first.items() if here is None or at < here} or first
+            named = bool(name) and same and job.user == asker.user and number != own
+            if named or number == own:
+                times = submitted.setdefault(number, [job.submit, place])
+                times[:] = min(times[0], job.submit), place
+            if named:
+                found.append(job)
+        here = submitted.pop(own, None)
+        before = {n: at for n, at in submitted.items() if here is None or at < here} or submitted
         if before and self.latest and not starred:
             last = max(before, key=lambda number: before[number])
             before = {last: before[last]}
-        return [job for _, _, job in found if _split(job.id)[0] in before]
+        return [job for job in found if _split(job.id)[0] in before]
 
 
 def _split(name: str) -> tuple[str, int | None]:

@@ -322,7 +322,9 @@ def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
 
     from slotwise.cli import process
 
-    monkeypatch.setattr(process, "stop_on_signal", lambda: nullcontext(lambda: True))
+    cancel = process.Cancel()
+    cancel.set()
+    monkeypatch.setattr(process, "cancel_on_signal", lambda: nullcontext(cancel))
     found = _run("forecast", "--example", "headline", "--history", log)
     assert found.exit_code == 130
     assert not found.stdout

@@ -96,6 +96,22 @@ def test_what_is_lent_counts_once_where_a_job_preempts() -> None:
     assert result.log[0]["reservations"][0]["reserved"] == {"h": 1}
 
 
+@pytest.mark.behaviour("LOP-06", "PLC-13")
+@pytest.mark.parametrize("whole", [{"exclusive": True}, {"exclusive": True, "whole_hosts": True}])
+def test_a_job_with_hosts_of_its_own_gives_up_all_of_them_and_waits_for_all(whole: dict) -> None:
+    """V has four slots for its one; it goes on when all four are free again."""
+    problem = instance(
+        host("h", 4),
+        queues=(PREEMPTIVE, replace(LOW, exclusive="Y")),
+        running=(running("V", {"h": 1}, 60, queue="lo", **whole),),
+        pending=(job("A", 4, minutes=20),),
+        future=(job("B", 1, minutes=20, submit=20 * 60),),
+    )
+    result = run(problem, until=3 * 3600)
+    assert [result[name].start for name in "AB"] == [0, 20 * 60]
+    assert result["V"].end == 100 * 60
+
+
 # --- with a reservation parameter and without -----------------------------------------------------
 
 

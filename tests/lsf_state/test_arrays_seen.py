@@ -51,7 +51,7 @@ def test_elements_of_rows_are_counted_before_they_are_made(
     tmp_path: Path, arrays: int, names: str
 ) -> None:
     """An array that is too large is none of a long name."""
-    most = 300_000 // arrays
+    most = 600_000 // arrays
     rows = [
         {**_USUAL, "JOBID": str(7 + n), "JOB_NAME": f"a[1-{most}]", "STAT": "PEND"}
         for n in range(arrays)
@@ -59,7 +59,7 @@ def test_elements_of_rows_are_counted_before_they_are_made(
     code, text = _imported(tmp_path, json.dumps({"COMMAND": "bjobs", "RECORDS": rows}))
     assert code
     assert f"job {names}: " in text
-    assert "more than 200,000 elements of job arrays (--max-elements)" in text
+    assert "more than 400,000 elements of job arrays (--max-elements)" in text
 
 
 @pytest.mark.behaviour("ARR-02")

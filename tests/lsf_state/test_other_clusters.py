@@ -231,6 +231,20 @@ def test_events_of_volclava() -> None:
     assert _events(blocks).jobs[0].priority == 30
 
 
+@pytest.mark.behaviour("CFG-04", "LOP-02")
+@pytest.mark.parametrize(("factor", "run", "cpu"), [("100.00", 180, 120), ("0.00", 18000, 12000)])
+def test_limits_of_volclava_are_seconds_of_a_host_of_factor_1(
+    factor: str, run: int, cpu: int
+) -> None:
+    """As a live one logged bsub -W 3 on hosts of CPU factor 100."""
+    limits = NO_LIMITS.split()
+    limits[9], limits[0] = "3600", "-1"
+    line = _lava_new(1, 2, '"name"')
+    found = line.replace(" ".join(limits), " ".join(["12000", *limits[1:9], "18000", limits[10]]))
+    (job,) = _events(found.replace("  1.00 ", f" {factor} ")).jobs
+    assert (job.run_limit, job.cpu_limit) == (run, cpu)
+
+
 @pytest.mark.behaviour("CFG-04")
 def test_a_real_submission_of_9_1() -> None:
     line = (

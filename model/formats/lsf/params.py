@@ -401,12 +401,14 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
                 notes.may_differ(key, reason, f"queue {name}")
 
 
-def put_rusage(family: str, asked: str, draft: Draft, notes: Notes) -> None:
-    """RESOURCE_RESERVE_PER_SLOT: as asked for, else as the files say, else as the family has it.
+def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
+    """The family, and RESOURCE_RESERVE_PER_SLOT: as asked for, as the files say, or as it has it.
 
     family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for nothing.
     """
     given = draft.document.setdefault("params", {})
+    if family:
+        given["family"] = family
     key = "RESOURCE_RESERVE_PER_SLOT"
     if not asked and key in given:
         return

@@ -449,7 +449,8 @@ def lasting(seconds: int) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    """A text that begins with a word of ours: a name keeps its first letter."""
+    return f"{_cap(text).removesuffix('.')}."
 
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
