@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .library import diagnose as diagnose
     from .library import explain as explain
     from .library import forecast as forecast
+    from .library import outlook as outlook
     from .library import plan as plan
     from .library import simulate as simulate
     from .library import sweep as sweep
@@ -91,8 +92,8 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer as Answer
     from .solver.advice.ask import Choice as Choice
     from .solver.advice.ask import Choices as Choices
-    from .solver.advice.compare import ComparedJob as ComparedJob
-    from .solver.advice.compare import Comparison as Comparison
+    from .solver.advice.comparison import ComparedJob as ComparedJob
+    from .solver.advice.comparison import Comparison as Comparison
     from .solver.advice.diagnosis.records import Diagnosis as Diagnosis
     from .solver.advice.diagnosis.records import Remedy as Remedy
     from .solver.advice.diagnosis.records import RemedyCost as RemedyCost
@@ -103,10 +104,12 @@ if TYPE_CHECKING:
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
     from .solver.advice.suggestions import Suggestion as Suggestion
-    from .solver.advice.what_if import Outlook as Outlook
+    from .solver.advice.what_if import StartAnswer as StartAnswer
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history
+    from .solver.outlook.records import JobOutlook as JobOutlook
+    from .solver.outlook.records import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics

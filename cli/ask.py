@@ -24,6 +24,7 @@ from .forecast import (
     past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
+from .outlook_text import outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow, State
@@ -174,7 +175,7 @@ def ask(
     explore: Explore = False,
     user: User = "user",
     from_host: FromHost = "",
-    method: MethodOption = "time-based",
+    method: MethodOption = "configured",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     margin: Margin = 0,
@@ -278,16 +279,20 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     from .explain import placed_text
     from .tables import paragraph
 
-    outlook, clock = answer.line.outlook, _clock(instance, answer)
+    found, clock = answer.line.answer, _clock(instance, answer)
     who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
-    text += paragraph(placed_text(clock, who, outlook, answer.method, wide))
-    if outlook.waits_for:
-        text += paragraph(outlook.waits_for)
+    if answer.outlook is not None:
+        told = outlook_lines(clock, who, answer.outlook, answer.in_force, wide)
+        text += "".join(map(paragraph, told))
+    if answer.outlook is None or answer.method != "configured":
+        text += paragraph(placed_text(clock, who, found, answer.method, wide))
+    if found.waits_for and found.start is not None:
+        text += paragraph(found.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     text += "".join(map(paragraph, sentences(answer.omissions)))
-    if outlook.exact_fit:
-        text += paragraph(f"the job {outlook.exact_fit}")
+    if found.exact_fit:
+        text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:
         text += paragraph(f"{item.change}: {clock.text(item.start)}")
     if answer.forecast:
@@ -297,10 +302,10 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     elif answer.explored and not answer.refrained:
         text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
     if answer.explored and answer.alternatives:
-        best = answer.alternatives[0].outlook.start
+        best = answer.alternatives[0].answer.start
         sooner = ""
-        if best is not None and outlook.start is not None:
-            sooner = f", the best {duration_text(outlook.start - best)} sooner"
+        if best is not None and found.start is not None:
+            sooner = f", the best {duration_text(found.start - best)} sooner"
         at = clock.text(best)
         shown = len(answer.alternatives)
         text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
@@ -316,11 +321,12 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     from ..solver.advice.likely import times_of
 
     choices = (answer.line, *answer.alternatives)
-    times = [time for i in choices for time in (i.outlook.start, i.outlook.finish)]
+    times = [time for i in choices for time in (i.answer.start, i.answer.finish)]
     times += [item.start for item in answer.suggestions]
     times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
     times += [] if answer.array is None else [item.start for item in answer.array.elements]
-    return WrittenTimes.of(instance, (*times, answer.line.outlook.at_the_earliest))
+    times += outlook_times(answer.outlook)
+    return WrittenTimes.of(instance, (*times, answer.line.answer.at_the_earliest))
 
 
 def _array_text(clock: WrittenTimes, answer: Answer) -> str:
@@ -351,8 +357,8 @@ def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -
 
     rows = [answer.line, *answer.alternatives]
     infinite = float("inf")
-    rows.sort(key=lambda i: infinite if i.outlook.start is None else i.outlook.start)
-    beside = smallest_difference(item.outlook.start for item in rows)
+    rows.sort(key=lambda i: infinite if i.answer.start is None else i.answer.start)
+    beside = smallest_difference(item.answer.start for item in rows)
     listed = [
         _row(
             clock,
@@ -386,15 +392,13 @@ def _row(
     from ..model.display import duration_text
     from .tables import hosts_text
 
-    outlook, now = item.outlook, clock.instance.now
+    answer, now = item.answer, clock.instance.now
     options = [item.shown[name] for name in columns]
-    if outlook.start is None:
-        return ListingRow(
-            (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"
-        )
-    wait = duration_text(outlook.start - now, beside)
-    where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
-    start = clock.text(outlook.start, beside)
-    finish = clock.text(outlook.finish, beside)
-    state: State = "now" if outlook.start == now else "later"
+    if answer.start is None:
+        return ListingRow((answer.missing, "", "", *likely, *options, answer.waits_for), "unplaced")
+    wait = duration_text(answer.start - now, beside)
+    where = hosts_text(answer.allocation, wide) + ("  (as asked)" if asked else "")
+    start = clock.text(answer.start, beside)
+    finish = clock.text(answer.finish, beside)
+    state: State = "now" if answer.start == now else "later"
     return ListingRow((start, wait, finish, *likely, *options, where), state)

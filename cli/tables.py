@@ -115,13 +115,18 @@ def filled(text: str, width: int, first: str, later: str) -> str:
     )
 
 
-def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> bool:
+def as_cards(
+    columns: Sequence[Column],
+    rows: Sequence[ListingRow],
+    width: int,
+    table_width: int = TABLE_WIDTH,
+) -> bool:
     """Whether a line of `width` characters is too narrow for these rows side by side.
 
-    From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
+    From `table_width` on texts of several words are broken; a word, so a number, never is.
     """
     least, natural = _needed_widths(columns, rows)
-    return sum(least if width >= TABLE_WIDTH else natural) > _width_left(columns, width)
+    return sum(least if width >= table_width else natural) > _width_left(columns, width)
 
 
 def _width_left(columns: Sequence[Column], width: int) -> int:
@@ -158,21 +163,34 @@ def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -
     return widths
 
 
-def page_of(columns: Sequence[Column], rows: Sequence[ListingRow]) -> int:
+def page_of(
+    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+) -> int:
     """How many of the rows one page of the terminal has room for."""
-    lines = _LINES_OF_A_CARD if as_cards(columns, rows, terminal_width()) else 1
+    cards = as_cards(columns, rows, terminal_width(), table_width)
+    lines = _LINES_OF_A_CARD if cards else 1
     return max(_FEWEST_ROWS, (terminal_height() - _FRAME) // lines)
 
 
-def listing_text(columns: Sequence[Column], rows: Sequence[ListingRow]) -> str:
-    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one."""
-    return rendered(columns, rows, terminal_width())
+def listing_text(
+    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+) -> str:
+    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one.
+
+    table_width: from so many characters on it is a table however full it is.
+    """
+    return rendered(columns, rows, terminal_width(), table_width)
 
 
-def rendered(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> str:
+def rendered(
+    columns: Sequence[Column],
+    rows: Sequence[ListingRow],
+    width: int,
+    table_width: int = TABLE_WIDTH,
+) -> str:
     """`listing_text` for lines of `width` characters; no word is broken or left out."""
     shown: Iterable[RenderableType]
-    cards = as_cards(columns, rows, width)
+    cards = as_cards(columns, rows, width, table_width)
     shown = _cards(columns, rows, width) if cards else [_table(columns, rows, width)]
     buffer = io.StringIO()
     console = _console(buffer, width)

@@ -135,6 +135,7 @@ ROOMS = (
     "solver.plausibility",
     "solver.planning",
     "solver.forecast",
+    "solver.outlook",
     "solver.advice",
     "solver.planner",
     "solver.studies",

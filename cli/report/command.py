@@ -259,6 +259,7 @@ def _planned(
             instance,
             cancel=cancel,
             on_progress=show,
+            methods=True,
             history=past,
             drawing=asked.drawing,
             time_limit=asked.for_plans(),
@@ -266,7 +267,7 @@ def _planned(
         )
         for remark in comparison.remarks:
             tell(remark)
-        waiting = [row.job for row in comparison if row.time_based_estimate != instance.now]
+        waiting = [row.job for row in comparison if row.as_configured != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan

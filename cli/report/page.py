@@ -23,7 +23,7 @@ from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
 from ...model.instance import Instance
 from ...model.plan import allocation_text, yes_or_no
-from ...solver.advice.compare import ComparedJob, Comparison
+from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.diagnose import diagnose
 from ...solver.advice.diagnosis.records import Advised, Page, Verdict, page_of
 from ...solver.advice.explain import Explanation, explain
@@ -259,6 +259,8 @@ def _start(report: Report, job: str, name: str, time: int | None, mark: str = ""
 
 
 _TITLES = {
+    "as_configured": "As configured",
+    "possible": "Possible",
     "greedy_estimate": "Greedy estimate",
     "greedy_simulated": "Greedy simulated",
     "time_based_estimate": "Time-based estimate",
@@ -279,7 +281,7 @@ def _compared(report: Report, comparison: Comparison) -> str:
             + _number(row.slots)
             + "".join(_compared_start(report, row, name, marks) for name in shown)
             + _likely(report, row.job)
-            + _gain(row.gain)
+            + _gain(row.sooner_by)
             + f"<td>{_proved(row)}</td>"
             + _where(row.allocation)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
@@ -287,31 +289,32 @@ def _compared(report: Report, comparison: Comparison) -> str:
         for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, report.instance.now))
     ]
     titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely)
-    return _rows("comparison", (*titles, "Gain", "Proved", "Where", "Waits for"), rows)
+    return _rows("comparison", (*titles, "Sooner by", "Proved", "Where", "Waits for"), rows)
 
 
 def _proved(row: ComparedJob) -> str:
-    if row.optimal_estimate is None:
+    if row.possible is None:
         return ""
     return html_text(yes_or_no(row.proved, row.proved_if))
 
 
 def _has_column(comparison: Comparison, name: str) -> bool:
+    if name in ("as_configured", "possible"):
+        return True
     method = name.removesuffix("_simulated").replace("_", "-")
-    return name.endswith("_estimate") or method in comparison.simulated
+    return comparison.by_methods and (name.endswith("_estimate") or method in comparison.simulated)
 
 
 def _compared_start(
     report: Report, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
 ) -> str:
-    method = name.removesuffix("_estimate").replace("_", "-")
+    method = "optimal" if name == "possible" else name.removesuffix("_estimate").replace("_", "-")
     return _start(report, row.job, name, getattr(row, name), marks.get((method, row.job), ""))
 
 
 def _starts_now(row: ComparedJob, now: int) -> bool:
-    """Whether a job starts now by every method: of no interest before those that wait."""
-    starts = (row.greedy_estimate, row.greedy_simulated, row.time_based_estimate)
-    return {*starts, row.optimal_estimate} == {now}
+    """Whether a job starts now anyway: of no interest before those that wait."""
+    return row.as_configured == row.possible == now
 
 
 def _likely(report: Report, job: str) -> str:
@@ -507,16 +510,16 @@ def _figures(report: Report) -> str:
     found: list[tuple[str, str, bool]] = []
     if report.comparison is not None:
         rows = report.comparison.jobs
-        gains = sum(row.gain for row in rows if row.gain is not None)
-        slot_hours = sum(row.gain_slot_hours or 0.0 for row in rows)
-        now = sum(row.optimal_estimate == report.instance.now for row in rows)
+        gains = sum(row.sooner_by for row in rows if row.sooner_by is not None)
+        slot_hours = sum(row.slot_hours or 0.0 for row in rows)
+        now = sum(row.as_configured == report.instance.now for row in rows)
         found += [
             (str(len(rows)), "pending jobs", False),
-            (str(now), "start now", False),
-            (f"{slot_hours:.1f}", "slot-hours of waiting saved against greedy", slot_hours > 0),
-            (duration_text(gains), "of waiting saved, jobs of any size", gains > 0),
+            (str(now), "start now as configured", False),
+            (f"{slot_hours:.1f}", "slot-hours less waiting in the plan", slot_hours > 0),
+            (duration_text(gains), "less waiting in the plan, jobs of any size", gains > 0),
             (str(sum(row.proved for row in rows)), "starts proved the earliest", False),
-            *_without_a_start(report.missing["optimal_estimate"]),
+            *_without_a_start(report.missing["possible"]),
         ]
     elif report.plan is not None:
         words = dict(report.missing["start"])

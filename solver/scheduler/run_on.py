@@ -71,7 +71,7 @@ def placed_by_loop(
     is over, the starts so far are returned. unless_later: a job and a second: where it has not
     started by then the run is given up, with the starts so far.
     """
-    session = _session(instance, method, jobs, effort, budget or Budget())
+    session = loop_session(instance, method, jobs, effort, budget or Budget())
     watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
@@ -83,7 +83,7 @@ def placed_by_loop(
     begun = (job.id for job in instance.pending if job.id not in waiting)
     states = map(session.world.states.of, begun)
     return tuple(
-        _placed(session.world, state, method) for state in states if state.start is not None
+        placed(session.world, state, method) for state in states if state.start is not None
     )
 
 
@@ -91,7 +91,7 @@ def run_on_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
 ) -> dict[str, int] | None:
     """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
-    session = _session(instance, method, jobs, EFFORT, budget.with_grace())
+    session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
     try:
         session.begin(pending_only=True)
@@ -113,7 +113,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     """
     if budget.late():
         return frozenset()
-    session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
+    session = loop_session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
         session.begin(pending_only=True)
     except OutOfTime:
@@ -123,7 +123,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     return frozenset(session.cycle.record.started)
 
 
-def _session(
+def loop_session(
     instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
 ) -> Session:
     """A loop in which no job comes and all run to their limits."""
@@ -141,7 +141,7 @@ def _session(
     return Session(at_limits, settings, budget=budget)
 
 
-def _placed(world: World, state: JobState, method: str) -> PlannedJob:
+def placed(world: World, state: JobState, method: str) -> PlannedJob:
     """What the loop gave a job that has started."""
     start, duration = state.start, state.duration
     return PlannedJob(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from judging import host, job, problem, racks, running
-from slotwise.cli.render import comparison_output, plan_output
+from slotwise.cli.comparison import comparison_output
+from slotwise.cli.render import plan_output
 from slotwise.model.cluster import Cluster, SharedResource
 from slotwise.model.configuration import Params, Queue, ReservationUsage
 from slotwise.model.instance import AdvanceReservation, Instance
@@ -154,7 +155,7 @@ def test_what_moved_is_said() -> None:
     )
     assert found.notes[0] in plan_output(instance, found, "text")
     assert found.to_dict()["notes"] == list(found.notes)
-    shown = compare(instance, effort=10)
+    shown = compare(instance, effort=10, methods=True)
     assert found.notes[1] in comparison_output(instance, shown, "text")
     assert [(row.time_based_estimate, row.optimal_estimate) for row in shown] == [
         (0, 2 * HOUR),
@@ -170,7 +171,7 @@ def test_a_begin_time_is_kept_by_every_method_and_named() -> None:
     for method in ("time-based", "optimal"):
         planned = plan(instance, method, effort=10)["j"]
         assert (planned.start, planned.waits_for) == (50, "its begin time (-b)")
-    row = compare(instance, effort=10).jobs[0]
+    row = compare(instance, effort=10, methods=True).jobs[0]
     assert (row.greedy_estimate, row.greedy_simulated) == (50, 50)
 
 
