@@ -208,6 +208,8 @@ def _held_for_good(instance: Instance) -> bool:
         or windows(instance)
         or any(job.begin or job.array_limit is not None for job in jobs)
         or limited
+        # A host that has just taken another job is closed to whoever has a place there.
+        or instance.params.job_accept_interval
         or instance.limits
         or instance.users
         or instance.cluster.shared
