@@ -149,7 +149,7 @@ _OPTIONS |= {
     "group": "-G",
     "application": "-app",
     "exclusive": "-x",
-    "from_host": "--from",
+    "from_host": "--from-host",
 }
 
 
