@@ -179,7 +179,9 @@ Line = Annotated[
 Explore = Annotated[
     bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
 ]
-FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
+FromHost = Annotated[
+    str, typer.Option("--from-host", "--from", help="Submission host, for type==local.")
+]
 
 
 def ask(
