@@ -550,7 +550,7 @@ class _Jobs:
         listed = {job.id for job in jobs}
         for job in jobs:
             if job.status in RUNNING or job.status in WAITING:
-                self.unread.update(job.unread)
+                self.unread.update(job.unheeded)
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
@@ -668,7 +668,7 @@ class _Jobs:
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
             gpu=gpu,
-            unheeded=seen.unread,
+            unheeded=seen.unheeded,
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

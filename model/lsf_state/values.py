@@ -195,6 +195,8 @@ _LIMITS = {
     **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
     **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
 }
+#: One of them with its value behind a colon.
+_LIMIT_IN_A_LINE = re.compile(rf"\s*({'|'.join(_LIMITS)})\s*:\s*(\d\S*(?: min(?: of \S+)?)?)\s*$")
 
 
 def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
@@ -222,7 +224,9 @@ def limit_row(names: str, row: str) -> dict[str, str]:
 
     {} for any other line. LSF prints those of them that are set, in this order.
     """
-    words = names.split()
+    if one := _LIMIT_IN_A_LINE.match(names):
+        return {one[1]: one[2]}
+    words = [word.removesuffix(":") for word in names.split()]
     if not words or any(word not in _LIMITS for word in words):
         return {}
     found: dict[str, str] = {}
