@@ -394,7 +394,8 @@ def _origin_of(log: SwfLog) -> str | None:
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
     """The moment on plain hosts; second 0 is the log's own."""
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.seen import Seen
 
     zero = datetime.fromtimestamp(0, UTC)
     stamped = replace(base, origin=zero.isoformat())
@@ -412,7 +413,8 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.seen import Seen
     from .options import read_source
 
     if moment.first is None:

@@ -15,8 +15,9 @@ from datetime import datetime
 from ..model.errors import InputError
 from ..model.instance import Instance
 from ..model.job import Job
-from ..model.lsf_state.assemble import RUNNING, Seen
+from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from .budget import Budget
@@ -52,7 +53,9 @@ def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> 
     """
     hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
     running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
-    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *_by_queue(seen, ("PEND",)))
+    # Slots reserved for a job that waits are counted apart from those that it still needs.
+    waiting = _by_queue(seen, ("PEND", "RSV"))
+    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *waiting)
     counts = [item for item in (hosts, running, pending) if item.counted]
     found = [
         *(omission for item in counts for omission in item.differences()),
@@ -106,9 +109,9 @@ def _by_queue(
 ) -> tuple[dict[str, int], Counter[str], Counter[str]]:
     """Slots by queue; of a job with a range of slots it is not known which number is counted."""
     counted = {
-        queue.name: sum(queue.counts[column] for column in columns)
+        queue.name: sum(queue.counts.get(column, 0) for column in columns)
         for queue in seen.queues or ()
-        if all(column in queue.counts for column in columns)
+        if all(column in queue.counts for column in columns if column != "RSV")
     }
     least: Counter[str] = Counter()
     most: Counter[str] = Counter()

@@ -448,11 +448,15 @@ def _job_of_json(
         ),
     )
     job.gpu = _gpus(record, max(1, len(job.allocation)))
-    counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
+    _check_slots(job, record, reading)
+    return job
+
+
+def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:
+    counted = reading.value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
         reading.wrong(f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}")
-    return job
 
 
 # --- text -----------------------------------------------------------------------------------------

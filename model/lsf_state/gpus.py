@@ -180,7 +180,7 @@ def _of_table(lines: list[str]) -> dict[str, int]:
         words = line.split()
         if not words and found:
             break
-        if not words or words[0] == "HOST" or not words[-1].strip("-") and len(words) == 1:
+        if not words or words[0] == "HOST" or (not words[-1].strip("-") and len(words) == 1):
             continue
         if len(line) - len(line.lstrip()) <= 3:
             host = words[0]

@@ -199,6 +199,16 @@ _LIMITS = {
 _LIMIT_IN_A_LINE = re.compile(rf"\s*({'|'.join(_LIMITS)})\s*:\s*(\d\S*(?: min(?: of \S+)?)?)\s*$")
 
 
+#: No column of names is narrower.
+NARROWEST = 11
+
+
+def may_be_cut(name: str, header: str, next_column: str) -> bool:
+    """Whether a name fills its column, up to the blank before the next one."""
+    width = header.find(next_column) - len(header[: header.find(header.strip()[:1])]) - 1
+    return len(name) >= max(width, NARROWEST)
+
+
 def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
     """A row by column; the last column may hold several words. None where it does not fit."""
     if len(words) < len(names):
@@ -272,7 +282,7 @@ _FORMS = {
     "bhpart": "bhpart -r",
 }
 #: Kinds that are read beside another one, under the same option.
-_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")}
+_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +348,21 @@ class Reading:
         """Report about the record at hand."""
         self.problems.append(Problem(message, self.source, self.line, self.where))
 
-    def once(self, kind: str, records: Iterable[tuple[str, int | None]]) -> None:
-        """Report each record (name, line) whose name stands before; then raise as :meth:`done`."""
+    def once(
+        self,
+        kind: str,
+        records: Iterable[tuple[str, int | None]],
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        """Report each record (name, line) whose name stands before; then raise as :meth:`done`.
+
+        more: what to say besides, by name.
+        """
         seen: set[str] = set()
         for name, line in records:
             self.at(f"{kind} {name}", line)
             if name in seen:
-                self.wrong("is listed twice")
+                self.wrong(f"is listed twice{(more or {}).get(name, '')}")
             seen.add(name)
         self.done()
 
