@@ -177,13 +177,19 @@ def make_instance(
         notes += shares.notes
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
-    return _balanced(instance, made.seen) if printed.bjobs else instance
+    return _balanced(instance, made.seen, counting=not rusage) if printed.bjobs else instance
 
 
-def _balanced(instance: Instance, seen: Seen) -> Instance:
-    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
-    from ..solver.plausibility import balance_of
+def _balanced(instance: Instance, seen: Seen, *, counting: bool) -> Instance:
+    """The instance with what contradicts itself in what was printed; the balance goes to stderr.
 
+    counting: whether reserved amounts may say what rusage[] counts for.
+    """
+    from ..solver.plausibility import as_reserved, balance_of
+
+    if counting:
+        instance, why = as_reserved(instance, seen)
+        tell_some([f"inferred: {why}"] if why else [])
     balance = balance_of(instance, seen)
     for line in balance.lines:
         tell(f"balance: {line}")

@@ -336,7 +336,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
-    """Hosts that are closed without a reason, as plain bhosts prints them, by their own numbers."""
+    """Hosts with the reason why they are closed: plain bhosts prints none, their numbers tell."""
     closed = [host for host in hosts if host.status == "closed"]
     full = [host.name for host in closed if host.is_full]
     if full:
@@ -349,6 +349,11 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
         notes.touch(
             f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
             "administrator (bhosts -l has the reason)"
+        )
+    if busy := [host.name for host in hosts if host.is_busy]:
+        notes.touch(
+            f"bhosts says closed_Busy of {_some(busy)}: nothing starts there until the load falls, "
+            "and no input says when that is"
         )
     return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
 

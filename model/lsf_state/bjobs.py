@@ -237,6 +237,8 @@ class SeenJob:
     reservation: str = ""
     #: -g.
     job_group: str = ""
+    #: Slots that the scheduler reserves for it while it waits.
+    reserved: int = 0
     submit: int | None = None
     begin: int | None = None
     deadline: int | None = None
@@ -477,6 +479,9 @@ _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 #: What is said behind the time at which the scheduler expects to start a job.
 _ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
+_SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
+#: An estimate in the same line, as some programs join them.
+_LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
@@ -544,6 +549,10 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+    elif found := _SET_ASIDE.match(text):
+        job.reserved = int(found[1])
+        if later := _LATER_STAMP.search(text):
+            job.estimate = reading.value("estimated start", later[1], calendar.coming)
     elif _ESTIMATE.search(text):
         job.estimate = reading.value("estimated start", stamp, calendar.coming)
     if used := _CPU.search(text):

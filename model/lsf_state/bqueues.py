@@ -25,6 +25,8 @@ from .values import field as pick
 # --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
 
 _SIZES = ("mem", "swp", "tmp")
+#: States of a host that its load has closed, and indices of which little is much load.
+_BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZES})
 #: The first line of what bhosts -l says of a host, with its name.
 _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
@@ -63,6 +65,15 @@ class SeenHost:
         if not self.slots or self.used is None:
             return False
         return self.used + (self.reserved_slots or 0) >= self.slots
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a load has closed it that was not printed, or not as beyond its threshold."""
+        return self.status.lower() in _BUSY and not any(
+            (self.total[name] < bound) if name in _DECREASING else (self.total[name] > bound)
+            for name, bound in self.sched.items()
+            if name in self.total
+        )
 
 
 def read_bhosts(text: Text) -> list[SeenHost]:
