@@ -296,8 +296,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = _enough_slots(instance, notes)
     instance = described(instance, seen.hosts or (), seen.gpus, notes)
     instance = with_consumables(instance, seen.hosts or (), seen.shared, notes)
-    instance = without_unknown(instance, notes)
-    instance = acceptable(instance, notes)
+    instance = without_unknown(acceptable(instance, notes), notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
 

@@ -128,7 +128,9 @@ def _job(id: str, **given: object) -> SeenJob:
 
 
 def _assembled(*jobs: SeenJob, queues: list[SeenQueue] | None = None) -> Assembled:
-    return assemble(Seen(list(jobs), hosts=[SeenHost("h1", slots=4)], queues=queues), NOW)
+    return assemble(
+        Seen(list(jobs), hosts=[SeenHost("h1", slots=4, total={"mem": 9000.0})], queues=queues), NOW
+    )
 
 
 @pytest.mark.behaviour("CFG-04")
