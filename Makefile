@@ -78,7 +78,7 @@ PAIRS ?= 2000
 SEED ?= 1
 fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/hostile.py --inputs $(INPUTS) --seed $(SEED)
-	PYTHONPATH=tests $(BIN)/python tests/fuzz/pairs.py --pairs $(PAIRS) --seed $(SEED)
+	$(BIN)/python tests/fuzz/pairs.py --pairs $(PAIRS) --seed $(SEED)
 
 # Pages are brought up to date (tables, outputs of commands, man page, completions), then the site is built.
 docs: $(STAMP)

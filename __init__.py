@@ -6,10 +6,6 @@
 10800
 """
 
-from __future__ import annotations
-
-from functools import cache
-
 #: As typing has it, whose loading would cost the command a tenth of its start.
 TYPE_CHECKING = False
 
@@ -25,6 +21,7 @@ if TYPE_CHECKING:
     from .library import diagnose as diagnose
     from .library import explain as explain
     from .library import forecast as forecast
+    from .library import outlook as outlook
     from .library import plan as plan
     from .library import simulate as simulate
     from .library import sweep as sweep
@@ -95,8 +92,8 @@ if TYPE_CHECKING:
     from .solver.advice.ask import Answer as Answer
     from .solver.advice.ask import Choice as Choice
     from .solver.advice.ask import Choices as Choices
-    from .solver.advice.compare import ComparedJob as ComparedJob
-    from .solver.advice.compare import Comparison as Comparison
+    from .solver.advice.comparison import ComparedJob as ComparedJob
+    from .solver.advice.comparison import Comparison as Comparison
     from .solver.advice.diagnosis.records import Diagnosis as Diagnosis
     from .solver.advice.diagnosis.records import Remedy as Remedy
     from .solver.advice.diagnosis.records import RemedyCost as RemedyCost
@@ -107,10 +104,12 @@ if TYPE_CHECKING:
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
     from .solver.advice.suggestions import Suggestion as Suggestion
-    from .solver.advice.what_if import Outlook as Outlook
+    from .solver.advice.what_if import StartAnswer as StartAnswer
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history
+    from .solver.outlook.records import JobOutlook as JobOutlook
+    from .solver.outlook.records import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics
@@ -127,23 +126,31 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-@cache
+#: What :func:`_homes` has found.
+_HOMES: dict[str, str] = {}
+
+
+# The command loads this file while the current folder may still stand on Python's path, so nothing
+# is imported here that Python has not loaded itself.
 def _homes() -> dict[str, str]:
     """The module of each public name, as the imports above have it."""
+    if _HOMES:
+        return _HOMES
     import ast
     from pathlib import Path
 
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     block = next(item for item in tree.body if isinstance(item, ast.If))
-    return {
-        alias.name: item.module or ""
+    _HOMES.update(
+        (alias.name, item.module or "")
         for item in block.body
         if isinstance(item, ast.ImportFrom) and item.level
         for alias in item.names
-    }
+    )
+    return _HOMES
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module 'slotwise' has no attribute {name!r}")
     from importlib import import_module

@@ -27,6 +27,7 @@ from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.forecast import of_instance as _forecast
+from .solver.outlook import outlook as _outlook
 from .solver.scheduler import simulation as _simulation
 from .solver.scheduler.records import Simulation
 from .solver.studies import sweep as _sweep
@@ -123,6 +124,7 @@ def _changes_checked(function: Callable[P, R]) -> Callable[P, R]:
 
 plan = checked(_planning.plan, unseen=_planning.nothing_planned)
 compare = checked(_compare.compare)
+outlook = checked(_outlook.outlook)
 explain = checked(_explain.explain)
 diagnose = checked(_diagnosis.diagnose)
 ask = checked(_ask.ask)

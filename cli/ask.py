@@ -21,8 +21,10 @@ from .forecast import (
     drawing_of,
     likely_cells,
     likely_columns,
+    past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
+from .outlook_text import outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow, State
@@ -94,21 +96,23 @@ def _is_file(name: str) -> bool:
 
 
 def _script_text(path: Path) -> str:
-    from ..model.formats.source_text import file_bytes
+    from ..model.formats.reading import file_bytes
 
     return _decoded(file_bytes(path), str(path))
 
 
 def _from_standard_input(stdin: bool) -> str:
     """A job script; InputError where nobody gave one."""
-    from .options import standard_input
+    from ..model.formats.reading import standard_input
 
     if not stdin or sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise InputError(USAGE)
     try:
         data = standard_input()
-    except InputError:  # closed: nobody gave one
-        raise InputError(USAGE) from None
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # closed: nobody gave one
+            raise InputError(USAGE) from None
+        raise
     text = _decoded(data, "standard input")
     if not text.strip():
         raise InputError(USAGE)
@@ -153,7 +157,9 @@ Line = Annotated[
 Explore = Annotated[
     bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
 ]
-FromHost = Annotated[str, typer.Option("--from", help="Submission host, for type==local.")]
+FromHost = Annotated[
+    str, typer.Option("--from-host", "--from", help="Submission host, for type==local.")
+]
 
 
 def ask(
@@ -169,7 +175,7 @@ def ask(
     explore: Explore = False,
     user: User = "user",
     from_host: FromHost = "",
-    method: MethodOption = "time-based",
+    method: MethodOption = "configured",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     margin: Margin = 0,
@@ -196,6 +202,7 @@ def ask(
     given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
     drawing = drawing_of(history, **given)
     instance = read_instance(None if file is None else Path(file), example)
+    likely: dict[str, Any] = {"history": past_of(history, instance), "drawing": drawing}
     whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
     with cancel_on_signal() as cancel:
         answer = ask_for(
@@ -210,8 +217,7 @@ def ask(
             effort=effort,
             margin=margin,
             cancel=cancel,
-            history=history,
-            drawing=drawing,
+            **likely,
         )
     _report(instance, answer, format, top, wide)
     if cancel.is_set() or answer.cut:
@@ -273,16 +279,20 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     from .explain import placed_text
     from .tables import paragraph
 
-    outlook, clock = answer.line.outlook, _clock(instance, answer)
+    found, clock = answer.line.answer, _clock(instance, answer)
     who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
-    text += paragraph(placed_text(clock, who, outlook, answer.method, wide))
-    if outlook.waits_for:
-        text += paragraph(outlook.waits_for)
+    if answer.outlook is not None:
+        told = outlook_lines(clock, who, answer.outlook, answer.in_force, wide)
+        text += "".join(map(paragraph, told))
+    if answer.outlook is None or answer.method != "configured":
+        text += paragraph(placed_text(clock, who, found, answer.method, wide))
+    if found.waits_for and found.start is not None:
+        text += paragraph(found.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
     text += "".join(map(paragraph, sentences(answer.omissions)))
-    if outlook.exact_fit:
-        text += paragraph(f"the job {outlook.exact_fit}")
+    if found.exact_fit:
+        text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:
         text += paragraph(f"{item.change}: {clock.text(item.start)}")
     if answer.forecast:
@@ -292,10 +302,10 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     elif answer.explored and not answer.refrained:
         text += paragraph(f"nothing tried starts sooner ({answer.tried} alternatives)")
     if answer.explored and answer.alternatives:
-        best = answer.alternatives[0].outlook.start
+        best = answer.alternatives[0].answer.start
         sooner = ""
-        if best is not None and outlook.start is not None:
-            sooner = f", the best {duration_text(outlook.start - best)} sooner"
+        if best is not None and found.start is not None:
+            sooner = f", the best {duration_text(found.start - best)} sooner"
         at = clock.text(best)
         shown = len(answer.alternatives)
         text += paragraph(f"{answer.tried} alternatives tried, {shown} start sooner: {at}{sooner}")
@@ -311,11 +321,12 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     from ..solver.advice.likely import times_of
 
     choices = (answer.line, *answer.alternatives)
-    times = [time for i in choices for time in (i.outlook.start, i.outlook.finish)]
+    times = [time for i in choices for time in (i.answer.start, i.answer.finish)]
     times += [item.start for item in answer.suggestions]
     times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
     times += [] if answer.array is None else [item.start for item in answer.array.elements]
-    return WrittenTimes.of(instance, (*times, answer.line.outlook.at_the_earliest))
+    times += outlook_times(answer.outlook)
+    return WrittenTimes.of(instance, (*times, answer.line.answer.at_the_earliest))
 
 
 def _array_text(clock: WrittenTimes, answer: Answer) -> str:
@@ -346,8 +357,8 @@ def _listing(clock: WrittenTimes, answer: Answer, top: int | None, wide: bool) -
 
     rows = [answer.line, *answer.alternatives]
     infinite = float("inf")
-    rows.sort(key=lambda i: infinite if i.outlook.start is None else i.outlook.start)
-    beside = smallest_difference(item.outlook.start for item in rows)
+    rows.sort(key=lambda i: infinite if i.answer.start is None else i.answer.start)
+    beside = smallest_difference(item.answer.start for item in rows)
     listed = [
         _row(
             clock,
@@ -381,15 +392,13 @@ def _row(
     from ..model.display import duration_text
     from .tables import hosts_text
 
-    outlook, now = item.outlook, clock.instance.now
+    answer, now = item.answer, clock.instance.now
     options = [item.shown[name] for name in columns]
-    if outlook.start is None:
-        return ListingRow(
-            (outlook.missing, "", "", *likely, *options, outlook.waits_for), "unplaced"
-        )
-    wait = duration_text(outlook.start - now, beside)
-    where = hosts_text(outlook.allocation, wide) + ("  (as asked)" if asked else "")
-    start = clock.text(outlook.start, beside)
-    finish = clock.text(outlook.finish, beside)
-    state: State = "now" if outlook.start == now else "later"
+    if answer.start is None:
+        return ListingRow((answer.missing, "", "", *likely, *options, answer.waits_for), "unplaced")
+    wait = duration_text(answer.start - now, beside)
+    where = hosts_text(answer.allocation, wide) + ("  (as asked)" if asked else "")
+    start = clock.text(answer.start, beside)
+    finish = clock.text(answer.finish, beside)
+    state: State = "now" if answer.start == now else "later"
     return ListingRow((start, wait, finish, *likely, *options, where), state)

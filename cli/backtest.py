@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..model.escaping import printable
 from .options import (
     DefaultLimitOption,
     FormatOption,
@@ -23,9 +24,8 @@ from .options import (
     progress_bar,
     tell,
 )
-from .process import Exit
+from .process import Cancel, Exit
 from .replay import Policy, read_log, tell_left_out
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
@@ -50,15 +50,16 @@ class PastOfPool:
     keep_going: bool
     default_limit: str | None
 
-    def run(self, stop: Callable[[], bool]) -> Run:
+    def run(self, cancel: Cancel) -> Run:
         """The log replayed; what is odd goes to stderr."""
         from ..solver.forecast.backtest import Replayed
         from ..solver.replay import replay
 
-        workload, names = self._workload()
-        result = replay(workload, policy=self.policy, procs=self.procs, stop=stop)
+        with cancel.reading():
+            workload, names = self._workload()
+        result = replay(workload, policy=self.policy, procs=self.procs, stop=cancel.is_set)
         if not result.complete:
-            raise KeyboardInterrupt  # before anything was asked
+            cancel.leave()  # before anything was asked
         tell_left_out(result.workload)
         replayed = Replayed.of(result, names)
         head = {"log": replayed.log.source, "policy": self.policy, "procs": replayed.procs}
@@ -95,7 +96,7 @@ def past_over_hosts(
     cluster: Path,
     keep_going: bool,
     default_limit: str | None,
-    stop: Callable[[], bool],
+    cancel: Cancel,
 ) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
     from ..model.omissions import sentences
@@ -105,16 +106,17 @@ def past_over_hosts(
     from .simulate import LoopOptions, cycle_of, new_session, workload
 
     options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
-    given = workload(log, options)
-    session = new_session(given, options, cycle_of(given, options))
+    with cancel.reading():
+        given = workload(log, options)
+        session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)
     with progress_bar(
         "simulating", total, lambda: (session.so_far.started, session.world.now)
     ) as show:
         try:
-            simulated = SimulatedLog.run(session, str(log), stop=stop, watch=show)
+            simulated = SimulatedLog.run(session, str(log), stop=cancel.is_set, watch=show)
         except OutOfTime:
-            raise KeyboardInterrupt from None  # before anything was asked
+            cancel.leave()  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
     omissions = heeded_nowhere_in_a_run(session.source, session.world.requests.resolver)
     for sentence in sentences(omissions):
@@ -231,7 +233,7 @@ def backtest(
     before there was an answer.
     """
     from .output import check_apart, check_output, check_path, write_records
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     _one_world(cluster, policy, procs)
     if jobs is not None:
@@ -241,18 +243,18 @@ def backtest(
         check_output(picture)
     inputs = [log] if cluster is None else [log, cluster]
     check_apart({"--jobs": jobs, "--picture": picture}, inputs)
-    with stop_on_signal() as stopped:
+    with cancel_on_signal() as cancel:
         if cluster is None:
             asked = PastOfPool(log, policy or "easy", procs, keep_going, default_limit)
-            past, head = asked.run(stopped)
+            past, head = asked.run(cancel)
         else:
-            past, head = past_over_hosts(log, cluster, keep_going, default_limit, stopped)
-        asked_about = _ask(past, stopped, questions, samples, seed, workers)
+            past, head = past_over_hosts(log, cluster, keep_going, default_limit, cancel)
+        asked_about = _ask(past, cancel, questions, samples, seed, workers)
     if jobs is not None:
         write_records(_records(past, asked_about), jobs)
     if picture is not None:
         _write_picture(picture, past, asked_about)
-    head |= {"jobs": len(asked_about), "samples": samples, "seed": seed, "cut": stopped()}
+    head |= {"jobs": len(asked_about), "samples": samples, "seed": seed, "cut": cancel.is_set()}
     typer.echo(backtest_output(past, asked_about, head, format), nl=False)
     if head["cut"]:
         raise typer.Exit(Exit.STOPPED)
@@ -276,7 +278,7 @@ def _one_world(cluster: Path | None, policy: str | None, procs: int | None) -> N
 
 
 def _ask(
-    replayed: PastLog, stop: Callable[[], bool], jobs: int, samples: int, seed: int, workers: int
+    replayed: PastLog, cancel: Cancel, jobs: int, samples: int, seed: int, workers: int
 ) -> Questions:
     """The backtest itself, with a progress bar."""
     from ..solver.budget import OutOfTime
@@ -291,9 +293,9 @@ def _ask(
 
         options = {"jobs": jobs, "samples": samples, "seed": seed, "workers": workers}
         try:
-            return backtest(replayed, **options, tell=answered, stop=stop)
+            return backtest(replayed, **options, tell=answered, stop=cancel.is_set)
         except OutOfTime:
-            raise KeyboardInterrupt from None  # there is no limit: it was a signal
+            cancel.leave()  # there is no limit: it was a signal
 
 
 def backtest_output(

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.escaping import printable
 from .options import example_names, file_argument, file_option, read_with_warnings
 from .output import Notation, Output, write_instance
 from .process import Exit
-from .tables import paragraph, printable
+from .tables import paragraph
 
 if TYPE_CHECKING:
     from ..model.errors import Problem

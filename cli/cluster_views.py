@@ -643,6 +643,7 @@ def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
         "PREEMPTIVE": queue.preemptive is not None,
         "PREEMPTABLE": queue.preemptable is not None,
         "RESOURCE_RESERVE": queue.resource_reserve is not None,
+        "IGNORE_DEADLINE": queue.ignore_deadline,
     }
     return [name for name, is_used in used.items() if is_used]
 

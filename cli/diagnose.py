@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..model.escaping import markdown_code, markdown_text
 from .forecast import (
     CalibrationFile,
     MaybeHistory,
@@ -15,6 +16,7 @@ from .forecast import (
     MaybeSampleWorkers,
     MaybeSeed,
     drawing_of,
+    past_of,
 )
 from .import_snapshot import Bhosts, Bhpart, Bjobs, Bqueues, Lsid, PrintedAt, listed_instance
 from .options import Example, Rusage, file_argument, progress, read_instance, tell
@@ -87,7 +89,9 @@ def diagnose(
             bjobs, bhosts, bqueues, bhpart, lsid, site=_site(file, example), rusage=rusage, now=now
         )
     else:
+        _only_of_listings({"--lsid": lsid, "--now": now, "--rusage": rusage})
         instance = read_instance(file, example)
+    past = past_of(history, instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = diagnose_instance(
             instance,
@@ -96,7 +100,7 @@ def diagnose(
             time_limit=left_of(time_limit),
             cancel=cancel,
             on_progress=report,
-            history=history,
+            history=past,
             drawing=drawing,
         )
     for remark in found.remarks:
@@ -104,6 +108,19 @@ def diagnose(
     typer.echo(diagnosis_output(instance, found, format), nl=False)
     if found.cut or cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
+
+
+def _only_of_listings(given: dict[str, object]) -> None:
+    """InputError for what says how listings are read, where there are none."""
+    from ..model.errors import InputError
+
+    idle = [option for option, value in given.items() if value is not None]
+    if idle:
+        verb = "means" if len(idle) == 1 else "mean"
+        raise InputError(
+            f"{', '.join(idle)} {verb} something beside listings alone: give --bjobs, --bhosts, "
+            "--bqueues"
+        )
 
 
 def _site(file: Path | None, example: str | None) -> Path | Instance | None:
@@ -165,35 +182,28 @@ def remedies_text(verdict: Verdict) -> str:
 
 
 def _markdown(page: Page) -> str:
-    from .tables import printable
-
-    lines = [f"**{_plain(page.answer)}**", ""]
+    lines = [f"**{markdown_text(page.answer)}**", ""]
     for verdict in page.verdicts:
-        lines += [f"### {_plain(verdict.title)}", ""]
+        lines += [f"### {markdown_text(verdict.title)}", ""]
         lines += [
-            _plain(" ".join(verdict.sentences)),
+            markdown_text(" ".join(verdict.sentences)),
             "",
-            f"**Cause.** {_plain(verdict.cause)}",
+            f"**Cause.** {markdown_text(verdict.cause)}",
             "",
         ]
         if verdict.remedies:
             lines += ["**What helps**, any one of these:", ""]
         for number, remedy in enumerate(verdict.remedies, 1):
             lines += [
-                f"{number}. `{remedy.write}`  ",
-                f"   {_plain(remedy.gives)} {_plain(remedy.costs)}",
+                f"{number}. {markdown_code(remedy.write)}  ",
+                f"   {markdown_text(f'{remedy.gives} {remedy.costs}')}",
             ]
         lines += [""] if verdict.remedies else []
         for remedy in verdict.too_little:
             lines += [
-                f"Not enough alone: `{remedy.write}`. "
-                f"{_plain(remedy.gives)} {_plain(remedy.costs)}",
+                f"Not enough alone: {markdown_code(remedy.write)}. "
+                f"{markdown_text(f'{remedy.gives} {remedy.costs}')}",
                 "",
             ]
-    lines += [f"- {_plain(note)}" for note in page.notes]
-    return printable("\n".join(lines)) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Text in which Markdown sees nothing of its own."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>#" else char for char in text)
+    lines += [f"- {markdown_text(note)}" for note in page.notes]
+    return "\n".join(lines) + "\n"

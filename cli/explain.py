@@ -17,6 +17,7 @@ from .options import (
     pending_jobs,
     read_instance,
 )
+from .outlook_text import outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow
@@ -24,10 +25,11 @@ from .tables import Column, ListingRow
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
     from ..model.instance import Instance
+    from ..model.omissions import Omission
     from ..model.plan import PlannedArray
     from ..solver.advice.explain import Explanation, Obstacle
     from ..solver.advice.suggestions import Suggestion
-    from ..solver.advice.what_if import Outlook
+    from ..solver.advice.what_if import StartAnswer
 
 #: Hosts of a pending reason that are named; of more, their number.
 MOST_HOSTS = 8
@@ -45,14 +47,21 @@ Configuration = Annotated[
 ]
 
 MethodOption = Annotated[
-    Literal["time-based", "optimal"],
-    typer.Option(help="What plans: time-based as LSF would say, or the exact method."),
+    Literal["configured", "time-based", "optimal"],
+    typer.Option(
+        help="Which start is explained: the one that the simulated scheduler reaches, the one in "
+        "its next cycle by time-based reservation, or the possible one."
+    ),
 ]
 
 _NO_START = {
     "never": "never starts",
     "no place found": "has no start: no place found",
     "?": "has no known start",
+    "starts if": "starts only if something else happens first",
+    "unknown end": "has no known start: nothing says when what it waits for ends",
+    "impossible": "cannot start on this cluster",
+    "not examined": "was not examined",
 }
 _BESIDE = "beside what runs and what was planned before the limit"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
@@ -74,7 +83,7 @@ def explain(
         ),
     ] = None,
     example: Example = None,
-    method: MethodOption = "time-based",
+    method: MethodOption = "configured",
     time_limit: PlanTimeLimit = None,
     effort: Effort = None,
     margin: Margin = 0,
@@ -110,7 +119,7 @@ def explain(
             cancel=cancel,
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
-    if cancel.is_set() or found.cut or found.outlook.cut:
+    if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -176,15 +185,19 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
 
     clock = _clock(instance, found)
     told = [] if found.array is None else [_array_text(clock, found.array)]
-    told += [placed_text(clock, found.outlook.job.id, found.outlook, found.method, wide)]
-    if found.outlook.start is None:
-        told.append(found.outlook.waits_for)
-    if found.outlook.exact_fit:
-        told.append(f"{found.outlook.job.id} {found.outlook.exact_fit}")
+    job = found.answer.job.id
+    if found.outlook is not None:
+        told += outlook_lines(clock, job, found.outlook, found.in_force, wide)
+    if found.outlook is None or found.method != "configured":
+        told += [placed_text(clock, job, found.answer, found.method, wide)]
+        if found.answer.start is None:
+            told.append(found.answer.waits_for)
+    if found.answer.exact_fit:
+        told.append(f"{found.answer.job.id} {found.answer.exact_fit}")
     told += _beside_lsf(clock, found)
     told += [f"requirement: {text}" for text in found.requirement]
     told += _chain(instance, found)
-    told += sentences(found.outlook.omissions)
+    told += sentences(_cautions(found))
     told += _said(clock, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
@@ -194,7 +207,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
         text += listing_text(_SUGGESTIONS, rows)
     if found.cut:
         text += paragraph("cut short by the limit: more may stand in the way, and more may help")
-    elif not found.suggestions and found.outlook.start != instance.now:
+    elif not found.suggestions and found.answer.start != instance.now:
         tried = counted(found.tried, "change")
         text += paragraph(f"nothing that was tried starts it sooner ({tried})")
     if remedies := _configuration(instance, found):
@@ -202,6 +215,12 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if clock.day is not None:
         text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
+
+
+def _cautions(found: Explanation) -> tuple[Omission, ...]:
+    """What is not considered, by any of the starts that are shown."""
+    of_outlook = () if found.outlook is None else found.outlook.cautions
+    return tuple(dict.fromkeys((*found.answer.omissions, *of_outlook)))
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:
@@ -227,21 +246,22 @@ def _beside_lsf(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     says = [f'"{found.lsf.reason}"'] if found.lsf.reason else []
     if found.lsf.start is not None:
         says.append(f"that it starts {clock.text(found.lsf.start)}")
-    outlook = found.outlook
-    ours = "has no start" if outlook.start is None else f"starts {clock.text(outlook.start)}"
-    why = outlook.waits_for or "all that it asks for is free"
+    answer = found.answer
+    ours = "has no start" if answer.start is None else f"starts {clock.text(answer.start)}"
+    why = answer.waits_for or "all that it asks for is free"
     yield f"LSF says {' and '.join(says)}; we say that it {ours}, because: {why}"
 
 
 def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     from ..model.display import WrittenTimes
 
-    outlook = found.outlook
-    times = [outlook.start, outlook.finish, outlook.at_the_earliest]
+    answer = found.answer
+    times = [answer.start, answer.finish, answer.at_the_earliest]
     times += [time for item in found.obstacles for time in (item.first, item.until)]
     times += [item.start for item in found.suggestions]
     times += [item.ahead_from for item in found.contests]
     times += [None if found.lsf is None else found.lsf.start]
+    times += outlook_times(found.outlook)
     times += [] if found.array is None else [item.start for item in found.array.elements]
     return WrittenTimes.of(instance, times)
 
@@ -258,7 +278,7 @@ def _chain(instance: Instance, found: Explanation) -> Iterator[str]:
     """What the job waits for, and which jobs decide when that comes, one after another."""
     from ..model.display import clock_text
 
-    job = found.outlook.job
+    job = found.answer.job
     if not job.dependency:
         return
     yield f"waits for: {job.dependency}" + (f", then {job.think_time} s" * bool(job.think_time))
@@ -311,21 +331,21 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
 
 
 def placed_text(
-    clock: WrittenTimes, who: str, outlook: Outlook, method: str, wide: bool = False
+    clock: WrittenTimes, who: str, answer: StartAnswer, method: str, wide: bool = False
 ) -> str:
     """``job5 starts +3h, ends +4h, on 2*hostA 2*hostC 2*hostD (time-based)``."""
     from ..model.plan import proof_text
     from .tables import hosts_text
 
-    if outlook.start is None:
+    if answer.start is None:
         early = ""
-        if outlook.at_the_earliest is not None:
-            early = f": {clock.text(outlook.at_the_earliest)} at the earliest, {_BESIDE}"
-        return f"{who} {_NO_START[outlook.missing]} ({method}){early}"
-    end = "no known end" if outlook.finish is None else f"ends {clock.text(outlook.finish)}"
-    starts = "may start" if outlook.omissions else "starts"
-    proof = proof_text(outlook.proved, outlook.proved_if)
+        if answer.at_the_earliest is not None:
+            early = f": {clock.text(answer.at_the_earliest)} at the earliest, {_BESIDE}"
+        return f"{who} {_NO_START[answer.missing]} ({method}){early}"
+    end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
+    starts = "may start" if answer.omissions else "starts"
+    proof = proof_text(answer.proved, answer.proved_if)
     proved = f", {proof.replace('proved', 'proved the earliest', 1)}" if proof else ""
-    start = clock.text(outlook.start)
-    where = hosts_text(outlook.allocation, wide)
+    start = clock.text(answer.start)
+    where = hosts_text(answer.allocation, wide)
     return f"{who} {starts} {start}, {end}, on {where} ({method}{proved})"

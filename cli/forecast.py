@@ -21,7 +21,7 @@ from .options import (
     seconds_of,
     tell,
 )
-from .process import Exit
+from .process import Cancel, Exit
 from .replay import Policy
 from .selection import JobNames, PlanSort, Selection, Shown, Top
 from .tables import Column, ListingRow, State, paragraph
@@ -138,16 +138,18 @@ def forecast(
     """
     from ..model.omissions import sentences
     from ..solver.forecast.history import read_history
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     instance = read_instance(instance_file, example)
     selection = Selection(tuple(job or ()), top, sort)
     selection.check(instance)
     moment = None if by is None else _moment(by, instance)
-    with stop_on_signal() as stopped:
+    with cancel_on_signal() as cancel:
+        with cancel.reading():
+            past = read_history(history, instance, keep_going=keep_going)
         found = _drawn(
             instance,
-            read_history(history, instance, keep_going=keep_going),
+            past,
             samples=samples,
             seed=seed,
             precision=None if precision is None else seconds_of(precision, "--precision"),
@@ -156,7 +158,7 @@ def forecast(
             calibrate=calibrate,
             workers=workers,
             jobs=selection.names or None,
-            stop=stopped,
+            cancel=cancel,
         )
     said = (*found.remarks, *sentences(found.omissions))
     for remark in (*said, *_never(instance, found, selection)):
@@ -167,7 +169,7 @@ def forecast(
 
 
 def _drawn(
-    instance: Instance, history: History, *, calibrate: int | None, **options: Any
+    instance: Instance, history: History, *, calibrate: int | None, cancel: Cancel, **options: Any
 ) -> Forecasts:
     """The forecasts themselves, with a progress bar for the backtest before them."""
     from ..solver.budget import OutOfTime
@@ -182,9 +184,26 @@ def _drawn(
             show()
 
         try:
-            return forecast_jobs(instance, history, calibrate=calibrate, tell=answered, **options)
+            return forecast_jobs(
+                instance,
+                history,
+                calibrate=calibrate,
+                tell=answered,
+                stop=cancel.is_set,
+                **options,
+            )
         except OutOfTime:
-            raise KeyboardInterrupt from None  # there is no limit: it was a signal
+            cancel.leave()  # there is no limit: it was a signal
+
+
+def past_of(history: Path | None, instance: Instance) -> History | None:
+    """The history that an option names, for the instance; None where it names none.
+
+    Read before the work begins, so that a signal meanwhile ends the command.
+    """
+    from ..solver.forecast.of_instance import past_of as read_past
+
+    return None if history is None else read_past(history, instance)
 
 
 def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:
@@ -270,8 +289,8 @@ def calibration_of_file(path: Path | None) -> Calibration:
     Raises InputError for a file that holds none, or is damaged.
     """
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import file_bytes
     from ..model.formats.sealed import BACKTEST, unsealed
-    from ..model.formats.source_text import file_bytes
     from ..solver.forecast.forecast import UNCALIBRATED, calibration_of_record
 
     if path is None:

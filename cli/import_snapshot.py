@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -259,8 +258,8 @@ def _read(paths: list[Path] | None, kind: str) -> list[Text]:
 def _file_text(path: Path) -> str:
     """What lsid printed; InputError where it cannot be read, or is something else."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import file_bytes
     from ..model.formats.sniff import kind_of_text
-    from ..model.formats.source_text import file_bytes
 
     text = file_bytes(path).decode("utf-8", errors="replace")
     named = any(word in text for word in ("LSF", "Lava", "lava", "My cluster name"))
@@ -333,8 +332,11 @@ def snapshot(
     """
     from ..model.errors import InputError, Problem
     from ..model.lsf_state.gpus import is_of_gpus
+    from ..solver.processes import path_of
 
-    missing = [name for name in NEEDED if shutil.which(name) is None]
+    programs = {words[0]: None for forms in COMMANDS.values() for words in forms}
+    found = {name: path for name in programs if (path := path_of(name)) is not None}
+    missing = [name for name in NEEDED if name not in found]
     if missing:
         raise InputError(
             [Problem(
@@ -343,11 +345,7 @@ def snapshot(
             ) for name in missing]
         )  # fmt: skip
     now = datetime.now().astimezone().replace(microsecond=0)
-    texts = {
-        name: _run(name, timeout)
-        for name, (first, *_) in COMMANDS.items()
-        if shutil.which(first[0]) is not None
-    }
+    texts = {name: _run(name, found, timeout) for name in COMMANDS}
     lsid, gpus = texts.pop("lsid", None), texts.pop("gpus", None)
     given = {name: [text] for name, text in texts.items() if text is not None}
     if gpus is not None and is_of_gpus(gpus):
@@ -356,30 +354,55 @@ def snapshot(
     write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
 
 
-def _run(name: str, timeout: float) -> Text | None:
-    """What a command prints, by the first of its forms that works; None where there is nothing."""
-    from ..model.errors import InputError, Problem
-    from ..model.lsf_state.values import Text
-    from ..solver.processes import run_command
+#: What LSF's commands find of the environment: these and the variables of LSF and EGO.
+_KEPT = (
+    *("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "KRB5CCNAME"),
+    *("LD_LIBRARY_PATH", "LIBPATH", "SHLIB_PATH"),
+)
+_OF_LSF = ("LSF_", "LSB_", "XLSF_", "EGO_")
 
-    # Years in the times it prints, where this LSF can.
-    environment = {**os.environ, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
-    reason = ""
-    for words in COMMANDS[name]:
-        line = " ".join(words[:4]) + (" …" if len(words) > 4 else "")
+
+def _environment() -> dict[str, str]:
+    """Of LSF's commands: small, with years in the times they print, where this LSF can."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith(_OF_LSF)
+    }
+    return {**kept, "LSB_DISPLAY_YEAR": "Y", "LC_ALL": "C"}
+
+
+def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
+    """What a command prints, by the first of its forms that works; None where there is nothing.
+
+    programs: the absolute paths of those that are there.
+    """
+    from ..model.errors import InputError, Problem
+    from ..model.input_limits import limits
+    from ..model.lsf_state.values import Text
+    from ..solver.processes import TooMuchOutput, run_program
+
+    reason, most, environment = "", limits().text, _environment()
+    for program, *words in COMMANDS[name]:
+        if program not in programs:
+            continue
+        line = " ".join([program, *words[:3]]) + (" …" if len(words) > 3 else "")
         try:
-            done = run_command(words, timeout, environment)
+            done = run_program(
+                programs[program], words, timeout=timeout, environment=environment, most=most
+            )
         except TimeoutExpired:
             raise InputError([Problem(f"gave no answer in {timeout:g} s", f"`{line}`")]) from None
-        except OSError as error:
-            raise InputError([Problem(error.strerror or str(error), f"`{line}`")]) from None
-        content = done.stdout.decode("utf-8", errors="replace")
-        errors = done.stderr.decode("utf-8", errors="replace").strip()
-        if done.returncode == 0 and content.strip():
+        except TooMuchOutput:
+            wrong = f"printed more than {most:,} bytes (--max-text)"
+            raise InputError([Problem(wrong, f"`{line}`")]) from None
+        content = done.output.decode("utf-8", errors="replace")
+        errors = done.errors.decode("utf-8", errors="replace").strip()
+        if done.code == 0 and content.strip():
             return Text(content, f"`{line}`")
-        if errors.startswith("No ") or (done.returncode == 0 and not errors):
+        if errors.startswith("No ") or (done.code == 0 and not errors):
             return None
-        reason = errors.splitlines()[0] if errors else f"exit code {done.returncode}"
+        reason = errors.splitlines()[0] if errors else f"exit code {done.code}"
     if name not in NEEDED:
         return None
     raise InputError([Problem(f"failed: {reason}", f"`{line}`")])

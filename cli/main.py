@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from .. import __version__
 from ..model.confined import confined
 from ..model.errors import InputError, SlotwiseError, nearest
+from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
@@ -37,7 +38,6 @@ from .show import show
 from .simulate import simulate
 from .solve import compare, solve
 from .sweep import sweep
-from .tables import printable, raw_csv
 from .whatif import whatif
 
 # --- How a command shows its help and answers a wrong option: panels, old spellings, words --------
@@ -122,7 +122,7 @@ class PanelledCommand(TyperCommand):
                 raise self._needs_a_value(option) from None
             if kind == "NoSuchOption":
                 raise self._unknown(ctx, option) from None
-            raise
+            raise _shown(error) from None
 
     def _modern(self, args: list[str]) -> list[str]:
         old = OLD_SPELLINGS.get(self.name or "", {})
@@ -176,8 +176,29 @@ class PanelledCommand(TyperCommand):
         return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
 
 
+def _shown(error: Exception) -> Exception:
+    """An error of typer's, with what it quotes of the line as a terminal may show it."""
+    if isinstance(said := getattr(error, "message", None), str):
+        error.message = printable(said)  # type: ignore[attr-defined]
+    return error
+
+
 class PanelledGroup(TyperGroup):
     """The command itself: its help leaves the limits on input out, --help-limits has them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As ever."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help, with the limits on input or without them."""
@@ -394,20 +415,20 @@ def _run() -> None:
     except SlotwiseError as error:
         _leave(Exit.FAILED, str(error))
     except KeyboardInterrupt:
-        _interrupted()
+        _stopped(Exit.INTERRUPTED)
     except MemoryError:
         _leave(Exit.OUT_OF_MEMORY, out_of_memory())
     except OSError:
         raise
     except Exception as error:
         if _caused_by_interrupt(error):
-            _interrupted()
+            _stopped(Exit.INTERRUPTED)
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _leave(Exit.FAULT, f"a fault of slotwise itself: {what} (slotwise --debug … shows where)")
     except SystemExit as leaving:
         # Typer turns Ctrl-C into this code and says nothing.
-        if leaving.code == Exit.INTERRUPTED:
-            _interrupted()
+        if leaving.code in (Exit.INTERRUPTED, Exit.TERMINATED):
+            _stopped(Exit(leaving.code))
         raise
 
 
@@ -445,10 +466,10 @@ def out_of_memory() -> str:
     return f"{what}: take {more}, fewer --workers, or a part of the input (--first, --until)"
 
 
-def _interrupted() -> NoReturn:
-    """Leave after a Ctrl-C that no search was there to answer."""
+def _stopped(code: Exit) -> NoReturn:
+    """Leave after a Ctrl-C or SIGTERM that no search was there to answer."""
     _complain("stopped before there was an answer")
-    sys.exit(Exit.INTERRUPTED)
+    sys.exit(code)
 
 
 def _complain(text: str) -> None:

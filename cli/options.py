@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from errno import EBADF
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..model.confined import also_in, check_inside
-from ..model.errors import InputError, Problem, SlotwiseError, report, unreadable
+from ..model.errors import InputError, Problem, SlotwiseError, report
+from ..model.escaping import printable
 from ..model.objective import ObjectiveName
 from ..model.plan import MOST_MARGIN
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.formats.swf import DefaultLimit
@@ -245,6 +243,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     from ..model.compact import keep_for_good, no_collection
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
+    from ..model.formats.reading import standard_input
     from ..model.formats.registry import whole_by_itself
 
     with no_collection():
@@ -261,16 +260,6 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     return found
 
 
-def standard_input() -> bytes:
-    """All of standard input; InputError if it is closed or cannot be read."""
-    try:
-        if sys.stdin is None:
-            raise OSError(EBADF, os.strerror(EBADF))
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        raise unreadable("<stdin>", error) from error
-
-
 @contextmanager
 def progress() -> Iterator[Callable[[Any], None] | None]:
     """A status line on stderr while a search runs; None where no terminal is there to see it."""
@@ -278,9 +267,10 @@ def progress() -> Iterator[Callable[[Any], None] | None]:
         yield None
         return
     from rich.console import Console
+    from rich.text import Text
 
     with Console(stderr=True).status("solving") as status:
-        yield lambda report: status.update(str(report))
+        yield lambda report: status.update(Text(printable(str(report))))
 
 
 # --- What can be read but once, as a file, for readers that look at its beginning first -----------
@@ -301,16 +291,17 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 def from_stdin(context: typer.Context, value: Any) -> Any:
     """The path or paths that a user gave, ``-`` as :class:`StandardInput` until the command ends.
 
-    So are pipes, such as ``/dev/stdin`` and what a shell writes for ``<(zcat log)``.
-    Raises InputError if standard input is asked for twice or cannot be read.
+    So are pipes, such as ``/dev/stdin`` and what a shell writes for ``<(zcat log)``, and devices.
+    Raises InputError if standard input is asked for twice, cannot be read or has too many bytes.
     """
-    from ..model.formats.source_text import is_pipe
+    from ..model.formats.reading import is_stream, spool
+    from ..model.formats.sniff import begins_as_log
 
     if isinstance(value, list | tuple):
         if sum(str(path) == "-" for path in value) > 1:
             raise InputError("- is given twice: there is one standard input")
         return [from_stdin(context, path) for path in value]
-    if value is None or (str(value) != "-" and not is_pipe(value)):
+    if value is None or (str(value) != "-" and not is_stream(value)):
         return value
     if str(value) != "-":
         check_inside(value)
@@ -319,22 +310,8 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
     file = StandardInput(Path(folder) / "stdin")
     if str(value) != "-":
         file.shown = str(value)
-    _spool(value, file)
+    spool(value, Path(folder) / "stdin", file.shown, begins_as_log)
     return file
-
-
-def _spool(source: Path, file: StandardInput) -> None:
-    try:
-        with file.open("wb") as copy:
-            if str(source) != "-":
-                with source.open("rb") as pipe:
-                    shutil.copyfileobj(pipe, copy)
-                return
-            if sys.stdin is None:
-                raise InputError([Problem("cannot be read: it is closed", "<stdin>")])
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-    except OSError as error:
-        raise unreadable(file, error) from error
 
 
 # --- The progress bar of ``slotwise replay`` and ``simulate``: jobs, jobs/s and simulated time ----

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EACCES, EISDIR, ENOENT, ENXIO
+from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NoReturn, cast
@@ -27,9 +27,9 @@ import typer
 
 from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
+from ..model.escaping import csv_lines
 from .options import file_option
 from .process import Exit
-from .tables import csv_cell
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -315,8 +315,8 @@ def write_instance(
 
 # --- Files with one record a job: CSV, JSON or Parquet, plain or (CSV, JSON) gzipped --------------
 
-#: Characters of CSV that are written at once.
-_PART = 1 << 16
+#: Lines of CSV that are written at once.
+_PART = 1000
 #: What zlib calls the gzip container, with the largest window.
 _GZIP = 31
 
@@ -375,17 +375,14 @@ def _json(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 def _csv(records: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """Allocations as ``2*hostA 3*hostB``; nothing for what is unknown."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for number, record in enumerate(records):
-        if not number:
-            writer.writerow(record)
-        writer.writerow([csv_cell(_cell(value)) for value in record.values()])
-        if text.tell() > _PART:
-            yield text.getvalue().encode()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue().encode()
+    rest = iter(records)
+    first = next(rest, None)
+    if first is None:
+        return
+    rows = ([_cell(value) for value in record.values()] for record in chain((first,), rest))
+    lines = csv_lines(first, rows)
+    while part := "".join(islice(lines, _PART)):
+        yield part.encode()
 
 
 def _gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:

@@ -8,12 +8,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import IntEnum
 from types import FrameType
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 
 class Exit(IntEnum):
@@ -73,32 +73,59 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
     return max(LEAST_LIMIT, left - min(kept * used, left / 2))
 
 
-@contextmanager
-def stop_on_signal(*, at_once: bool = False) -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether SIGINT or SIGTERM has come; a second one kills.
+def end_on_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:
+    """The handler while nothing else takes it: what is open is closed, a second SIGTERM kills."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.exit(Exit.TERMINATED)
 
-    Outside the main thread signals cannot be caught and the answer is always no. at_once: there is
-    nothing to bring to an end first; KeyboardInterrupt or SystemExit is raised wherever it is.
+
+class Cancel(threading.Event):
+    """Set once SIGINT or SIGTERM has come."""
+
+    #: The first of them, None before.
+    number: int | None = None
+    #: Whether there is nothing yet that could be brought to an end.
+    nothing_yet: bool = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Inputs are read within the block: a signal ends the command."""
+        self.nothing_yet = True
+        try:
+            if self.is_set():
+                self.leave()
+            yield
+        finally:
+            self.nothing_yet = False
+
+    def leave(self) -> NoReturn:
+        """End the command as one that was stopped before there was any answer."""
+        if self.number == signal.SIGTERM:
+            sys.exit(Exit.TERMINATED)
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
+    """Yields an event that SIGINT or SIGTERM sets; a second one kills.
+
+    Outside the main thread signals cannot be caught and it is never set. at_once: there is nothing
+    to bring to an end first; KeyboardInterrupt or SystemExit is raised wherever it is.
     """
-    with cancel_on_signal(at_once=at_once) as cancel:
-        yield cancel.is_set
-
-
-@contextmanager
-def cancel_on_signal(*, at_once: bool = False) -> Iterator[threading.Event]:
-    """Yields an event that SIGINT or SIGTERM sets; as :func:`stop_on_signal`."""
-    cancel = threading.Event()
+    cancel = Cancel()
 
     def ask(number: int, _frame: FrameType | None) -> None:
+        cancel.number = number
         cancel.set()
+        if cancel.nothing_yet:
+            cancel.leave()
         # Not through sys.stderr: the signal may have come in the middle of a write to it.
         with suppress(OSError):
             os.write(2, b"slotwise: stopping with what there is so far (once more: at once)\n")
-        signal.signal(number, before[signal.Signals(number)])
-        if at_once and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        kills = number == signal.SIGTERM and before[signal.SIGTERM] is end_on_sigterm
+        signal.signal(number, signal.SIG_DFL if kills else before[signal.Signals(number)])
         if at_once:
-            sys.exit(Exit.TERMINATED)
+            cancel.leave()
 
     if threading.current_thread() is not threading.main_thread():
         yield cancel

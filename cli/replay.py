@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,7 +27,7 @@ from .options import (
 )
 from .output import CheckpointEvery, Checkpoints, check_apart, check_path, write_records
 from .process import Exit
-from .tables import csv_cell, plain_metric
+from .tables import csv_rows, plain_metric
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
@@ -73,24 +73,27 @@ def replay(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
+    from ..model.formats.sealed import taking_over
     from ..solver.replay import Replay, measure
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     if jobs is not None:
         check_path(jobs)
     checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
     check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
     only_swf(log, "replay")
-    with stop_on_signal() as stopped:
-        workload = read_log(log, keep_going, default_limit)
-        if resume is None:
-            session = Replay(workload, policy or "easy", procs, schedule_after)
-        else:
-            saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
-            session = Replay.resume(workload, saved, str(resume))
-        tell_left_out(session.workload)
-        with _progress(session) as show:
-            while not stopped() and session.advance():
+    with cancel_on_signal() as cancel:
+        with cancel.reading():
+            workload = read_log(log, keep_going, default_limit)
+            if resume is None:
+                session = Replay(workload, policy or "easy", procs, schedule_after)
+            else:
+                saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
+                session = Replay.resume(workload, saved, str(resume))
+            tell_left_out(session.workload)
+        guard = taking_over(str(resume)) if resume else nullcontext()
+        with guard, _progress(session) as show:
+            while not cancel.is_set() and session.advance():
                 checkpoints.when_due(lambda: session.checkpoint().to_json())
                 show()
         result = session.result()
@@ -105,8 +108,8 @@ def replay(
 def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     check_readable(log)
     found = format_of(log)
@@ -197,11 +200,6 @@ def _render(result: ReplayResult, metrics: Metrics, format: Format) -> str:
     if format == "json":
         return json.dumps(record | {"left_out": dict(result.workload.left_out)}, indent=2)
     if format == "csv":
-        return ",".join(record) + "\n" + ",".join(_quoted(value) for value in record.values())
+        return csv_rows(list(record), [list(record.values())]).rstrip("\n")
     width = max(map(len, record))
     return "\n".join(f"{name:<{width}}  {plain_metric(name, record[name])}" for name in record)
-
-
-def _quoted(value: object) -> str:
-    text = str(csv_cell(value))
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text

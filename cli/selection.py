@@ -12,7 +12,7 @@ from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
 from ..model.job import array_of
 from .options import pending_jobs
-from .tables import Column, ListingRow, listing_text, page_of, paragraph
+from .tables import TABLE_WIDTH, Column, ListingRow, listing_text, page_of, paragraph
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -131,10 +131,11 @@ class Selection:
         columns: Sequence[Column],
         jobs: Sequence[Shown],
         clock: WrittenTimes | None = None,
+        table_width: int = TABLE_WIDTH,
     ) -> str:
         """The chosen jobs as a listing of one page; many that start now are one line.
 
-        clock: how the times in it are written.
+        clock: how the times in it are written. table_width: as of a listing.
         """
         chosen = self.choose(jobs)
         now = [item for item in chosen if item.row.state == "now"]
@@ -143,10 +144,11 @@ class Selection:
         else:
             now, rows = [], chosen
         listed = [item.row for item in rows]
-        shown = listed[: page_of(columns, listed)] if self.top is None else listed
+        page = page_of(columns, listed, table_width)
+        shown = listed[:page] if self.top is None else listed
         text = _now_line(now) + "\n" if now else ""
         if shown or not now:
-            text += listing_text(columns, shown)
+            text += listing_text(columns, shown, table_width)
         return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ..model.escaping import printable
 from .options import Example, read_instance
 from .selection import ViewOptions
-from .tables import printable
 
 if TYPE_CHECKING:
     from ..model.instance import Instance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +41,7 @@ from .process import Exit
 from .tables import (
     Column,
     ListingRow,
-    csv_cell,
+    csv_rows,
     listing_text,
     plain_metric,
     plain_table,
@@ -103,8 +103,8 @@ def read(sources: Sources) -> Simulated:
     Raises InputError for bad files, and for an option that means nothing for the kind of file.
     """
     from ..model.formats.file_format import ReadOptions
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     check_readable(sources.file)
     found = format_of(sources.file)
@@ -229,7 +229,7 @@ def render(
     flat = {"input": name, **_flat(metrics)}
     if format == "csv":
         flat |= _wait_cells(waits)
-        return ",".join(map(_cell, flat)) + "\n" + ",".join(_cell(value) for value in flat.values())
+        return csv_rows(list(flat), [list(flat.values())]).rstrip("\n")
     width = max(map(len, flat))
     lines = [f"{name:<{width}}  {plain_metric(name, value)}" for name, value in flat.items()]
     if waits:
@@ -291,11 +291,6 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _cell(value: object) -> str:
-    text = "" if value is None else str(csv_cell(value))
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
 # --------------------------------------------------------------------------------------------------
 # What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded
 # workload
@@ -339,10 +334,11 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
     Raises InputError for input or options that make no sense.
     """
+    from ..model.formats.sealed import taking_over
     from ..model.omissions import sentences
     from ..solver.scheduler.checkpoints import save
     from ..solver.scheduler.metrics import compare_waits
-    from .process import stop_on_signal
+    from .process import cancel_on_signal
 
     if options.jobs is not None:
         check_path(options.jobs)
@@ -352,23 +348,22 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
     series = _series(options)
     inputs = (source, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
-    with stop_on_signal(at_once=checkpoints.path is None) as stopped:
-        given = workload(source, options)
-        fit = cycle_of(given, options)
-        session = new_session(given, options, fit)
-        if series is not None:
-            _only_with_policies(given.instance)
-            session.recorder = lambda record, world: series.record(world.order, record.time)
+    with cancel_on_signal(at_once=checkpoints.path is None) as cancel:
+        with cancel.reading():
+            given = workload(source, options)
+            fit = cycle_of(given, options)
+            session = new_session(given, options, fit)
+            if series is not None:
+                _only_with_policies(given.instance)
+                session.recorder = lambda record, world: series.record(world.order, record.time)
         try:
-            with _progress(session) as show:
-                while not stopped() and session.advance():
+            guard = taking_over(str(options.resume)) if options.resume else nullcontext()
+            with guard, _progress(session) as show:
+                while not cancel.is_set() and session.advance():
                     checkpoints.when_due(lambda: save(session))
                     show()
             result = session.result()
-        except (
-            KeyboardInterrupt,
-            SystemExit,
-        ):  # in the middle of a cycle
+        except (KeyboardInterrupt, SystemExit):  # in the middle of a cycle
             _stop(session, checkpoints)
         if not result.complete:
             _stop(session, checkpoints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from .forecast import (
     MaybeSamples,
     MaybeSeed,
     drawing_of,
+    past_of,
 )
 from .options import (
     AsLsf,
@@ -39,7 +41,12 @@ from .selection import JobNames, OnlyState, PlanSort, Selection, Sort, Top, Wide
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.plan import Plan
-    from ..solver.advice.compare import Comparison
+    from ..solver.advice.comparison import Comparison
+    from ..solver.outlook.records import Outlook
+    from ..solver.scheduler.configured import ConfiguredRun
+
+#: Running and pending jobs up to which `solve` simulates the scheduler unasked.
+MAX_SIMULATED = 20_000
 
 
 MostReservations = Annotated[
@@ -66,6 +73,15 @@ WholeNodes = Annotated[
         "--whole-nodes", help="As Slurm plans: a job that starts later has its hosts to itself."
     ),
 ]
+Configured = Annotated[
+    bool | None,
+    typer.Option(
+        "--configured/--no-configured",
+        help="Show the start as configured too, for which the scheduler is simulated; usual up to "
+        f"{MAX_SIMULATED:,} running and pending jobs.",
+        show_default=False,
+    ),
+]
 LsfPlan = Annotated[
     Path | None,
     file_option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
@@ -85,6 +101,7 @@ def solve(
     as_lsf: AsLsf = False,
     margin: Margin = 0,
     whole_nodes: WholeNodes = False,
+    configured: Configured = None,
     job: JobNames = None,
     only: OnlyState = None,
     sort: PlanSort = "priority",
@@ -97,20 +114,19 @@ def solve(
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
-    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far), by
-    Ctrl-C or because the time limit kept jobs from being looked at, 4 the judge objects to the plan
-    (a fault of slotwise: please report it).
+    Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far),
+    4 the judge objects to the plan (a fault of slotwise).
     """
     from ..solver.planning import plan
     from .process import cancel_on_signal, left_of
     from .render import plan_output
-    from .report.terminal import print_gantt
 
     _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
+        run = _as_configured(instance, configured, time_limit, cancel)
         found = plan(
             instance,
             method,
@@ -126,12 +142,47 @@ def solve(
             cancel=cancel,
             on_progress=report,
         )
-    if lsf_plan is not None:
-        _write_lsf_plan(lsf_plan, instance, found)
-    typer.echo(plan_output(instance, found, format, selection), nl=False)
-    if gantt:
+    _write_lsf_plan(lsf_plan, instance, found)
+    text = plan_output(instance, found, format, selection, _outlook(instance, run, found))
+    typer.echo(text, nl=False)
+    _print_gantt(gantt, instance, found)
+    _leave(found, strict=strict, stopped=cancel.is_set())
+
+
+def _print_gantt(wanted: bool, instance: Instance, found: Plan) -> None:
+    from .report.terminal import print_gantt
+
+    if wanted:
         print_gantt(instance, found)
-    _leave(found, strict=strict, stopped=cancel.is_set() or found.cut)
+
+
+def _is_small(instance: Instance) -> bool:
+    return len(instance.running) + len(instance.pending) <= MAX_SIMULATED
+
+
+def _as_configured(
+    instance: Instance, wanted: bool | None, time_limit: float | None, cancel: threading.Event
+) -> ConfiguredRun | None:
+    """The simulated scheduler, in a share of the time; None where it is not wanted."""
+    if not (_is_small(instance) if wanted is None else wanted):
+        return None
+    from ..solver.budget import Budget
+    from ..solver.outlook.outlook import CONFIGURED_SHARE, configured_within
+    from .process import left_of
+
+    return configured_within(instance, Budget(left_of(time_limit), cancel=cancel), CONFIGURED_SHARE)
+
+
+def _outlook(instance: Instance, run: ConfiguredRun | None, found: Plan) -> Outlook | None:
+    """The outlook; possible starts are those of a whole plan in priority order."""
+    if run is None:
+        return None
+    from ..model.objective import objective_named
+    from ..solver.outlook.outlook import outlook_of
+
+    whole = found.method == "optimal" and not found.behind
+    in_order = objective_named(found.objective).in_order
+    return outlook_of(instance, run, found if whole and in_order else None)
 
 
 def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
@@ -143,7 +194,9 @@ def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path |
         check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
 
 
-def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
+def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
+    if path is None:
+        return
     from .job_views import allocation_plan
     from .output import whole_file
 
@@ -154,23 +207,22 @@ def _write_lsf_plan(path: Path, instance: Instance, found: Plan) -> None:
 def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
     if found.refused:
         raise typer.Exit(Exit.REFUSED)
-    if stopped:
+    if stopped or found.cut:
         raise typer.Exit(Exit.STOPPED)
     if strict and found.unplaced:
         raise typer.Exit(Exit.FAILED)
 
 
-# --- ``slotwise compare``: greedy, time-based and optimal starts side by side ---------------------
+# --- ``slotwise compare``: starts as configured and possible side by side ---------------------
 
-SimulatedOption = Annotated[
-    bool | None,
+Methods = Annotated[
+    bool,
     typer.Option(
-        "--simulated/--no-simulated",
-        help="Simulate time-based and optimal too; as a default where at most 100 jobs wait.",
-        show_default=False,
+        "--methods",
+        help="Beside it the starts by greedy, time-based and optimal reservation, each as its plan "
+        "has it and as the scheduler reaches it.",
     ),
 ]
-OldSimulated = Annotated[bool, typer.Option("--really", hidden=True)]
 
 
 def compare(
@@ -182,8 +234,7 @@ def compare(
     workers: Workers = None,
     as_lsf: AsLsf = False,
     margin: Margin = 0,
-    simulated: SimulatedOption = None,
-    really: OldSimulated = False,
+    methods: Methods = False,
     history: MaybeHistory = None,
     samples: MaybeSamples = None,
     seed: MaybeSeed = None,
@@ -196,10 +247,10 @@ def compare(
     format: FormatOption = "text",
     gantt: GanttOption = False,
 ) -> None:
-    """Show for every pending job what each method says, the gain, and what the job waits for.
+    """Show when each pending job starts as configured and when it could, and what it waits for.
 
-    ESTIMATE is the start that a method says now, SIMULATED the one that the scheduler reaches when
-    its cycles run on by it; with --history LIKELY is when a job starts as often before as after.
+    AS CONFIGURED is the start that the simulated scheduler reaches, POSSIBLE the earliest in
+    priority order; with --history LIKELY is when a job starts as often before as after.
     Exit codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge
     objects to a plan (a fault of slotwise, please report it).
     """
@@ -213,6 +264,7 @@ def compare(
     instance = read_instance(file, example)
     selection = Selection(tuple(job or ()), top, sort, only, wide)
     selection.check(instance)
+    past = past_of(history, instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = compare_methods(
             instance,
@@ -222,10 +274,10 @@ def compare(
             workers=workers,
             as_lsf=as_lsf,
             margin=margin,
-            simulated=True if really else simulated,
+            methods=methods,
             cancel=cancel,
             on_progress=report,
-            history=history,
+            history=past,
             drawing=drawing,
         )
     _report(instance, found, format, selection)
@@ -243,7 +295,7 @@ def _leave_comparison(found: Comparison, *, stopped: bool) -> None:
 
 def _report(instance: Instance, found: Comparison, format: str, selection: Selection) -> None:
     """The comparison, and beside it what is odd about its history."""
-    from .render import comparison_output
+    from .comparison import comparison_output
 
     for remark in found.remarks:
         tell(remark)

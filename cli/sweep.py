@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..model.confined import check_inside
-from ..model.errors import InputError, Problem, unreadable
+from ..model.errors import InputError, Problem
 from .options import FormatOption, file_argument, file_option, study_bar, tell
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Exit
@@ -78,10 +78,10 @@ class CellFiles:
 
 
 def _text(path: Path) -> str:
+    from ..model.formats.reading import file_bytes
+
     try:
-        return path.read_bytes().decode()
-    except OSError as error:
-        raise unreadable(path, error) from error
+        return file_bytes(path).decode()
     except UnicodeDecodeError:
         raise InputError([Problem("is damaged: not a text file", str(path))]) from None
 
@@ -154,7 +154,8 @@ def sweep(
     check_apart({"--output": output, "--table": table}, [study])
     where = Where(workers or processors(), scheduler, jobqueue)
     with cancel_on_signal() as cancel:
-        found, cells = cells_of(study)
+        with cancel.reading():
+            found, cells = cells_of(study)
         files = CellFiles(into or Path(f"{study.stem}.cells"))
         rows = _kept(cells, files)
         if rows:
@@ -163,7 +164,7 @@ def sweep(
         if missing:
             rows |= _run(missing, files, where, cancel, len(rows))
     if not rows:
-        raise KeyboardInterrupt
+        cancel.leave()
     done = tuple(rows[cell] for cell in cells if cell in rows)
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))

@@ -2,72 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-import re
 import shutil
 import sys
 import textwrap
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..model.display import duration_text
+from ..model.escaping import csv_lines, printable
 from ..model.plan import allocation_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
-
-
-# --------------------------------------------------------------------------------------------------
-# Text of others in our outputs: control characters are shown, formulas are kept from
-# running
-
-#: Categories of characters that have no look of their own: control, format, surrogate, separators.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Beginnings that a spreadsheet takes for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
-_RAW: ContextVar[bool] = ContextVar("raw_csv", default=False)
-
-
-def printable(text: str) -> str:
-    """The text with unseen characters as ``\\x1b`` or ``\\u202e``; lines stay lines."""
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape").decode()
-        if char != "\n" and unicodedata.category(char) in _UNSEEN
-        else char
-        for char in text
-    )
-
-
-def csv_cell(value: Any) -> Any:
-    """A cell of CSV; a text that begins like a formula gets an apostrophe in front.
-
-    Numbers stay numbers, negative ones too. A carriage return is shown as such.
-    """
-    if _RAW.get() or not isinstance(value, str):
-        return value
-    formula = value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
-    text = f"'{value}" if formula else value
-    return text.replace("\r", "\\r") if "\r" in text else text  # readers begin a new row there
-
-
-@contextmanager
-def raw_csv(wanted: bool = True) -> Iterator[None]:
-    """Leave cells as they are within the block."""
-    token = _RAW.set(wanted)
-    try:
-        yield
-    finally:
-        _RAW.reset(token)
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -165,13 +115,18 @@ def filled(text: str, width: int, first: str, later: str) -> str:
     )
 
 
-def as_cards(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> bool:
+def as_cards(
+    columns: Sequence[Column],
+    rows: Sequence[ListingRow],
+    width: int,
+    table_width: int = TABLE_WIDTH,
+) -> bool:
     """Whether a line of `width` characters is too narrow for these rows side by side.
 
-    From `TABLE_WIDTH` on texts of several words are broken; a word, so a number, never is.
+    From `table_width` on texts of several words are broken; a word, so a number, never is.
     """
     least, natural = _needed_widths(columns, rows)
-    return sum(least if width >= TABLE_WIDTH else natural) > _width_left(columns, width)
+    return sum(least if width >= table_width else natural) > _width_left(columns, width)
 
 
 def _width_left(columns: Sequence[Column], width: int) -> int:
@@ -208,21 +163,34 @@ def _widths(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -
     return widths
 
 
-def page_of(columns: Sequence[Column], rows: Sequence[ListingRow]) -> int:
+def page_of(
+    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+) -> int:
     """How many of the rows one page of the terminal has room for."""
-    lines = _LINES_OF_A_CARD if as_cards(columns, rows, terminal_width()) else 1
+    cards = as_cards(columns, rows, terminal_width(), table_width)
+    lines = _LINES_OF_A_CARD if cards else 1
     return max(_FEWEST_ROWS, (terminal_height() - _FRAME) // lines)
 
 
-def listing_text(columns: Sequence[Column], rows: Sequence[ListingRow]) -> str:
-    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one."""
-    return rendered(columns, rows, terminal_width())
+def listing_text(
+    columns: Sequence[Column], rows: Sequence[ListingRow], table_width: int = TABLE_WIDTH
+) -> str:
+    """The rows as text with a blank line behind, as wide as the terminal, in colour only on one.
+
+    table_width: from so many characters on it is a table however full it is.
+    """
+    return rendered(columns, rows, terminal_width(), table_width)
 
 
-def rendered(columns: Sequence[Column], rows: Sequence[ListingRow], width: int) -> str:
+def rendered(
+    columns: Sequence[Column],
+    rows: Sequence[ListingRow],
+    width: int,
+    table_width: int = TABLE_WIDTH,
+) -> str:
     """`listing_text` for lines of `width` characters; no word is broken or left out."""
     shown: Iterable[RenderableType]
-    cards = as_cards(columns, rows, width)
+    cards = as_cards(columns, rows, width, table_width)
     shown = _cards(columns, rows, width) if cards else [_table(columns, rows, width)]
     buffer = io.StringIO()
     console = _console(buffer, width)
@@ -330,11 +298,7 @@ def json_records(records: Iterable[Mapping[str, Any]]) -> str:
 
 def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A header and a line a row; None is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    return "".join(csv_lines(columns, rows))
 
 
 # --- Records as CSV -------------------------------------------------------------------------------
@@ -342,17 +306,8 @@ def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with a header; allocations as ``2*hostA 3*hostB``."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow(flat(row))
-    return buffer.getvalue()
-
-
-def flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record as cells of CSV, with its allocations as text."""
-    return {key: csv_cell(_cell(value)) for key, value in record.items()}
+    cells = ([_cell(row.get(name, "")) for name in columns] for row in rows)
+    return "".join(csv_lines(columns, cells))
 
 
 def _cell(value: Any) -> Any:
@@ -373,7 +328,7 @@ def plain_metric(name: str, value: object) -> str:
     if value is None:
         return "-"
     if not isinstance(value, float):
-        return str(value)
+        return printable(str(value))
     if not name.endswith(("wait", "error")):
         return f"{value:.4f}"
     said = f"  ({duration_text(round(value))})" if value >= 60 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from .options import (
     tell,
 )
 from .output import check_apart, check_output, check_path, whole_file, write_records
-from .process import Exit
+from .process import Cancel, Exit
 from .simulate import Changes, CycleLength, Events, Simulated, Sources, Until, fit_text, read
 
 if TYPE_CHECKING:
@@ -95,8 +94,8 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 def _check(question: Question) -> None:
     """InputError for options that mean nothing together."""
     from ..model.errors import InputError, Problem
+    from ..model.formats.reading import check_readable
     from ..model.formats.registry import format_of
-    from ..model.formats.source_text import check_readable
 
     wrong = []
     if question.log is not None:
@@ -272,7 +271,8 @@ def whatif(
     )
     _check_outputs(output, table, files(question))
     with cancel_on_signal() as cancel:
-        runs = prepared(question)
+        with cancel.reading():
+            runs = prepared(question)
         outcomes, unfinished = _run(runs, workers or processors(), cancel)
     found = compare_outcomes(
         outcomes, block=runs[0][1].block, seed=seed, unfinished=unfinished, calibrate=calibrate
@@ -305,11 +305,11 @@ def processors() -> int:
 
 
 def _run(
-    runs: list[tuple[Variant, Run]], count: int, cancel: threading.Event
+    runs: list[tuple[Variant, Run]], count: int, cancel: Cancel
 ) -> tuple[list[tuple[str, tuple[tuple[str, str], ...], RunOutcome]], list[str]]:
     """Outcomes in the order of the variants, and the names of those that were stopped.
 
-    Raises KeyboardInterrupt where it was stopped before there was any.
+    Leaves where it was stopped before there was any.
     """
     from ..model.errors import SlotwiseError
     from ..solver.studies.run import perform
@@ -329,7 +329,7 @@ def _run(
             found[number] = result
             step()
     if not found:
-        raise KeyboardInterrupt
+        cancel.leave()
     outcomes = [(runs[n][0].name, runs[n][0].plain_settings, found[n]) for n in sorted(found)]
     return outcomes, [variant.name for n, (variant, _) in enumerate(runs) if n not in found]
 

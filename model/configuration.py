@@ -56,6 +56,8 @@ class Queue:
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
     dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
     run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
+    #: A job also starts where -t, or the end of the run window, would end its run early.
+    ignore_deadline: Annotated[bool, Fact("flag", "IGNORE_DEADLINE")] = False
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
     #: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
     user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None

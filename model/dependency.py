@@ -413,10 +413,17 @@ class Roster:
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """When jobs were submitted, and their place among all, by number."""
+        """When jobs were submitted, and their place among all, by number.
+
+        All elements of an array were at once: at the earliest time that one of them has, since
+        those that run may have none of their own. They take the place of the last, since what runs
+        comes first here whenever it was submitted.
+        """
         found: dict[str, tuple[int, int]] = {}
         for place, job in enumerate(self._jobs):
-            found.setdefault(element_of(job.id)[0], (job.submit, place))
+            number = element_of(job.id)[0]
+            submit = min(job.submit, found.get(number, (job.submit, 0))[0])
+            found[number] = (submit, place)
         return found
 
     def _sorted_names(self, user: str) -> list[str]:

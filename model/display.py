@@ -6,9 +6,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from .escaping import html_text
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -210,4 +211,4 @@ def _row(cell: str, values: Iterable[object]) -> str:
 
 
 def _text(value: object) -> str:
-    return "" if value is None else escape(visible(str(value)))
+    return "" if value is None else html_text(value)

@@ -36,6 +36,8 @@ EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end 
 EXTERNAL = "external() in start conditions (-w)"
 NOT = "'!' in start conditions (-w)"
 COUNT = "that a count of a start condition (-w) may change again"
+#: Those of them that the loop decides as it goes.
+LEFT_OPEN = (EXIT, NOT, COUNT)
 NO_END = "waits for the end of job {}, which is unknown (no run limit)"
 UNKNOWN = "a start condition (-w) on jobs that are not known here"
 
@@ -129,18 +131,29 @@ def unknown_in(event: Event) -> str:
             return ""
 
 
-def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
-    """The same by starts alone: a job ends as many seconds after its start as it is to run."""
+#: No job that -t ends.
+NOBODY: Mapping[str, int] = {}
+
+
+def from_starts(
+    event: Event, durations: Mapping[str, int | None], killed: Mapping[str, int] = NOBODY
+) -> Event:
+    """The same by starts alone: a job ends as many seconds after its start as it is to run.
+
+    killed: the second at which jobs end at last (-t), by job id.
+    """
     match event:
         case Known() | After(start=True):
             return event
         case After(job, _, lag):
-            duration = durations.get(job)
-            if duration is None:
-                return Known(None, NO_END.format(job))
-            return After(job, True, lag + duration)
+            duration, end = durations.get(job), killed.get(job)
+            over = None if duration is None else After(job, True, lag + duration)
+            if end is None:
+                return over or Known(None, NO_END.format(job))
+            at_last = _several([After(job, True), Known(end + lag)], 2)
+            return at_last if over is None else _several([over, at_last], 1)
         case Several(parts, count):
-            return _several([from_starts(part, durations) for part in parts], count)
+            return _several([from_starts(part, durations, killed) for part in parts], count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,18 +30,18 @@ def example(name: str) -> Instance:
 def test_the_line_is_the_last_job_of_its_queue() -> None:
     """It starts where a plan of the instance with the job at the end puts it."""
     instance = example("headline")
-    answer = sw.ask(instance, LINE)
+    answer = sw.ask(instance, LINE, method="time-based")
     job = submitted_job(instance, LINE)
     plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
-    assert answer.line.outlook.start == plan[job.id].start == 4 * HOUR
-    assert dict(answer.line.outlook.allocation) == dict(plan[job.id].allocation)
+    assert answer.line.answer.start == plan[job.id].start == 4 * HOUR
+    assert dict(answer.line.answer.allocation) == dict(plan[job.id].allocation)
     assert plan["job5"].start == 3 * HOUR  # the others keep their plan
     assert answer.alternatives == ()
 
 
 @pytest.mark.parametrize("line", [LINE, LINE.removeprefix("bsub "), "/opt/lsf/bin/" + LINE])
 def test_bsub_in_front_or_not(line: str) -> None:
-    answer = sw.ask(example("headline"), line)
+    answer = sw.ask(example("headline"), line, method="time-based")
     assert answer.line.shown == {
         "slots": "8",
         "ptile": "4",
@@ -55,30 +55,30 @@ def test_bsub_in_front_or_not(line: str) -> None:
 def test_listed_alternatives_are_combined_and_sorted_by_start() -> None:
     instance = example("headline")
     choices = sw.Choices.read(ptile="1,2,none", slots="2,4", limit=["1:00", "30"])
-    answer = sw.ask(instance, LINE, choices=choices)
+    answer = sw.ask(instance, LINE, choices=choices, method="time-based")
     assert len(answer.alternatives) == answer.tried == 12
-    starts = [item.outlook.start for item in answer.alternatives]
+    starts = [item.answer.start for item in answer.alternatives]
     assert starts == sorted(starts, key=lambda start: float("inf") if start is None else start)
     for item in answer.alternatives:
         tile = item.shown["ptile"]
         span = f"-R 'span[ptile={tile}]'" if tile else ""
         line = f"-n {item.shown['slots']} -W {item.shown['limit']} {span}"
-        again = sw.ask(instance, line).line
-        assert again.outlook.start == item.outlook.start
-        assert again.outlook.allocation == item.outlook.allocation
+        again = sw.ask(instance, line, method="time-based").line
+        assert again.answer.start == item.answer.start
+        assert again.answer.allocation == item.answer.allocation
 
 
 @pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill"])
 def test_exploring_finds_only_sooner_starts(name: str) -> None:
-    answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True)
-    start = answer.line.outlook.start
+    answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True, method="time-based")
+    start = answer.line.answer.start
     assert start is not None
     assert answer.tried >= len(answer.alternatives) > 0
     seen = set()
     for item in answer.alternatives:
-        assert item.outlook.start is not None
-        assert item.outlook.start < start
-        sight = (tuple(item.changed), item.outlook.start)
+        assert item.answer.start is not None
+        assert item.answer.start < start
+        sight = (tuple(item.changed), item.answer.start)
         assert sight not in seen
         seen.add(sight)
 
@@ -102,29 +102,38 @@ pending:
 
 def test_queues_order_and_limits_count() -> None:
     instance = loads(TEXT)
-    assert sw.ask(instance, "-n 2 -W 1:00", user="eve").line.outlook.start == HOUR
-    assert sw.ask(instance, "-n 2 -W 1:00", user="ann").line.outlook.start == 2 * HOUR
-    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve").line.outlook
+    assert (
+        sw.ask(instance, "-n 2 -W 1:00", user="eve", method="time-based").line.answer.start == HOUR
+    )
+    assert (
+        sw.ask(instance, "-n 2 -W 1:00", user="ann", method="time-based").line.answer.start
+        == 2 * HOUR
+    )
+    behind = sw.ask(instance, "-n 2 -W 1:00 -q night", user="eve", method="time-based").line.answer
     assert behind.start == HOUR  # job behind can never start: its user may have two slots only
-    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann").line.outlook
+    ahead = sw.ask(instance, "-n 2 -W 30 -q short", user="ann", method="time-based").line.answer
     assert ahead.start == HOUR
 
 
 def test_a_refused_alternative_says_why() -> None:
     instance = loads(TEXT)
     answer = sw.ask(
-        instance, "-n 4 -W 2:00", user="eve", choices=sw.Choices.read(queue="short,night,nosuch")
+        instance,
+        "-n 4 -W 2:00",
+        user="eve",
+        choices=sw.Choices.read(queue="short,night,nosuch"),
+        method="time-based",
     )
     by_queue = {item.shown["queue"]: item for item in answer.alternatives}
     assert "takes jobs of 1 to 2 slots" in by_queue["short"].refused
     assert "takes jobs of 1h at most" in by_queue["short"].refused
     assert "unknown queue 'nosuch'" in by_queue["nosuch"].refused
     assert by_queue["night"].refused == ""
-    assert all(item.outlook.start is None for item in by_queue.values() if item.refused)
+    assert all(item.answer.start is None for item in by_queue.values() if item.refused)
 
 
 def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
-    assert sw.ask(loads(TEXT), "-q short -W 10").line.shown["slots"] == "2"
+    assert sw.ask(loads(TEXT), "-q short -W 10", method="time-based").line.shown["slots"] == "2"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,7 @@ def test_slots_of_a_line_without_n_come_from_the_queue() -> None:
 )
 def test_bad_lines(line: str, messages: list[str]) -> None:
     with pytest.raises(sw.InputError) as caught:
-        sw.ask(loads(TEXT), line)
+        sw.ask(loads(TEXT), line, method="time-based")
     for message in messages:
         assert message in str(caught.value)
 
@@ -155,7 +164,7 @@ def test_all_bad_choices_in_one_report() -> None:
 def test_too_many_combinations() -> None:
     choices = sw.Choices(slots=tuple(range(1, 60)), ptile=tuple(range(1, 60)))
     with pytest.raises(sw.InputError, match="3481 combinations are too many"):
-        sw.ask(example("headline"), LINE, choices=choices)
+        sw.ask(example("headline"), LINE, choices=choices, method="time-based")
 
 
 def test_compound_lines_vary_only_in_limit_and_queue() -> None:
@@ -163,8 +172,10 @@ def test_compound_lines_vary_only_in_limit_and_queue() -> None:
     line = "-n 3 -W 1:00 -R '1*{select[mem>=0]} + 2*{span[ptile=2]}'"
     line = line.replace("select[mem>=0]", "span[ptile=1]")
     with pytest.raises(sw.InputError, match="compound requirement"):
-        sw.ask(instance, line, choices=sw.Choices(slots=(2,)))
-    answer = sw.ask(instance, line, explore=True, choices=sw.Choices(limit=(1800,)))
+        sw.ask(instance, line, choices=sw.Choices(slots=(2,)), method="time-based")
+    answer = sw.ask(
+        instance, line, explore=True, choices=sw.Choices(limit=(1800,)), method="time-based"
+    )
     assert {name for item in answer.alternatives for name in item.changed} <= {"limit", "queue"}
 
 
@@ -174,14 +185,14 @@ def test_the_exact_method_places_the_others_anew() -> None:
     small, large = instance.pending
     alone = replace(instance, pending=(small,))
     line = "-n 8 -W 3:00 -R 'cu[maxcus=1]'"
-    assert sw.ask(alone, line).line.outlook.start == 2 * HOUR
-    exact = sw.ask(alone, line, method="optimal", effort=5).line.outlook
+    assert sw.ask(alone, line, method="time-based").line.answer.start == 2 * HOUR
+    exact = sw.ask(alone, line, method="optimal", effort=5).line.answer
     assert (exact.start, exact.proved) == (0, True)
     assert large.slots == 8
 
 
 def test_plain_data() -> None:
-    answer = sw.ask(example("headline"), LINE, explore=True)
+    answer = sw.ask(example("headline"), LINE, explore=True, method="time-based")
     record = answer.to_dict()
     assert record["line"]["start"] == record["line"]["wait"] == 4 * HOUR
     assert record["line"]["finish"] == 6 * HOUR
@@ -194,18 +205,18 @@ def test_explored_alternatives_come_true(name: str) -> None:
     """Submitted as shown, each starts when and where it was promised, beside all other jobs."""
     instance = example(name)
     for line in ("-n 2 -W 3:00", "-n 4 -W 2:00 -R 'rusage[mem=10]'"):
-        answer = sw.ask(instance, line, explore=True)
+        answer = sw.ask(instance, line, explore=True, method="time-based")
         for item in (answer.line, *answer.alternatives):
-            job = item.outlook.job
+            job = item.answer.job
             plan = sw.plan(replace(instance, pending=(*instance.pending, job)), "time-based")
             found = plan.get(job.id)
-            assert (None if found is None else found.start) == item.outlook.start
+            assert (None if found is None else found.start) == item.answer.start
             if found is not None:
-                assert dict(found.allocation) == dict(item.outlook.allocation)
+                assert dict(found.allocation) == dict(item.answer.allocation)
 
 
 def test_one_slot_of_many_is_no_alternative() -> None:
-    answer = sw.ask(example("kth-sp2-queue-10"), "-n 64 -W 2:00", explore=True)
+    answer = sw.ask(example("kth-sp2-queue-10"), "-n 64 -W 2:00", explore=True, method="time-based")
     tried = {item.shown["slots"] for item in answer.alternatives}
     assert "32" in tried or "16" in tried
     assert "1" not in tried
@@ -216,13 +227,16 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     instance = generate(hosts=12, running=60, pending=8, seed=seed, load=1.0)
     line = "-n 60 -W 60"
     alone = replace(instance, pending=())
-    cut, whole = (sw.ask(alone, line, time_limit=limit).line.outlook for limit in (0, None))
+    cut, whole = (
+        sw.ask(alone, line, time_limit=limit, method="time-based").line.answer
+        for limit in (0, None)
+    )
     assert whole.start is not None
     assert whole.start > instance.now
     assert (cut.start, cut.cut, cut.at_the_earliest) == (None, True, whole.start)
     assert whole.at_the_earliest is None
-    record = sw.ask(instance, line, time_limit=0).to_dict()["line"]
-    behind = sw.ask(instance, line).line.outlook
+    record = sw.ask(instance, line, time_limit=0, method="time-based").to_dict()["line"]
+    behind = sw.ask(instance, line, method="time-based").line.answer
     assert behind.start is not None
     assert (record["start"], record["missing"]) == (None, "?")
     assert instance.now < record["at_the_earliest"] <= behind.start
@@ -231,12 +245,12 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
 def test_a_limit_leaves_nothing_where_a_job_fits_beside_nothing_that_ends() -> None:
     endless = sw.RunningJob(sw.Job("r", 2), 0, {"a": 2})
     full = sw.instance((sw.Host("a", 2),), running=(endless,))
-    outlook = sw.ask(full, "-n 1 -W 60", time_limit=0).line.outlook
-    assert (outlook.start, outlook.at_the_earliest) == (None, None)
+    answer = sw.ask(full, "-n 1 -W 60", time_limit=0, method="time-based").line.answer
+    assert (answer.start, answer.at_the_earliest) == (None, None)
 
 
 def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
-    answer = sw.ask(example("kth-sp2-queue-10"), "-n 60 -W 2:00", explore=True)
+    answer = sw.ask(example("kth-sp2-queue-10"), "-n 60 -W 2:00", explore=True, method="time-based")
     tried = {item.shown["slots"] for item in answer.alternatives}
     assert tried <= {"60", "30", "15"}
     assert tried & {"30", "15"}
@@ -249,10 +263,10 @@ def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_ru
     """A quick look may say that nothing is gained; what it lets through is the start itself."""
     monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
     instance = generate(hosts=6, running=20, pending=8, load=1.0, seed=seed)
-    asker = Asker(instance)
+    asker = Asker(instance, method="time-based")
     for slots in (1, 4):
         job = replace(instance.pending[0], id="mine", slots=slots, res_req=())
-        start = asker.outlook(job).start
+        start = asker.answer(job).start
         assert start is not None
         assert asker.sooner(job, start + 1).start == start
         late = asker.sooner(job, start).start
@@ -262,11 +276,11 @@ def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_ru
 def test_a_change_that_would_be_refused_has_no_start() -> None:
     instance = loads(TEXT)
     job = replace(instance.pending[0], id="mine", user="eve", slots=1, run_limit=60, res_req=())
-    asker = Asker(instance)
+    asker = Asker(instance, method="time-based")
     view = asker.view(job)
     trials = Trials(asker, view, asker.demand(view, job), limit=10**9)
-    assert trials.outlook(job).start is not None
-    assert trials.outlook(replace(job, queue="short", slots=3)).start is None
+    assert trials.answer(job).start is not None
+    assert trials.answer(replace(job, queue="short", slots=3)).start is None
     assert trials.tried == 2
 
 
@@ -287,7 +301,7 @@ running: [{id: r, start: 0, run_limit: 8h, queue: day, slots: 4, allocation: 4*a
 def explored_queues(keys: str, line: str) -> list[str]:
     """The queues of the alternatives that change nothing else."""
     instance = loads(QUEUES.replace("name: QUEUE", f"name: other, PRIORITY: 20, {keys}"))
-    found = sw.ask(instance, line, explore=True, user="eve").alternatives
+    found = sw.ask(instance, line, explore=True, user="eve", method="time-based").alternatives
     return [item.changed["queue"] for item in found if list(item.changed) == ["queue"]]
 
 
@@ -319,40 +333,45 @@ def test_a_queue_whose_limits_the_job_keeps_is_offered(keys: str) -> None:
 def test_explain_offers_no_queue_that_cuts_the_job_short() -> None:
     text = QUEUES.replace("name: QUEUE", "name: other, PRIORITY: 20, CPULIMIT: 60")
     text += "pending: [{id: j, queue: day, slots: 2, run_limit: 2h}]"
-    helps = [item.change for item in sw.explain(loads(text), "j").suggestions]
+    helps = [item.change for item in sw.explain(loads(text), "j", method="time-based").suggestions]
     assert "in queue other" not in helps
-    mild = sw.explain(loads(text.replace("CPULIMIT: 60", "CPULIMIT: 240")), "j").suggestions
+    mild = sw.explain(
+        loads(text.replace("CPULIMIT: 60", "CPULIMIT: 240")), "j", method="time-based"
+    ).suggestions
     assert "in queue other" in [item.change for item in mild]
 
 
 def test_bsub_refuses_more_cpu_time_than_the_queue_gives() -> None:
     instance = loads(QUEUES.replace("name: QUEUE", "name: other, CPULIMIT: 60"))
     with pytest.raises(sw.InputError, match="takes jobs of 1h of CPU time at most"):
-        sw.ask(instance, "-q other -c 2:00")
+        sw.ask(instance, "-q other -c 2:00", method="time-based")
 
 
 def test_a_host_that_is_down_is_told_for_a_line_too() -> None:
     text = QUEUES.replace("{name: b,", "{name: b, status: unreach,").replace(
         "name: QUEUE", "name: o"
     )
-    answer = sw.ask(loads(text), "-n 2 -W 1:00 -q o")
+    answer = sw.ask(loads(text), "-n 2 -W 1:00 -q o", method="time-based")
     (back,) = answer.suggestions
     assert (back.change, back.start) == ("if b came back (it is unreach)", 0)
     assert answer.to_dict()["suggestions"][0]["gain"] == 8 * HOUR
-    assert sw.ask(loads(text), "-n 2 -W 1:00 -q o -R select[mem<1]").requirement == ()
+    assert (
+        sw.ask(loads(text), "-n 2 -W 1:00 -q o -R select[mem<1]", method="time-based").requirement
+        == ()
+    )
 
 
 def test_what_is_wrong_in_a_script_has_its_line() -> None:
     script = '#!/bin/sh\n#BSUB -n 4\n#BSUB -W 1:xx\n\n#BSUB -q nosuch\n#BSUB -R "select[a\nrun\n'
     with pytest.raises(sw.InputError) as caught:
-        sw.ask(loads(TEXT), "-n 2", script=script, script_name="job.lsf")
+        sw.ask(loads(TEXT), "-n 2", script=script, script_name="job.lsf", method="time-based")
     places = [(item.source, item.line, item.message[:8]) for item in caught.value.problems]
     assert places == [
         *(("job.lsf", 3, "-W: must"), ("job.lsf", 6, "#BSUB: N"), ("job.lsf", 5, "-q: unkn")),
     ]
     # What the line says instead is the line's.
     with pytest.raises(sw.InputError) as caught:
-        sw.ask(loads(TEXT), "-q none", script="#BSUB -n 1\n#BSUB -q day\n")
+        sw.ask(loads(TEXT), "-q none", script="#BSUB -n 1\n#BSUB -q day\n", method="time-based")
     assert str(caught.value).startswith("bsub line: -q: unknown queue 'none'")
 
 
@@ -364,11 +383,11 @@ def test_whole_hosts_need_no_queue_for_exclusive_jobs() -> None:
         "pending: [{id: 2, bsub: -n 4 -W 60}]\n"
     )
     with pytest.raises(sw.InputError, match="takes no exclusive jobs"):
-        sw.ask(loads(text), "-x -n 2")
+        sw.ask(loads(text), "-x -n 2", method="time-based")
     for method in ("time-based", "optimal"):
         answer = sw.ask(loads(text), "-nnodes 2 -W 10", method=method)
-        assert answer.line.outlook.start == HOUR
-        assert len(answer.line.outlook.allocation) == 2
+        assert answer.line.answer.start == HOUR
+        assert len(answer.line.answer.allocation) == 2
     whole = loads(text.replace("bsub: -n 4", "bsub: -nnodes 2"))
     assert whole.pending[0].whole_hosts
     assert loads(dump(whole)) == whole
@@ -379,7 +398,7 @@ def test_whole_hosts_need_no_queue_for_exclusive_jobs() -> None:
 
 @pytest.mark.behaviour("SUB-03")
 def test_the_first_queue_of_a_list_that_takes_the_job_counts() -> None:
-    answer = sw.ask(loads(TEXT), "-n 1 -W 3:00 -q 'nosuch short night day'")
+    answer = sw.ask(loads(TEXT), "-n 1 -W 3:00 -q 'nosuch short night day'", method="time-based")
     assert answer.line.shown["queue"] == "night"
     assert answer.notes == (
         "-q nosuch (unknown queue 'nosuch')",
@@ -387,7 +406,7 @@ def test_the_first_queue_of_a_list_that_takes_the_job_counts() -> None:
         "-q day (night takes the job)",
     )
     with pytest.raises(sw.InputError, match="short takes jobs of 1h"):
-        sw.ask(loads(TEXT), "-W 3:00 -q 'short nosuch'")
+        sw.ask(loads(TEXT), "-W 3:00 -q 'short nosuch'", method="time-based")
 
 
 @pytest.mark.behaviour("SUB-02")
@@ -397,7 +416,7 @@ def test_a_time_of_day_without_a_date_is_not_considered() -> None:
         "-n 1 -W 10 -b 3:00",
         method="optimal",
     )
-    assert (answer.line.outlook.start, answer.line.outlook.proved) == (0, False)
+    assert (answer.line.answer.start, answer.line.answer.proved) == (0, False)
     assert [item.what[:23] for item in answer.omissions] == ["the earliest start (-b)"]
 
 

@@ -159,7 +159,7 @@ def asking_is_planning(it: Case) -> None:
     line = f"bsub -n {job.slots} -W {job.run_limit // 60} -q {job.queue} -P {job.project}"
     line += " -x" if job.exclusive else ""
     line += f' -R "{job.res_req[0]}"' if job.res_req else ""
-    said = ask(rest, line, user=job.user, method="optimal", effort=EFFORT).line.outlook
+    said = ask(rest, line, user=job.user, method="optimal", effort=EFFORT).line.answer
     assert said.start == whole.lexicographic()[job.id]
 
 

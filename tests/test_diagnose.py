@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -169,7 +170,7 @@ def test_an_explanation_without_time_for_the_configuration_is_cut(mill: sw.Insta
     whole = sw.explain(mill, "110", configuration=True, cancel=polls)
     for n in range(1, polls.asked, polls.asked // 6):
         found = sw.explain(mill, "110", configuration=True, cancel=_Nth(n))
-        assert found.cut or found.outlook.cut or found == whole
+        assert found.cut or found.answer.cut or found == whole
 
 
 # --- stopping -------------------------------------------------------------------------------------
@@ -303,8 +304,23 @@ def test_names_of_others_are_text(mill: sw.Instance) -> None:
     pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
     instance = replace(mill, pending=pending)
     found = sw.diagnose(instance)
-    assert "user \\<b\\>\\*x\\*" in diagnosis_output(instance, found, "md")
+    assert "user &lt;b&gt;\\*x\\*" in diagnosis_output(instance, found, "md")
     assert "user &lt;b&gt;*x*" in html_of(page_of(instance, found))
+
+
+def test_no_cause_begins_with_a_name() -> None:
+    """It begins a sentence, whose first letter is made a capital."""
+    folder = Path(sw.__file__).parent / "solver" / "advice" / "diagnosis"
+    first = set()
+    for path in (folder / "limits.py", folder / "probes.py", folder / "diagnose.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "cause":
+                begin = getattr(node.value, "values", [None])[0]
+                if isinstance(begin, ast.FormattedValue):
+                    first.add(ast.unparse(begin.value))
+    # What begins with a word of ours, and what is a cause already.
+    named = {"have.format(named(names))", "take.format(named(names))"}
+    assert first == {"whose", "one.cause", *named}
 
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -36,8 +36,8 @@ def helps(found: Explanation) -> dict[str, int]:
 
 @pytest.mark.behaviour("LOP-01")
 def test_the_headline_job() -> None:
-    found = sw.explain(example("headline"), "job5")
-    assert found.outlook.start == 3 * HOUR
+    found = sw.explain(example("headline"), "job5", method="time-based")
+    assert found.answer.start == 3 * HOUR
     assert [(o.first, o.until, o.reason) for o in found.obstacles] == [
         (0, 3 * HOUR, "needs 3 hosts with 2 free slots each (has 0 to 2)")
     ]
@@ -61,7 +61,7 @@ def test_every_suggestion_is_sooner(name: str, job: str, method: str) -> None:
     instance = example(name)
     pending = [item.id for item in instance.pending]
     found = sw.explain(instance, job if job in pending else pending[-1], method=method, effort=5)
-    start = found.outlook.start
+    start = found.answer.start
     assert start is not None
     for item in found.suggestions:
         assert item.start < start
@@ -78,7 +78,7 @@ def test_every_suggestion_is_sooner(name: str, job: str, method: str) -> None:
 def test_suggestions_come_true() -> None:
     """Planned anew by hand, each change gives the start that was promised."""
     instance = example("headline")
-    found = helps(sw.explain(instance, "job5"))
+    found = helps(sw.explain(instance, "job5", method="time-based"))
 
     def start(changed: Instance) -> int | None:
         return sw.plan(changed, "time-based")["job5"].start
@@ -113,8 +113,8 @@ pending:
 
 
 def test_reservations_and_backfill() -> None:
-    found = sw.explain(loads(TEXT), "low")
-    assert found.outlook.start == 3 * HOUR
+    found = sw.explain(loads(TEXT), "low", method="time-based")
+    assert found.answer.start == 3 * HOUR
     (only,) = found.obstacles
     assert only.reason.endswith("(reserved for high)")
     expected = {
@@ -130,13 +130,13 @@ def test_a_queue_that_would_refuse_the_job_is_not_suggested() -> None:
     """The same as above, but that only somebody else may use the other queue."""
     site = loads(TEXT)
     queues = (replace(q, users=("eve",)) if q.name == "night" else q for q in site.queues)
-    found = helps(sw.explain(replace(site, queues=tuple(queues)), "low"))
+    found = helps(sw.explain(replace(site, queues=tuple(queues)), "low", method="time-based"))
     assert "in queue night" not in found
     assert "if it were first in line" in found
 
 
 def test_what_a_unit_lacks() -> None:
-    found = sw.explain(example("joint-wins"), "large")
+    found = sw.explain(example("joint-wins"), "large", method="time-based")
     (only,) = found.obstacles
     assert only.reason == (
         "needs 8 slots under cu[maxcus=1]; the fullest choice, encA, has 6 and lacks 2 "
@@ -145,23 +145,25 @@ def test_what_a_unit_lacks() -> None:
 
 
 def test_memory() -> None:
-    found = sw.explain(loads(TEXT), "memory")
+    found = sw.explain(loads(TEXT), "memory", method="time-based")
     assert "of mem it asks for 600, no host has more than 200" in found.obstacles[0].reason
     assert helps(found)["with rusage[mem=200]"] == 0
     assert sum("rusage" in change for change in helps(found)) == 1
 
 
 def test_a_job_that_never_starts() -> None:
-    found = sw.explain(loads(TEXT.replace("slots: 8", "slots: 9")), "high")
-    assert found.outlook.start is None
-    assert "even when nothing runs" in found.outlook.waits_for
+    found = sw.explain(loads(TEXT.replace("slots: 8", "slots: 9")), "high", method="time-based")
+    assert found.answer.start is None
+    assert "even when nothing runs" in found.answer.waits_for
     assert found.obstacles[-1].until is None
     assert found.suggestions[0].gain is None
     assert "with -n 8" in helps(found)
 
 
 def test_a_begin_time() -> None:
-    found = sw.explain(loads(TEXT.replace("slots: 8,", "slots: 8, begin: 3h,")), "high")
+    found = sw.explain(
+        loads(TEXT.replace("slots: 8,", "slots: 8, begin: 3h,")), "high", method="time-based"
+    )
     assert (found.obstacles[0].reason, found.obstacles[0].until) == (
         "its begin time (-b)",
         3 * HOUR,
@@ -170,8 +172,8 @@ def test_a_begin_time() -> None:
 
 
 def test_a_job_that_starts_now_needs_no_help() -> None:
-    found = sw.explain(example("joint-wins"), "small")
-    assert (found.outlook.start, found.obstacles, found.suggestions) == (0, (), ())
+    found = sw.explain(example("joint-wins"), "small", method="time-based")
+    assert (found.answer.start, found.obstacles, found.suggestions) == (0, (), ())
 
 
 @pytest.mark.parametrize(
@@ -183,29 +185,32 @@ def test_a_job_that_starts_now_needs_no_help() -> None:
 )
 def test_unknown_jobs(job: str, message: str) -> None:
     with pytest.raises(sw.InputError) as caught:
-        sw.explain(example("headline"), job)
+        sw.explain(example("headline"), job, method="time-based")
     assert str(caught.value) == message
 
 
 def test_a_forecast_is_what_the_plan_says() -> None:
     """Job by job, asking alone gives the start of the whole plan."""
     instance = example("kth-sp2-queue-10")
-    forecast = Asker(instance)
+    forecast = Asker(instance, method="time-based")
     whole = sw.plan(instance, "time-based")
     for job in instance.pending:
-        outlook = forecast.outlook(job)
-        assert outlook.start == whole[job.id].start
-        assert dict(outlook.allocation) == dict(whole[job.id].allocation)
+        answer = forecast.answer(job)
+        assert answer.start == whole[job.id].start
+        assert dict(answer.allocation) == dict(whole[job.id].allocation)
 
 
 def test_the_longest_limit_ends_before_the_reservation() -> None:
     instance = loads(TEXT)
-    forecast = Asker(instance)
+    forecast = Asker(instance, method="time-based")
     job = next(job for job in instance.pending if job.id == "low")
-    assert helps(sw.explain(instance, "low"))["with -W 2:00 or less (backfill)"] == 0
+    assert (
+        helps(sw.explain(instance, "low", method="time-based"))["with -W 2:00 or less (backfill)"]
+        == 0
+    )
     longest = 2 * HOUR
-    assert forecast.outlook(replace(job, run_limit=longest)).start == 0
-    assert forecast.outlook(replace(job, run_limit=longest + 60)).start != 0
+    assert forecast.answer(replace(job, run_limit=longest)).start == 0
+    assert forecast.answer(replace(job, run_limit=longest + 60)).start != 0
 
 
 def test_sections_are_exchanged_in_place() -> None:
@@ -242,8 +247,8 @@ pending:
 
 def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
     """Only the ends of jobs are instants of that method (TBR-02)."""
-    found = sw.explain(loads(PHASES), "p2")
-    assert found.outlook.start == 4 * HOUR
+    found = sw.explain(loads(PHASES), "p2", method="time-based")
+    assert found.answer.start == 4 * HOUR
     assert not any("-W" in change for change in helps(found))
     rows = [(o.first, o.until, o.reason) for o in found.obstacles]
     assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
@@ -254,12 +259,12 @@ def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
 def test_a_job_that_fits_where_the_method_does_not_look() -> None:
     """The row between two ends of jobs tells the truth about what is free there."""
     alone = re.sub(r"  - .id: p1.*\n", "", PHASES)
-    found = sw.explain(loads(alone), "p2")
-    assert found.outlook.start == 3 * HOUR
+    found = sw.explain(loads(alone), "p2", method="time-based")
+    assert found.answer.start == 3 * HOUR
     assert [(o.first, o.until) for o in found.obstacles] == [(0, HOUR // 2), (HOUR // 2, 3 * HOUR)]
     assert found.obstacles[1].reason.startswith("it fits, but time-based reservation")
     exact = sw.explain(loads(alone), "p2", method="optimal", effort=5)
-    assert (exact.outlook.start, len(exact.obstacles)) == (HOUR // 2, 1)
+    assert (exact.answer.start, len(exact.obstacles)) == (HOUR // 2, 1)
 
 
 def test_what_leaves_little_comes_last() -> None:
@@ -273,8 +278,8 @@ def test_what_leaves_little_comes_last() -> None:
       - {id: r3, start: 0, run_limit: 3h, allocation: 4*a}
     pending: [{id: p, slots: 1024, run_limit: 1h, res_req: "span[hosts=1]"}]
     """
-    found = sw.explain(loads(text), "p")
-    assert found.outlook.start == 2 * HOUR
+    found = sw.explain(loads(text), "p", method="time-based")
+    assert found.answer.start == 2 * HOUR
     changes = [item.change for item in found.suggestions]
     assert helps(found)["with -n 1020"] == HOUR
     assert changes[-1] == "with -n 1"
@@ -375,9 +380,9 @@ def smaller(instance: Instance, job: str, change: str) -> list[str]:
 def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
     instance = random_instance(seed)
     for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
-        found = sw.explain(instance, job.id)
+        found = sw.explain(instance, job.id, method="time-based")
         assert planned(instance, job.id) == (
-            float("inf") if found.outlook.start is None else found.outlook.start
+            float("inf") if found.answer.start is None else found.answer.start
         )
         for item in found.suggestions:
             again = sw.plan(changed(instance, job.id, item.change), "time-based")[job.id]
@@ -413,14 +418,14 @@ def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
     instance = with_begins(seed)
     draw = random.Random(seed)
     for job in instance.pending[-2:]:
-        found = sw.explain(instance, job.id)
-        start = found.outlook.start
+        found = sw.explain(instance, job.id, method="time-based")
+        start = found.answer.start
         assert planned(instance, job.id) == (float("inf") if start is None else start)
         for item in found.suggestions:
             again = planned(changed(instance, job.id, item.change), job.id)
             assert again == item.start, item.change
     line = f"-q day -n {draw.randint(1, 4)} -W {7 * draw.randint(1, 9)}"
-    told = sw.ask(instance, line).line.outlook
+    told = sw.ask(instance, line, method="time-based").line.answer
     more = replace(instance, pending=(*instance.pending, told.job))
     assert planned(more, told.job.id) == (float("inf") if told.start is None else told.start)
 
@@ -434,7 +439,7 @@ def test_a_job_that_begins_later_and_an_end_before_it(line: str, start: int) -> 
     running: [{id: r, start: 0, run_limit: 20m, allocation: 2*h}]
     pending: [{id: p, slots: 3, run_limit: 10m, begin: 40m}]
     """)
-    found = sw.ask(instance, line).line.outlook
+    found = sw.ask(instance, line, method="time-based").line.answer
     more = replace(instance, pending=(*instance.pending, found.job))
     assert found.start == start
     assert sw.plan(more, "time-based")[found.job.id].start == start
@@ -463,10 +468,10 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
     """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
     instance = random_instance(seed)
     for job in instance.pending[-1:]:
-        asker = Asker(instance)
-        view, found = asker.view(job), sw.explain(instance, job.id)
+        asker = Asker(instance, method="time-based")
+        view, found = asker.view(job), sw.explain(instance, job.id, method="time-based")
         demand = asker.demand(view, job)
-        start = found.outlook.start
+        start = found.answer.start
         until = 4 * HOUR if start is None else start
         for row in found.obstacles:
             last = until if row.until is None else row.until
@@ -504,7 +509,7 @@ def test_memory_in_other_units_is_bisected_by_the_megabyte() -> None:
     running: [{id: r, start: 0, run_limit: 1h, allocation: 1*a, res_req: "rusage[mem=1.46484375]"}]
     pending: [{id: p, slots: 1, run_limit: 1h, res_req: "rusage[mem=2]"}]
     """
-    found = sw.explain(loads(text), "p")
+    found = sw.explain(loads(text), "p", method="time-based")
     (change,) = (change for change in helps(found) if "rusage" in change)
     assert change == "with rusage[mem=1.46484375]"
     assert helps(found)[change] == 0
@@ -517,7 +522,7 @@ def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPat
     for seed in range(1, 20, 2):
         instance = random_instance(seed)
         job = instance.pending[-2].id
-        for item in sw.explain(instance, job).suggestions:
+        for item in sw.explain(instance, job, method="time-based").suggestions:
             assert planned(changed(instance, job, item.change), job) == item.start, item.change
             shown += 1
     assert shown > 20
@@ -544,7 +549,7 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
 
     instance = example("headline")
     job = instance.pending[0]
-    asker = Asker(instance)
+    asker = Asker(instance, method="time-based")
     view = asker.view(job)
     found = [explain.Hindrance(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
@@ -571,8 +576,8 @@ def test_of_changes_of_a_unit_requirement_the_smallest_is_shown(asked: str, help
               {{id: s, start: 0, run_limit: 2h, allocation: 2*b}}]
     pending: [{{id: p, slots: 4, run_limit: 1h, res_req: "cu[{asked}]"}}]
     """
-    found = sw.explain(loads(text), "p")
-    assert found.outlook.start == HOUR
+    found = sw.explain(loads(text), "p", method="time-based")
+    assert found.answer.start == HOUR
     changes = [change for change in helps(found) if "cu[" in change]
     assert changes == [helpful]
     assert helps(found)[helpful] == 0
@@ -606,29 +611,32 @@ pending:
 
 def test_a_host_that_is_down_is_told_with_the_start_it_would_give() -> None:
     instance = loads(DOWN)
-    assert helps(sw.explain(instance, "small"))["if n2 came back (it is unavail)"] == 0
-    wide = helps(sw.explain(instance, "wide"))
+    assert (
+        helps(sw.explain(instance, "small", method="time-based"))["if n2 came back (it is unavail)"]
+        == 0
+    )
+    wide = helps(sw.explain(instance, "wide", method="time-based"))
     assert wide["if n3 were opened (it is closed_Adm)"] == 2 * HOUR
     assert wide["if all 2 hosts that are down or closed took jobs again"] == HOUR
     hosts = tuple(replace(host, status="ok") for host in instance.cluster.hosts)
     opened = replace(instance, cluster=replace(instance.cluster, hosts=hosts))
-    again = sw.explain(opened, "wide")
-    assert again.outlook.start == HOUR
+    again = sw.explain(opened, "wide", method="time-based")
+    assert again.answer.start == HOUR
     assert not [change for change in helps(again) if "it is" in change or "took" in change]
 
 
 def test_a_requirement_that_no_host_meets_says_which_part_fails_and_where() -> None:
     instance = loads(DOWN)
-    memory = sw.explain(instance, "memory")
-    assert memory.outlook.waits_for == (
+    memory = sw.explain(instance, "memory", method="time-based")
+    assert memory.answer.waits_for == (
         "no host meets its requirement: mem>500000 holds on 0 of 3 hosts (most: 128000 on n3)"
     )
     assert memory.requirement == ()  # it is said already
-    shut = sw.explain(instance, "shut")
-    assert "mem>100000 holds on 1 of 3 hosts (not on n1, n2)" in shut.outlook.waits_for
-    assert shut.outlook.waits_for.endswith("; n3 is down or closed")
-    half = sw.explain(instance, "half")
-    assert half.outlook.start is not None
+    shut = sw.explain(instance, "shut", method="time-based")
+    assert "mem>100000 holds on 1 of 3 hosts (not on n1, n2)" in shut.answer.waits_for
+    assert shut.answer.waits_for.endswith("; n3 is down or closed")
+    half = sw.explain(instance, "half", method="time-based")
+    assert half.answer.start is not None
     assert half.requirement == ("mem<100000 holds on 2 of 3 hosts (not on n3)",)
 
 
@@ -648,7 +656,7 @@ def test_the_critical_path_of_a_chain(method: Any) -> None:
         ("1", 0, 100),
         ("2", 100, 150),
     ]
-    assert found.outlook.start == 150
+    assert found.answer.start == 150
     assert found.obstacles[0].until == 150
     assert "done(3) && done(2)" in found.obstacles[0].reason
     assert [item["job"] for item in found.to_dict()["critical_path"]] == ["1", "2"]

@@ -115,6 +115,8 @@ def imports(module: str) -> tuple[tuple[str, str], ...]:
 
 #: Rooms of the solver from the bottom up; an import goes to the same room or to one further left.
 ROOMS = (
+    "solver.supervisor",
+    "solver.environment",
     "solver.processes",
     "solver.budget",
     "solver.precedence",
@@ -133,6 +135,7 @@ ROOMS = (
     "solver.plausibility",
     "solver.planning",
     "solver.forecast",
+    "solver.outlook",
     "solver.advice",
     "solver.planner",
     "solver.studies",

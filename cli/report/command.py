@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..forecast import MaybeHistory, MaybeSamples, drawing_of
+from ..forecast import MaybeHistory, MaybeSamples, drawing_of, past_of
 from ..options import (
     AsLsf,
     Effort,
@@ -27,7 +26,7 @@ from ..options import (
     tell,
 )
 from ..output import check_apart, check_output, whole_file
-from ..process import Exit, left_of
+from ..process import Cancel, Exit, left_of
 from ..simulate import ClusterFile, HostCount, Reservation, Until
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ def _check_request(
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
 
 
-def _verdict(found: Report, asked: Asked, cancel: threading.Event) -> str:
+def _verdict(found: Report, asked: Asked, cancel: Cancel) -> str:
     """Who starves and why, above the comparison of all methods; --explain 0 leaves it out."""
     if found.comparison is None or not asked.explain or cancel.is_set():
         return ""
@@ -234,14 +233,15 @@ def _planned(
     name: str,
     beside: Path | None,
     asked: Asked,
-    cancel: threading.Event,
+    cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Report:
     from ...model.errors import InputError
     from .data import report_of_comparison, report_of_plan
     from .page import saved_data
 
-    saved = saved_data(file) if file is not None else None
+    with cancel.reading():
+        saved = saved_data(file) if file is not None else None
     if saved is not None:
         assert file is not None
         if asked.history is not None:
@@ -249,7 +249,9 @@ def _planned(
         return _saved(file, name, saved, beside, asked, cancel, show)
     if beside is not None:
         raise InputError("--instance goes with a saved plan: FILE is none")
-    instance = read_instance(file, example)
+    with cancel.reading():
+        instance = read_instance(file, example)
+        past = past_of(asked.history, instance)
     if asked.method == "all":
         from ...solver.advice.compare import compare
 
@@ -257,14 +259,15 @@ def _planned(
             instance,
             cancel=cancel,
             on_progress=show,
-            history=asked.history,
+            methods=True,
+            history=past,
             drawing=asked.drawing,
             time_limit=asked.for_plans(),
             **asked.options,
         )
         for remark in comparison.remarks:
             tell(remark)
-        waiting = [row.job for row in comparison if row.time_based_estimate != instance.now]
+        waiting = [row.job for row in comparison if row.as_configured != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
     from ...solver.planning import plan
@@ -288,7 +291,7 @@ def _saved(
     data: Any,
     beside: Path | None,
     asked: Asked,
-    cancel: threading.Event,
+    cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Report:
     """Of a saved plan, with the instance that it was made for or with what it says itself."""
@@ -307,8 +310,9 @@ def _saved(
         notes = (f"{note}and why jobs wait.", *said)
         drawn = report_of_bare_plan(name, instance, found, notes)
         return replace(drawn, cut=False)  # whoever made the plan was told
-    instance = read_source(beside)
-    found = read_plan(data, instance, str(file))
+    with cancel.reading():
+        instance = read_source(beside)
+        found = read_plan(data, instance, str(file))
     as_lsf = asked.options["as_lsf"] or found.method in ESTIMATES
     violations = validate(instance, found, as_lsf=as_lsf)
     broken = [f"The plan breaks a rule: {violation}" for violation in violations]
@@ -331,7 +335,7 @@ def _advice(
     instance: Instance,
     waiting: list[str],
     asked: Asked,
-    cancel: threading.Event,
+    cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Advice:
     from .page import advise
@@ -354,7 +358,7 @@ def _simulated(
     until: str | None,
     cluster: Path | None,
     hosts: int | None,
-    cancel: threading.Event,
+    cancel: Cancel,
 ) -> Report:
     from ...instances import example as example_path
     from ...model.errors import InputError
@@ -368,7 +372,8 @@ def _simulated(
     options: LoopOptions = LoopOptions(
         reservation=reservation, until=until, cluster=cluster, hosts=hosts
     )
-    session = new_session(workload(source, options), options)
+    with cancel.reading():
+        session = new_session(workload(source, options), options)
     series = ShareSeries()
     session.recorder = lambda record, world: series.record(world.order, record.time)
     while not cancel.is_set() and session.advance():

@@ -13,7 +13,7 @@ from ...model.display import short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
-from ...solver.advice.compare import Comparison
+from ...solver.advice.comparison import Comparison
 from ...solver.advice.explain import Explanation
 from ...solver.advice.likely import FreeOverTime, free_over_time_of_each
 from ...solver.fairshare.reports import SharePoint
@@ -260,7 +260,7 @@ def report_of_comparison(
     notes: Sequence[str] = (),
 ) -> Report:
     """All three methods beside each other."""
-    plans = (comparison.greedy, comparison.time_based, comparison.optimal)
+    plans = comparison.plans
     views = views_of_plans(instance, plans, comparison.loop.get("greedy", {}))
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from ..tables import printable
+from ...model.escaping import printable
 from .bars import Bar, ChartRow, Load, ticks, visible_rows
 from .data import Chart, Report, View, chart
 

@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -19,18 +18,19 @@ from ... import __version__
 from ...model.confined import check_inside
 from ...model.display import duration_text, iso_time, short_clock_text
 from ...model.errors import unreadable
+from ...model.escaping import html_text, printable
+from ...model.formats.reading import beginning, file_bytes
 from ...model.formats.source_text import plain_data
-from ...model.input_limits import limits
 from ...model.instance import Instance
 from ...model.plan import allocation_text, yes_or_no
-from ...solver.advice.compare import ComparedJob, Comparison
+from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.diagnose import diagnose
 from ...solver.advice.diagnosis.records import Advised, Page, Verdict, page_of
 from ...solver.advice.explain import Explanation, explain
 from ...solver.advice.likely import times_of
 from ...solver.budget import NOT_LOOKED_AT, Deadline
 from ...solver.pending_reasons import counted
-from ..tables import hosts_text, printable
+from ..tables import hosts_text
 from .bars import host_groups
 from .data import Report, as_records
 
@@ -51,10 +51,6 @@ def sections(report: Report) -> str:
     return "\n".join(part for part in found if part)
 
 
-def _html(value: object) -> str:
-    return escape(printable(str(value)))
-
-
 def _section(name: str, title: str, body: str, tools: str = "") -> str:
     return (
         f'<section aria-labelledby="{name}-title"><header><h2 id="{name}-title">{title}</h2>'
@@ -64,7 +60,7 @@ def _section(name: str, title: str, body: str, tools: str = "") -> str:
 
 def _picture(name: str, label: str, height: int = 300) -> str:
     return (
-        f'<div class="chart" id="{name}" role="img" aria-label="{escape(label)}" '
+        f'<div class="chart" id="{name}" role="img" aria-label="{html_text(label)}" '
         f'style="height:{height}px"></div>'
     )
 
@@ -93,7 +89,7 @@ def _starts(report: Report) -> str:
         return ""
     verdict = " ".join(report.comparison.summary())
     body = (
-        f'<p class="meaning">{_html(verdict)}</p>'
+        f'<p class="meaning">{html_text(verdict)}</p>'
         '<p class="meaning">A line for each job that waits somewhere. Hollow is the estimate that '
         "a method says now, filled the start that the simulated scheduler reaches with it: greedy "
         "(◆), time-based (■), optimal (●). Green from greedy simulated to optimal estimate is "
@@ -146,7 +142,7 @@ def _running(report: Report) -> str:
         slots, hosts = sum(stretch.allocation.values()), len(stretch.allocation)
         end = "unknown" if stretch.finish is None else short_clock_text(instance, stretch.finish)
         where = f"{counted(slots, 'slot')} on {counted(hosts, 'host')}"
-        items.append(f"<li>Job {_html(stretch.job)} runs: {where}, end {_html(end)}.</li>")
+        items.append(f"<li>Job {html_text(stretch.job)} runs: {where}, end {html_text(end)}.</li>")
     more = len(report.running) - len(items)
     if more > 0:
         items.append(f"<li>{counted(more, 'more running job')}: see the table.</li>")
@@ -190,7 +186,7 @@ def _simulation(report: Report) -> str:
 
 def _metrics(metrics: Any) -> str:
     rows = "".join(
-        f"<tr><th scope=row>{_html(name.replace('_', ' '))}</th>"
+        f"<tr><th scope=row>{html_text(name.replace('_', ' '))}</th>"
         f'<td class="number">{f"{value:.3f}" if isinstance(value, float) else value}</td></tr>'
         for name, value in metrics.items()
         if isinstance(value, (int, float))
@@ -218,7 +214,7 @@ def _table(report: Report) -> str:
 
 def _rows(name: str, titles: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-    body = "".join(f'<tr data-job="{_html(job)}">{cells}</tr>' for job, cells in rows)
+    body = "".join(f'<tr data-job="{html_text(job)}">{cells}</tr>' for job, cells in rows)
     return (
         f'<div class="scroll"><table class="sortable" id="{name}"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
@@ -226,9 +222,8 @@ def _rows(name: str, titles: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
 
 
 def _name(job: str) -> str:
-    return (
-        f'<td><button type="button" class="name" data-job="{_html(job)}">{_html(job)}</button></td>'
-    )
+    name = html_text(job)
+    return f'<td><button type="button" class="name" data-job="{name}">{name}</button></td>'
 
 
 def _time(instance: Instance, time: int | None, missing: str = "?", mark: str = "") -> str:
@@ -236,23 +231,23 @@ def _time(instance: Instance, time: int | None, missing: str = "?", mark: str = 
     behind = f" {mark}" if mark else ""
     if time is None:
         return f'<td class="time soft" data-order="9e18">{missing}{behind}</td>'
-    shown = f"{_html(short_clock_text(instance, time))}{behind}"
+    shown = f"{html_text(short_clock_text(instance, time))}{behind}"
     return f'<td class="time" data-order="{time}">{shown}</td>'
 
 
 def _number(value: float | None, text: str | None = None, kind: str = "") -> str:
     shown = "" if value is None else str(value) if text is None else text
     order = -(10**18) if value is None else value
-    return f'<td class="number {kind}" data-order="{order}">{_html(shown)}</td>'
+    return f'<td class="number {kind}" data-order="{order}">{html_text(shown)}</td>'
 
 
 def _why(*parts: str) -> str:
-    return f'<td class="why">{_html("; ".join(part for part in parts if part))}</td>'
+    return f'<td class="why">{html_text("; ".join(part for part in parts if part))}</td>'
 
 
 def _where(allocation: Any) -> str:
-    full = _html(allocation_text(allocation))
-    return f'<td class="where" title="{full}">{_html(hosts_text(allocation))}</td>'
+    full = html_text(allocation_text(allocation))
+    return f'<td class="where" title="{full}">{html_text(hosts_text(allocation))}</td>'
 
 
 def _start(report: Report, job: str, name: str, time: int | None, mark: str = "") -> str:
@@ -264,6 +259,8 @@ def _start(report: Report, job: str, name: str, time: int | None, mark: str = ""
 
 
 _TITLES = {
+    "as_configured": "As configured",
+    "possible": "Possible",
     "greedy_estimate": "Greedy estimate",
     "greedy_simulated": "Greedy simulated",
     "time_based_estimate": "Time-based estimate",
@@ -284,7 +281,7 @@ def _compared(report: Report, comparison: Comparison) -> str:
             + _number(row.slots)
             + "".join(_compared_start(report, row, name, marks) for name in shown)
             + _likely(report, row.job)
-            + _gain(row.gain)
+            + _gain(row.sooner_by)
             + f"<td>{_proved(row)}</td>"
             + _where(row.allocation)
             + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
@@ -292,31 +289,32 @@ def _compared(report: Report, comparison: Comparison) -> str:
         for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, report.instance.now))
     ]
     titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely)
-    return _rows("comparison", (*titles, "Gain", "Proved", "Where", "Waits for"), rows)
+    return _rows("comparison", (*titles, "Sooner by", "Proved", "Where", "Waits for"), rows)
 
 
 def _proved(row: ComparedJob) -> str:
-    if row.optimal_estimate is None:
+    if row.possible is None:
         return ""
-    return escape(yes_or_no(row.proved, row.proved_if))
+    return html_text(yes_or_no(row.proved, row.proved_if))
 
 
 def _has_column(comparison: Comparison, name: str) -> bool:
+    if name in ("as_configured", "possible"):
+        return True
     method = name.removesuffix("_simulated").replace("_", "-")
-    return name.endswith("_estimate") or method in comparison.simulated
+    return comparison.by_methods and (name.endswith("_estimate") or method in comparison.simulated)
 
 
 def _compared_start(
     report: Report, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
 ) -> str:
-    method = name.removesuffix("_estimate").replace("_", "-")
+    method = "optimal" if name == "possible" else name.removesuffix("_estimate").replace("_", "-")
     return _start(report, row.job, name, getattr(row, name), marks.get((method, row.job), ""))
 
 
 def _starts_now(row: ComparedJob, now: int) -> bool:
-    """Whether a job starts now by every method: of no interest before those that wait."""
-    starts = (row.greedy_estimate, row.greedy_simulated, row.time_based_estimate)
-    return {*starts, row.optimal_estimate} == {now}
+    """Whether a job starts now anyway: of no interest before those that wait."""
+    return row.as_configured == row.possible == now
 
 
 def _likely(report: Report, job: str) -> str:
@@ -353,7 +351,7 @@ def _planned(report: Report) -> str:
             + _time(instance, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
             + _time(instance, item.finish, "unknown")
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
-            + f"<td>{escape(yes_or_no(item.proved, item.proved_if))}</td>"
+            + f"<td>{html_text(yes_or_no(item.proved, item.proved_if))}</td>"
             + _where(item.allocation or item.reserved)
             + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
         )
@@ -380,13 +378,14 @@ def _simulated(report: Report) -> str:
         (
             record["job"],
             _name(record["job"])
-            + f"<td>{_html(record['user'])}</td><td>{_html(record['queue'])}</td>"
+            + f"<td>{html_text(record['user'])}</td><td>{html_text(record['queue'])}</td>"
             + _number(record["slots"])
             + _time(instance, record["submit"])
             + _start(report, record["job"], "start", record["start"])
             + _time(instance, record["end"], "unknown")
             + _wait(record["wait"])
-            + f"<td>{_html(record['status'])}{', backfilled' if record['backfilled'] else ''}</td>"
+            + f"<td>{html_text(record['status'])}"
+            + f"{', backfilled' if record['backfilled'] else ''}</td>"
             + _why(record["reason"]),
         )
         for record in report.jobs
@@ -423,14 +422,14 @@ def page(report: Report, verdict: str = "") -> str:
         policy=policy(scripts),
         version=__version__,
         kind=report.kind,
-        title=_text(title),
-        lead=_text(_lead(report)),
+        title=html_text(title),
+        lead=html_text(_lead(report)),
         styles="\n".join(map(asset, STYLES)),
         verdict=verdict_section(verdict),
         figures=_figures(report),
         sections=sections(report),
         notes=_notes(data["notes"]),
-        footer=_text(f"slotwise {__version__}. {_moment(report)} The page works offline."),
+        footer=html_text(f"slotwise {__version__}. {_moment(report)} The page works offline."),
         data=_json(data),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
@@ -442,10 +441,6 @@ def verdict_section(verdict: str) -> str:
         return ""
     title = '<h2 id="verdict-title">Verdict</h2>'
     return f'<section class="verdict" aria-labelledby="verdict-title">{title}{verdict}</section>'
-
-
-def _text(text: str) -> str:
-    return escape(printable(text))
 
 
 def policy(scripts: list[str]) -> str:
@@ -504,7 +499,7 @@ def _moment(report: Report) -> str:
 def _notes(notes: list[str]) -> str:
     if not notes:
         return ""
-    lines = "".join(f'<p class="note">{_text(note)}</p>' for note in notes)
+    lines = "".join(f'<p class="note">{html_text(note)}</p>' for note in notes)
     return (
         f'<section aria-labelledby="notes-title"><h2 id="notes-title">Notes</h2>{lines}</section>'
     )
@@ -515,16 +510,16 @@ def _figures(report: Report) -> str:
     found: list[tuple[str, str, bool]] = []
     if report.comparison is not None:
         rows = report.comparison.jobs
-        gains = sum(row.gain for row in rows if row.gain is not None)
-        slot_hours = sum(row.gain_slot_hours or 0.0 for row in rows)
-        now = sum(row.optimal_estimate == report.instance.now for row in rows)
+        gains = sum(row.sooner_by for row in rows if row.sooner_by is not None)
+        slot_hours = sum(row.slot_hours or 0.0 for row in rows)
+        now = sum(row.as_configured == report.instance.now for row in rows)
         found += [
             (str(len(rows)), "pending jobs", False),
-            (str(now), "start now", False),
-            (f"{slot_hours:.1f}", "slot-hours of waiting saved against greedy", slot_hours > 0),
-            (duration_text(gains), "of waiting saved, jobs of any size", gains > 0),
+            (str(now), "start now as configured", False),
+            (f"{slot_hours:.1f}", "slot-hours less waiting in the plan", slot_hours > 0),
+            (duration_text(gains), "less waiting in the plan, jobs of any size", gains > 0),
             (str(sum(row.proved for row in rows)), "starts proved the earliest", False),
-            *_without_a_start(report.missing["optimal_estimate"]),
+            *_without_a_start(report.missing["possible"]),
         ]
     elif report.plan is not None:
         words = dict(report.missing["start"])
@@ -541,7 +536,8 @@ def _figures(report: Report) -> str:
     else:
         found += _figures_of_simulation(report.metrics)
     return "".join(
-        f"<li{' class=good' if good else ''}><b>{_text(value)}</b><span>{_text(what)}</span></li>"
+        f"<li{' class=good' if good else ''}><b>{html_text(value)}</b>"
+        + f"<span>{html_text(what)}</span></li>"
         for value, what, good in found
     )
 
@@ -585,15 +581,12 @@ def saved_data(path: Path) -> Any:
     try:
         if not path.is_file():
             return None
-        with path.open("rb") as file:
-            head = file.read(1 << 16).lstrip()
-            if not head.startswith(b"{") or b'"reservations"' not in head:
-                return None
-            file.seek(0)
-            data = file.read(limits().text + 1)
+        head = beginning(path, 1 << 16).lstrip()
     except OSError as error:
         raise unreadable(path, error) from None
-    return plain_data(data, str(path), "json")[0]
+    if not head.startswith(b"{") or b'"reservations"' not in head:
+        return None
+    return plain_data(file_bytes(path), str(path), "json")[0]
 
 
 # --- The verdict on top of a report: which jobs starve, why, what helps and what it costs ---------
@@ -607,9 +600,9 @@ def verdict_html(instance: Instance, seconds: float | None, cancel: threading.Ev
 
 def html_of(page: Page) -> str:
     """A diagnosis in words as HTML."""
-    body = f'<p class="verdict">{_text(page.answer)}</p>'
+    body = f'<p class="verdict">{html_text(page.answer)}</p>'
     body += "".join(map(_verdict_of_job, page.verdicts))
-    body += "".join(f'<p class="hint">{_text(note)}</p>' for note in page.notes)
+    body += "".join(f'<p class="hint">{html_text(note)}</p>' for note in page.notes)
     return body
 
 
@@ -618,13 +611,15 @@ def _verdict_of_job(item: Verdict) -> str:
     helps = f"<p>What helps, any one of these:</p><ol>{remedies}</ol>" if remedies else ""
     little = "".join(f"<p>Not enough alone: {_remedy(other)}</p>" for other in item.too_little)
     return (
-        f"<h3>{_text(item.title)}</h3><p>{_text(' '.join(item.sentences))}</p>"
-        f"<p><strong>Cause.</strong> {_text(item.cause)}</p>{helps}{little}"
+        f"<h3>{html_text(item.title)}</h3><p>{html_text(' '.join(item.sentences))}</p>"
+        f"<p><strong>Cause.</strong> {html_text(item.cause)}</p>{helps}{little}"
     )
 
 
 def _remedy(remedy: Advised) -> str:
-    return f"<code>{_text(remedy.write)}</code><br>{_text(f'{remedy.gives} {remedy.costs}')}"
+    return (
+        f"<code>{html_text(remedy.write)}</code><br>{html_text(f'{remedy.gives} {remedy.costs}')}"
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from string import Template
 from typing import TYPE_CHECKING
 
 from ... import __version__
 from ...model.display import duration_text
+from ...model.escaping import html_text
 from ..study_output import (
     NUMBERS,
     WORDS,
@@ -21,7 +21,6 @@ from ..study_output import (
     value_of,
     value_text,
 )
-from ..tables import printable
 from .page import asset, policy
 
 if TYPE_CHECKING:
@@ -55,25 +54,26 @@ def tables_page(
     """The page. figures: values and what they are; parts: titles and HTML; notes: plain lines."""
     scripts = [asset(name) for name in _SCRIPTS]
     sections = [
-        f'<section aria-labelledby="part-{n}"><header><h2 id="part-{n}">{_text(name)}</h2>'
+        f'<section aria-labelledby="part-{n}"><header><h2 id="part-{n}">{html_text(name)}</h2>'
         f"</header>{body}</section>"
         for n, (name, body) in enumerate(parts)
     ]
-    lines = "".join(f'<p class="note">{_text(note)}</p>' for note in notes)
+    lines = "".join(f'<p class="note">{html_text(note)}</p>' for note in notes)
     return Template(asset("report.html")).substitute(
         policy=policy(scripts),
         version=__version__,
-        kind=_text(kind),
-        title=_text(title),
-        lead=_text(lead),
+        kind=html_text(kind),
+        title=html_text(title),
+        lead=html_text(lead),
         verdict="",
         styles="\n".join(map(asset, _STYLES)),
         figures="".join(
-            f"<li><b>{_text(value)}</b><span>{_text(what)}</span></li>" for value, what in figures
+            f"<li><b>{html_text(value)}</b><span>{html_text(what)}</span></li>"
+            for value, what in figures
         ),
         sections="\n".join(sections),
         notes=f"<section><h2>Notes</h2>{lines}</section>",
-        footer=_text(f"slotwise {__version__}. The page works offline."),
+        footer=html_text(f"slotwise {__version__}. The page works offline."),
         data="null",
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
@@ -81,7 +81,7 @@ def tables_page(
 
 def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[TableCell]]) -> str:
     """A table that sorts and filters; without JavaScript it is complete too."""
-    head = "".join(f'<th scope="col">{_text(title)}</th>' for title in titles)
+    head = "".join(f'<th scope="col">{html_text(title)}</th>' for title in titles)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return (
         f'<div class="scroll"><table class="sortable" id="{name}"><thead><tr>{head}</tr></thead>'
@@ -91,13 +91,9 @@ def table(name: str, titles: Iterable[str], rows: Iterable[Sequence[TableCell]])
 
 def _cell(cell: TableCell) -> str:
     if cell.order is None and not cell.kind:
-        return f"<td>{_text(cell.text)}</td>"
+        return f"<td>{html_text(cell.text)}</td>"
     order = "" if cell.order is None else f' data-order="{cell.order:.12g}"'
-    return f'<td class="number {cell.kind}"{order}>{_text(cell.text)}</td>'
-
-
-def _text(value: object) -> str:
-    return escape(printable(str(value)))
+    return f'<td class="number {cell.kind}"{order}>{html_text(cell.text)}</td>'
 
 
 # --- Variants of a cluster as one HTML page that needs nothing but itself -------------------------
@@ -116,7 +112,10 @@ def whatif_page(found: WhatIf, name: str) -> str:
         (str(len(found)), "variants"),
         (str(first.metrics.jobs), "jobs"),
         (value_text("mean_wait", first.metrics.mean_wait), f"mean wait {first.name}"),
-        (value_text("utilisation", value_of(first, "utilisation")), f"utilisation {first.name}"),
+        (
+            value_text("utilisation", value_of(first, "utilisation")),
+            f"utilisation {first.name}",
+        ),
         (str(found.blocks), f"blocks of {duration_text(found.block)}"),
     ]
     parts = [("Variants", _variants(found))]
@@ -241,7 +240,7 @@ def _picture(found: WhatIf, name: str) -> str:
         lines.append(_line(name, variant, change, _LINE * number + 14, x))
     label = "; ".join(f"{v.name} {change_text(name, c.change)}" for v, c in shown)
     return (
-        f'<svg class="intervals" height="{height}" role="img" aria-label="{_text(label)}" '
+        f'<svg class="intervals" height="{height}" role="img" aria-label="{html_text(label)}" '
         f'font-size="12">{"".join(lines)}</svg>'
     )
 
@@ -262,7 +261,7 @@ def _mark(name: str, value: float, x: str, height: int, scale: list[float]) -> s
     return (
         f'<line x1="{x}" x2="{x}" y1="4" y2="{height - 22}" stroke="{colour}"/>'
         f'<text x="{x}" y="{height - 6}" text-anchor="{anchor}" fill="var(--soft)">'
-        f"{_text(words)}</text>"
+        f"{html_text(words)}</text>"
     )
 
 
@@ -279,9 +278,9 @@ def _line(
             f'stroke="{colour}" stroke-width="5" stroke-linecap="round" opacity=".55"/>'
         )
     return (
-        f"<g><title>{_text(title)}</title>"
+        f"<g><title>{html_text(title)}</title>"
         f'<text x="0" y="{y + 4}" fill="var(--ink)" stroke="var(--card)" stroke-width="4" '
-        f'paint-order="stroke">{_text(words)}</text>'
+        f'paint-order="stroke">{html_text(words)}</text>'
         f'{bar}<circle cx="{x(change.change)}" cy="{y + 16}" r="5" fill="{colour}"/></g>'
     )
 

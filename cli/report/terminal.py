@@ -7,10 +7,10 @@ import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...model.duration import expected_finish
+from ...model.escaping import printable
 from ...model.instance import Instance
 from ...model.plan import PlannedJob
 from ...solver.pending_reasons import counted
-from ..tables import printable
 from .bars import (
     ChartRow,
     RowGroup,

@@ -34,7 +34,7 @@ from . import text
 from .fields import plain
 from .names import compress
 from .objects import require_sound
-from .source_text import check_length
+from .reading import check_length
 from .units import format_duration, format_size, size_text
 
 Plain = dict[str, Any]

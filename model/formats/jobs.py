@@ -364,7 +364,7 @@ class JobBuilder:
 
     def _script(self, place: Location, name: str) -> str | None:
         """The text of a job script, None where it cannot be read."""
-        from .source_text import file_bytes
+        from .reading import file_bytes
 
         try:
             return file_bytes(Path(name), name).decode()

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TypeVar, cast
 
-from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..input_limits import limits
+from .reading import opened
+from .sniff import GZIP, begins_as_log
 
 _Number = TypeVar("_Number", int, float)
 #: How files begin that are packed in other ways than gzip's.
@@ -40,19 +41,18 @@ def log_lines(path: Path) -> Iterator[str]:
     Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much: in
     all, or for its size.
     """
-    check_inside(path)
     try:
-        with path.open("rb") as file:
+        with opened(path, is_log=begins_as_log) as file:
             head = file.peek(5)[:5]
             for begin, name in _PACKED.items():
                 if head.startswith(begin):
                     message = f"is packed with {name}: unpack it first, or pack it with gzip"
                     raise InputError([Problem(message, str(path))])
-            packed = head[:2] == b"\x1f\x8b"
+            packed = head.startswith(GZIP)
             content = gzip.GzipFile(fileobj=file) if packed else file
             taken = file.tell if packed else None
             yield from _decoded(cast("IO[bytes]", content), str(path), taken)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+    except zlib.error as error:
         raise unreadable(path, error) from error
 
 

@@ -36,7 +36,8 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-_PLAN_KEYS = (*HEAD, "instance", *_names(Plan))
+#: Beside a plan stands the outlook of its instance; whoever reads a plan looks anew.
+_PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
 _ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in _TIMES))
 _CHANGE_KEYS = (*_names(PlanChange), "moved")
 #: Beyond these the numbers of a plan are a slip of the pen.
@@ -146,6 +147,8 @@ class _PlanReader:
 
     def plan(self, data: Mapping[str, Any]) -> Plan:
         self._known_keys(data, _PLAN_KEYS, "")
+        if not isinstance(data.get("outlook", {}), Mapping):
+            self._wrong(f"must be an object, not {data['outlook']!r:.40}", "outlook")
         self._one_of(data, "method", _METHODS)
         self._one_of(data, "objective", _OBJECTIVES)
         self._one_of(data, "status", _STATUSES)

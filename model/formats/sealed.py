@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..changes import Change
-from ..confined import check_inside
-from ..errors import InputError, Problem, unreadable
+from ..errors import InputError, Problem
 from ..instance import Instance
+from .reading import opened, stream_bytes
 
 HEAD = ("format", "version", "checksum")
 
@@ -148,9 +148,52 @@ def unseal_checkpoint(text: str, engine: Engine, source: str = "") -> dict[str, 
     return content
 
 
+def examine(content: Mapping[str, Any], shape: Any, source: str = "") -> None:
+    """InputError where a checkpoint has other keys, or values of other types, than it must have.
+
+    shape: a dataclass. The sum of such a checkpoint fits: somebody wrote it by hand.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        adapter = TypeAdapter(shape)
+        found = adapter.validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place, said = first["loc"], f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+    else:
+        taken = adapter.dump_python(found)
+        place, said = _lone_key(content, taken), "is no key of such a checkpoint"
+        if not place:
+            place, said = _lone_key(taken, content), "is missing"
+        if not place:
+            return
+    where = ".".join(map(str, place)) or "the whole"
+    raise refusal(f"is damaged: {where}: {said} ({CHECKPOINT.remedy})", source)
+
+
+def _lone_key(given: Any, other: Any) -> tuple[str | int, ...]:
+    """Where the first key stands that the other does not have, () where it has all."""
+    if isinstance(given, Mapping):
+        pairs: Iterable[tuple[str | int, Any]] = given.items()
+    elif isinstance(given, list | tuple):
+        pairs = enumerate(given)
+    else:
+        return ()
+    for key, value in pairs:
+        if isinstance(given, Mapping) and key not in other:
+            return (key,)
+        if inner := _lone_key(value, other[key]):
+            return (key, *inner)
+    return ()
+
+
 @contextmanager
 def taking_over(source: str = "") -> Iterator[None]:
-    """While a state is taken over: what makes no sense there is a damaged checkpoint."""
+    """While a state is taken over and goes on: what makes no sense is a damaged checkpoint.
+
+    A fault of slotwise itself is not told from it; to run again without --resume tells.
+    """
     try:
         yield
     except (
@@ -161,19 +204,17 @@ def taking_over(source: str = "") -> Iterator[None]:
         TypeError,
         ValueError,
     ) as error:
-        said = f"is damaged: {type(error).__name__} {error} ({CHECKPOINT.remedy})"
-        raise refusal(said, source) from error
+        said = "is damaged: what it holds fits neither this input nor itself"
+        raise refusal(f"{said} ({CHECKPOINT.remedy})", source) from error
 
 
 def read_checkpoint(path: Path) -> str:
     """The text of a checkpoint file; InputError if it cannot be read."""
-    check_inside(path)
+    with opened(path) as file:
+        # Of what is none, a device that never ends may be, the beginning is enough.
+        whole = file.peek(1)[:1] == b"{"
+        content = stream_bytes(file, str(path)) if whole else file.read1(_HEAD)
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-            # Of what is none, a device that never ends may be, the beginning is enough.
-            return (head + file.read() if head[:1] == b"{" else head).decode()
+        return content.decode()
     except UnicodeDecodeError as error:
         raise refusal("is no checkpoint: not a text file", str(path)) from error
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from dataclasses import dataclass
@@ -10,10 +9,14 @@ from pathlib import Path
 
 from ..confined import is_inside
 from ..errors import InputError, Problem
-from .source_text import is_pipe
+from .reading import beginning, is_stream
 
 #: Bytes that are looked at.
 HEAD = 8192
+#: How a packed file begins, and what zlib calls its format with the largest window.
+GZIP, _GZIP_FORMAT = b"\x1f\x8b", 31
+#: Kinds of which a file may be larger than any instance.
+LOGS = ("swf", "acct", "events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +164,31 @@ def _kind_of_json(start: str) -> str:
 
 def kind_of(path: str | Path) -> str:
     """The same for a file, plain or gzipped; "" too where it cannot be read, or but once."""
-    if not is_inside(path) or is_pipe(Path(path)):
+    if not is_inside(path) or is_stream(Path(path)):
         return ""
     try:
-        with Path(path).open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            head = (gzip.GzipFile(fileobj=file) if packed else file).read(HEAD)
-    except (OSError, EOFError, ValueError, zlib.error):
+        return _kind_of_head(beginning(Path(path), HEAD))
+    except (OSError, ValueError):
         return ""
+
+
+def begins_as_log(head: bytes) -> bool:
+    """Whether a stream that begins so is a log, plain or gzipped."""
+    return head.startswith(GZIP) or _kind_of_head(head) in LOGS
+
+
+def _kind_of_head(head: bytes) -> str:
+    """The same for the first bytes of a file."""
+    cut = len(head) >= HEAD
+    if head.startswith(GZIP):
+        try:
+            head = zlib.decompressobj(_GZIP_FORMAT).decompress(head, HEAD)
+        except zlib.error:
+            return ""
+        cut = True
     text = head.decode("utf-8-sig", errors="replace")
     # The last line may be cut.
-    return kind_of_text(text.rpartition("\n")[0] if len(head) == HEAD and "\n" in text else text)
+    return kind_of_text(text.rpartition("\n")[0] if cut and "\n" in text else text)
 
 
 def refuse_other(path: str | Path, *wanted: str) -> None:

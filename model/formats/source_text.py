@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
-from errno import EACCES, EISDIR
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 
-from ..confined import check_inside
 from ..display import strange_character, visible
-from ..errors import InputError, Problem, unreadable
+from ..errors import InputError, Problem
 from ..input_limits import limits
 from .finding import Finding, Location, problems
+from .reading import check_length, file_bytes
 
 # --- Line numbers of places in a YAML or JSON text; used only once something is wrong -------------
 
@@ -343,9 +340,6 @@ def _event_line(event: yaml.Event) -> int | None:
 
 # --- source text ----------------------------------------------------------------------------------
 
-#: Bytes that are read at a time.
-_PART = 2**20
-
 
 def file_content(path: Path) -> tuple[bytes, str | None]:
     """What is in a file, and its format by its suffix: "json", "yaml" or None for unknown.
@@ -356,61 +350,10 @@ def file_content(path: Path) -> tuple[bytes, str | None]:
     return file_bytes(path), {".json": "json", ".yaml": "yaml", ".yml": "yaml"}.get(suffix)
 
 
-def file_bytes(path: Path, source: str = "") -> bytes:
-    """What is in a file, a device that never ends too; messages call it `source`.
-
-    Raises InputError where it cannot be read, or has more bytes than are read.
-    """
-    check_inside(path, source)
-    try:
-        with path.open("rb") as file:
-            data = _read(file, limits().text + 1)
-    except (OSError, ValueError) as error:
-        raise unreadable(source or path, error) from None
-    check_length(data, source or str(path))
-    return data
-
-
 def with_script(entry: Any, folder: Path) -> Any:
     """A job's entry whose script counts from the folder of the file that it stands in."""
     name = entry.get("script") if isinstance(entry, dict) else None
     return entry | {"script": str(folder / name)} if isinstance(name, str) and name else entry
-
-
-def _read(file: BinaryIO, most: int) -> bytes:
-    """At most so many bytes; asked for at once, room would be made for all of them."""
-    parts: list[bytes] = []
-    while most and (part := file.read(min(most, _PART))):
-        parts.append(part)
-        most -= len(part)
-    return b"".join(parts)
-
-
-def check_readable(path: Path) -> None:
-    """InputError where the system would not open a file; what can be read but once is untouched."""
-    check_inside(path)
-    try:
-        if stat.S_ISDIR(os.stat(path).st_mode):
-            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        if not os.access(path, os.R_OK):
-            raise PermissionError(EACCES, os.strerror(EACCES))
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
-
-
-def is_pipe(path: Path) -> bool:
-    """Whether what is looked at there is gone for whoever reads it next."""
-    try:
-        return stat.S_ISFIFO(os.stat(path).st_mode)
-    except (OSError, ValueError):
-        return False
-
-
-def check_length(text: str | bytes, source: str) -> None:
-    """InputError where a text is beyond the limit."""
-    if len(text) > limits().text:
-        message = f"has more than {limits().text:,} bytes (--max-text)"
-        raise InputError([Problem(message, source)])
 
 
 def plain_data(text: str | bytes, source: str, format: str | None) -> tuple[Any, str]:

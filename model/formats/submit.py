@@ -154,7 +154,7 @@ _OPTIONS |= {
     "group": "-G",
     "application": "-app",
     "exclusive": "-x",
-    "from_host": "--from",
+    "from_host": "--from-host",
 }
 
 

@@ -22,8 +22,8 @@ from . import source_text
 from .acct import AcctJobs, read_acct
 from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
+from .reading import file_bytes
 from .sniff import kind_of, refuse_other
-from .source_text import file_bytes
 from .swf import RecordedStarts, SwfJobs, SwfLog, read_swf
 
 NO_HOSTS = (

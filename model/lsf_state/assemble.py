@@ -535,6 +535,8 @@ class _Jobs:
         self._elements_read = 0
         self.unread: Counter[str] = Counter()
         self.names = {profile.name for profile in base.applications}
+        self.machines = base.cluster.machines()
+        self.domains = Domains(self.machines)
 
     def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
         running = []
@@ -658,6 +660,7 @@ class _Jobs:
             project=seen.project,
             group=seen.group if self.base.groups else "",
             application=seen.application if seen.application in self.names else "",
+            from_host=self._home(seen.from_host),
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
             gpu=gpu,
@@ -669,6 +672,11 @@ class _Jobs:
             if seen.queued_as is None
             else (seen.queued_as[0] - self.zero, seen.queued_as[1]),
         )
+
+    def _home(self, name: str) -> str:
+        """The submission host as the cluster calls it; "" where it is none of its hosts."""
+        known = self.domains.known(name)
+        return known if known in self.machines else ""
 
     def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
         try:

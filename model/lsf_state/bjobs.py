@@ -187,9 +187,10 @@ _UNREAD = (
 )
 #: What a column of such a kind says of a job that has none of it.
 _NO = frozenset({"", "0", "n", "no", "-"})
-#: What LSF itself adds to a job that asks for nothing.
+#: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
+#: the job would stay on hosts of the type of its submission host.
 _DEFAULTS = re.compile(
-    r"select\[\s*\(?\s*type\s*==\s*(?:local|any)\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
+    r"select\[\s*\(?\s*type\s*==\s*local\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
 )
 #: States in which a job waits for its start.
 WAITING = frozenset({"PEND", "WAIT"})
@@ -226,6 +227,8 @@ class SeenJob:
     project: str = "default"
     group: str = ""
     application: str = ""
+    #: Where it was submitted, "" where that is not said.
+    from_host: str = ""
     priority: int = 0
     slots: int | None = None
     max_slots: int | None = None
@@ -411,6 +414,7 @@ def _job_of_json(
         project=pick(record, "PROJ_NAME", "PROJECT") or "default",
         group=pick(record, "USER_GROUP"),
         application=pick(record, "APPLICATION", "APP"),
+        from_host=pick(record, "FROM_HOST"),
         priority=value("JOB_PRIORITY", pick(record, "JOB_PRIORITY"), values.whole) or 0,
         slots=least,
         max_slots=most if most and least and most > least else None,
@@ -574,6 +578,8 @@ def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
 
 
 def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+    if found := re.match(r"Submitted from host <([^<>]*)>", text):
+        job.from_host = found[1]
     for name, key in _ASKED_TIMES.items():
         if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
             setattr(job, key, reading.value(name, found[1], calendar.coming))

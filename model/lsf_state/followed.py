@@ -319,6 +319,7 @@ def _job(record: r.Submitted, index: int) -> SeenJob:
         project=record.project,
         group=record.group,
         application=record.application,
+        from_host=record.from_host,
         priority=max(0, record.priority),
         slots=record.slots,
         max_slots=record.max_slots if record.max_slots > record.slots else None,
@@ -344,6 +345,10 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.res_req = plain_requirement(record.res_req)
     if record.run_limit is not None:
         job.run_limit = record.run_limit
+    if record.begin is not None:
+        job.begin = record.begin or None
+    if record.deadline is not None:
+        job.deadline = record.deadline or None
     if record.hosts is not None:
         job.hosts = " ".join(record.hosts)
 
@@ -469,10 +474,12 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
         queue=job.queue,
         project=job.project,
         application=job.application,
+        from_host=job.from_host,
         slots=sum(job.hosts.values()) or job.slots or 1,
         res_req=requirement(job.res_req),
         submit=job.submit,
         begin=job.begin or None,
+        deadline=job.deadline or None,
         start=job.start if runs else None,
         run_limit=job.run_limit,
         real_run_time=job.end - job.start if job.start else None,

@@ -181,6 +181,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         thresholds=Thresholds(seen.sched, seen.stop),
         dispatch_window=seen.dispatch_window,
         run_window=seen.run_window,
+        ignore_deadline="IGNORE_DEADLINE" in seen.policies,
         job_accept_interval=None
         if seen.accept_interval is None
         else round(seen.accept_interval / base.params.mbd_sleep_time),

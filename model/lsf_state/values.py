@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError, Problem
+from ..formats.reading import file_bytes
 from ..formats.sniff import KINDS, kind_of_text, other_kind
-from ..formats.source_text import file_bytes
 from ..omissions import Omission
 
 _MONTHS = {

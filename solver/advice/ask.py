@@ -17,13 +17,14 @@ from ...model.formats.units import MINUTE, parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
-from ...model.plan import Plan, PlannedArray
+from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ..availability.profile import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
+from ..outlook.records import JobOutlook
 from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
 from .suggestions import (
     Suggestion,
@@ -42,7 +43,7 @@ from .suggestions import (
     with_section,
     with_slots,
 )
-from .what_if import Asker, Method, Outlook
+from .what_if import Asker, Method, StartAnswer
 
 #: Combinations of listed alternatives that are planned at the most.
 MOST_ALTERNATIVES = 1000
@@ -61,7 +62,7 @@ class Choice:
     changed: Mapping[str, str]
     #: All options as text, for a table.
     shown: Mapping[str, str]
-    outlook: Outlook
+    answer: StartAnswer
     #: Why the queue would not take it, or "".
     refused: str = ""
     #: Its forecast, None where none was asked for.
@@ -103,6 +104,11 @@ class Answer:
     elements: int = 1
     #: What the line says that does not count, and why.
     notes: tuple[str, ...] = ()
+    #: As configured, as LSF would estimate it and as it is possible, None where a limit came
+    #: before; of a job array that of its first element.
+    outlook: JobOutlook | None = None
+    #: The reservation method in force, "" where the outlook is None.
+    in_force: str = ""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -115,13 +121,13 @@ class Answer:
         what = f"{', '.join(self.passed_over)} (does not affect the start)"
         quiet = (Omission(what, jobs=()),) if self.passed_over else ()
         notes = (Omission(note, jobs=()) for note in self.notes)
-        return (*self.line.outlook.omissions, *notes, *quiet)
+        return (*self.line.answer.omissions, *notes, *quiet)
 
     @property
     def cut(self) -> bool:
         """Whether a limit or Ctrl-C kept a plan of the answer from looking at every job."""
         return self.refrained or any(
-            choice.outlook.cut or (choice.likely is not None and choice.likely.cut)
+            choice.answer.cut or (choice.likely is not None and choice.likely.cut)
             for choice in (self.line, *self.alternatives)
         )
 
@@ -132,6 +138,7 @@ class Answer:
             "origin": self.origin,
             "method": self.method,
             "line": self._record(self.line),
+            **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             **({} if self.elements == 1 else {"array": self._array()}),
             "alternatives": [self._record(item) for item in self.alternatives],
             "tried": self.tried,
@@ -154,18 +161,18 @@ class Answer:
         return {**told, **stamped, "starts": [item.start for item in whole.elements]}
 
     def _record(self, item: Choice) -> dict[str, Any]:
-        outlook = item.outlook
+        answer = item.answer
         found = {
             **item.shown,
             "changed": dict(item.changed),
-            "start": outlook.start,
-            "wait": None if outlook.start is None else outlook.start - self.now,
-            "finish": outlook.finish,
+            "start": answer.start,
+            "wait": None if answer.start is None else answer.start - self.now,
+            "finish": answer.finish,
             **(times_of(item.likely) if self.forecast else {}),
-            "allocation": dict(outlook.allocation),
-            "proved": outlook.proved,
-            "waits_for": outlook.waits_for,
-            **outlook.unknown(),
+            "allocation": dict(answer.allocation),
+            "proved": answer.proved,
+            "waits_for": answer.waits_for,
+            **answer.unknown(),
         }
         return with_stamps(found, self.origin, ("start", "finish", "at_the_earliest", *TIMES))
 
@@ -173,10 +180,10 @@ class Answer:
         """The answer as a notebook shows it, the line first; starts from now on."""
         rows = []
         for item in (self.line, *self.alternatives):
-            start = item.outlook.start
+            start = item.answer.start
             shown = "none" if start is None else duration_text(start - self.now)
             values = [item.shown[name] for name in self.options]
-            rows.append((*values, shown, item.refused or item.outlook.waits_for))
+            rows.append((*values, shown, item.refused or item.answer.waits_for))
         return html_table(f"as asked, and otherwise ({self.method})", (*self.options, *_MORE), rows)
 
 
@@ -226,7 +233,7 @@ def ask(
     explore: bool = False,
     user: str = "user",
     from_host: str = "",
-    method: Method = "time-based",
+    method: Method = "configured",
     time_limit: float | None = None,
     effort: float | None = None,
     margin: int = 0,
@@ -256,10 +263,10 @@ def ask(
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     job = submitted.jobs[0]
-    outlook, planned = _outlook(asker, submitted)
-    asked = Choice({}, _shown(instance, job), outlook)
+    answer, planned = _answer(asker, submitted)
+    asked = Choice({}, _shown(instance, job), answer)
     bench = _tried(_Bench(asker, job, asked), choices, explore)
-    items = _with_forecasts([asked, *bench.shown(choices)], forecaster)
+    items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
     return Answer(
         items[0],
         tuple(items[1:]),
@@ -270,23 +277,32 @@ def ask(
         origin=instance.origin,
         passed_over=submitted.quiet,
         notes=submitted.notes,
-        requirement=asker.fails(asked.outlook),
-        suggestions=_hosts_back(asker, asked.outlook),
+        **_outlook(asker, job),
+        requirement=asker.fails(asked.answer),
+        suggestions=_hosts_back(asker, asked.answer),
         refrained=asker.refrained,
-        array=None if planned is None else planned.array(submitted.job.id),
+        array=planned,
         elements=len(submitted.jobs),
         **_of_forecaster(forecaster),
     )
 
 
-def _outlook(asker: Asker, submitted: Submission) -> tuple[Outlook, Plan | None]:
-    """The start of the job, or of an array's first element with the plan of all."""
+def _answer(asker: Asker, submitted: Submission) -> tuple[StartAnswer, PlannedArray | None]:
+    """The start of the job, or of an array's first element with those of all."""
     if submitted.array is None:
-        return asker.outlook_with_omissions(submitted.job), None
-    return asker.outlook_of_elements(submitted.jobs)
+        return asker.stated(asker.answer_with_omissions(submitted.job)), None
+    whole = asker.elements(submitted.job.id, submitted.jobs)
+    return asker.stated(asker.answer_with_omissions(submitted.jobs[0])), whole
 
 
-def _hosts_back(asker: Asker, asked: Outlook) -> tuple[Suggestion, ...]:
+def _outlook(asker: Asker, job: Job) -> dict[str, Any]:
+    """The outlook of the job, and the reservation method in force, as far as there is time."""
+    if asker.stopped():
+        return {}
+    return {"outlook": asker.outlook(job), "in_force": asker.in_force(job)}
+
+
+def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:
     """Hosts that are down or closed that would start the line sooner."""
     now = asker.instance.now
     if asked.start == now or asked.cut:
@@ -319,7 +335,7 @@ def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[
     if forecaster is None:
         return items
     taken = [item for item in items if not item.refused]
-    likely = iter(forecaster.of_others([item.outlook.job for item in taken]))
+    likely = iter(forecaster.of_others([item.answer.job for item in taken]))
     return [
         replace(item, likely=Likely(None, None, None) if item.refused else next(likely))
         for item in items
@@ -340,6 +356,11 @@ class _Bench:
     def shown(self, choices: Choices | None) -> list[Choice]:
         """What was tried: all that was asked for, or what is sooner."""
         return self.ranked() if choices is not None else list(self.without_repeats())
+
+    def stated(self, choices: Choices | None) -> list[Choice]:
+        """The same, each that has no start with the state that it is in."""
+        stated = self.forecast.stated
+        return [replace(item, answer=stated(item.answer)) for item in self.shown(choices)]
 
     def try_all(self, choices: Choices) -> None:
         """Every combination of the listed values."""
@@ -385,7 +406,7 @@ class _Bench:
         """Of the same options changed for the same start, the first, which is nearest the line."""
         seen = set()
         for item in self.ranked():
-            sight = (tuple(item.changed), item.outlook.start)
+            sight = (tuple(item.changed), item.answer.start)
             if sight not in seen:
                 seen.add(sight)
                 yield item
@@ -407,20 +428,20 @@ class _Bench:
                 refused = cut_short(instance, job, self.job.queue)
             stopped = self.forecast.stopped()
             if refused:
-                outlook = Outlook(job, None, waits_for=refused)
+                answer = StartAnswer(job, None, waits_for=refused)
             elif stopped:
-                outlook = Outlook.not_looked_at(job, "not tried: stopped")
+                answer = StartAnswer.not_looked_at(job, "not tried: stopped")
             else:
-                outlook = self._outlook(job, exactly=keep)
-            self.found[key] = Choice(changed, after, outlook, refused)
+                answer = self._answer(job, exactly=keep)
+            self.found[key] = Choice(changed, after, answer, refused)
         if keep:
             self.kept.add(key)
         return self.found[key]
 
-    def _outlook(self, job: Job, *, exactly: bool) -> Outlook:
-        start = self.asked.outlook.start
+    def _answer(self, job: Job, *, exactly: bool) -> StartAnswer:
+        start = self.asked.answer.start
         if exactly or start is None:
-            return self.forecast.outlook(job)
+            return self.forecast.answer(job)
         return self.forecast.sooner(job, start)
 
     def _sensible(self) -> dict[str, list[Any]]:
@@ -448,7 +469,7 @@ class _Bench:
         own = expected_duration(self.forecast.instance, self.job)
         found: list[int] = []
         if not demand.impossible:
-            start = self.asked.outlook.start
+            start = self.asked.answer.start
             limit = FOREVER if start is None else start
             longest = Trials(self.forecast, view, demand, limit).limits()
             limits = [minutes * MINUTE for minutes, _ in longest]
@@ -460,7 +481,7 @@ class _Bench:
 
 
 def _start(item: Choice) -> float:
-    return float("inf") if item.outlook.start is None else item.outlook.start
+    return float("inf") if item.answer.start is None else item.answer.start
 
 
 def _key(changed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -32,14 +32,16 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
+from ..outlook.records import JobOutlook
 from ..pending_reasons import amounts_short, find_shortage, held_back_by
 from ..placement.earliest import can_start
+from ..scheduler.configured import CONFIGURED
 from ..scheduler.history import snapshot_of
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Asker, Method, Outlook, PlanView
+from .what_if import Asker, Method, PlanView, StartAnswer
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
@@ -467,7 +469,7 @@ class BlockingReservations:
 class Explanation:
     """One pending job: its start as planned, what stands before it, what would bring it forward."""
 
-    outlook: Outlook
+    answer: StartAnswer
     method: str
     obstacles: tuple[Obstacle, ...]
     suggestions: tuple[Suggestion, ...]
@@ -494,21 +496,26 @@ class Explanation:
     array: PlannedArray | None = None
     #: What changes of the configuration would do, None where they were not asked for.
     diagnosis: Diagnosis | None = None
+    #: As configured, as LSF estimates it and as it is possible, None where a limit came before.
+    outlook: JobOutlook | None = None
+    #: The reservation method in force, "" where the outlook is None.
+    in_force: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
         found = {
             "now": self.now,
             "origin": self.origin,
-            "job": self.outlook.job.id,
+            "job": self.answer.job.id,
             "method": self.method,
-            "start": self.outlook.start,
-            "finish": self.outlook.finish,
-            "allocation": dict(self.outlook.allocation),
-            "proved": self.outlook.proved,
-            "waits_for": self.outlook.waits_for,
+            "start": self.answer.start,
+            "finish": self.answer.finish,
+            "allocation": dict(self.answer.allocation),
+            "proved": self.answer.proved,
+            "waits_for": self.answer.waits_for,
+            **({} if self.outlook is None else {"outlook": self.outlook.to_dict(self.origin)}),
             "requirement": list(self.requirement),
-            **({"critical_path": self._chain()} if self.outlook.job.dependency else {}),
+            **({"critical_path": self._chain()} if self.answer.job.dependency else {}),
             "pending_reasons": [reason.to_dict() for reason in self.reasons],
             "contests": [
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
@@ -526,7 +533,7 @@ class Explanation:
             "tried": self.tried,
             **({} if self.diagnosis is None else {"configuration": self._remedies(self.diagnosis)}),
             **({} if self.lsf is None else {"lsf_says": self._lsf_record(self.lsf)}),
-            **self.outlook.unknown(),
+            **self.answer.unknown(),
             **({"cut": True} if self.cut else {}),
             **({} if self.array is None else {"array": self._array(self.array)}),
         }
@@ -550,7 +557,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """The explanation as a notebook shows it; times from now on."""
-        start = self.outlook.start
+        start = self.answer.start
         begin = "has no start" if start is None else f"starts in {duration_text(start - self.now)}"
         rows = [
             ("in the way", duration_text(item.first - self.now), item.reason)
@@ -565,7 +572,7 @@ class Explanation:
             for job in (() if self.diagnosis is None else self.diagnosis.jobs)
             for item in job.remedies
         ]
-        caption = f"job {self.outlook.job.id} {begin} ({self.method}): {self.outlook.waits_for}"
+        caption = f"job {self.answer.job.id} {begin} ({self.method}): {self.answer.waits_for}"
         return html_table(caption, ("", "from", "what"), rows)
 
 
@@ -573,7 +580,7 @@ def explain(
     instance: Instance,
     job: str,
     *,
-    method: Method = "time-based",
+    method: Method = "configured",
     time_limit: float | None = None,
     effort: float | None = None,
     margin: int = 0,
@@ -585,14 +592,14 @@ def explain(
 
     job: its id; that of an array stands for the first element that does not start now.
 
-    method: "time-based" (what LSF would say, quick) or "optimal" (lexicographic, the jobs before it
-    placed jointly). time_limit: wall seconds of all plans together; effort, margin: of each, as in
-    :func:`slotwise.plan`. configuration: whether changes of the configuration are tried too, as
-    :func:`slotwise.diagnose` does, which runs the scheduler once for each. cancel: set it to stop
-    trying changes; before there is a start, the answer says that the job was not examined.
-    on_progress: called before each plan. Raises InputError for a job that is not pending,
-    UnknownNameError for
-    one that is not there.
+    method: "configured" (the start that the simulated scheduler reaches), "time-based" (the one in
+    its next cycle) or "optimal" (lexicographic, the jobs before it placed jointly). time_limit:
+    wall seconds of all plans together; effort, margin: of each, as in :func:`slotwise.plan`.
+    configuration: whether changes of the configuration are tried too, as :func:`slotwise.diagnose`
+    does, which runs the scheduler once for each. cancel: set it to stop trying changes; before
+    there is a start, the answer says that the job was not examined. on_progress: called before
+    each plan. Raises InputError for a job that is not pending, UnknownNameError for one that is not
+    there.
     """
     whole = _array(instance, job)
     asked = _pending(instance, job if whole is None else whole[0])
@@ -605,19 +612,21 @@ def explain(
         cancel=cancel,
         on_progress=on_progress,
     )
-    planned = None if whole is None else forecast.planned().array(job)
+    planned = None if whole is None else forecast.elements(job)
     if whole is not None:
         asked = _pending(instance, _waiting(instance, whole, planned))
-    outlook = forecast.outlook_with_omissions(asked)
+    answer = forecast.stated(forecast.answer_with_omissions(asked))
     lsf = next((item for item in instance.lsf_says if item.job == job), None)
     found = Explanation(
-        *(outlook, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf
+        *(answer, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf
     )
     found = replace(found, array=planned)
+    if not forecast.stopped():
+        found = replace(found, outlook=forecast.outlook(asked), in_force=forecast.in_force(asked))
     try:
-        if outlook.start == instance.now:
+        if answer.start == instance.now:
             return found
-        if outlook.cut or forecast.stopped():
+        if answer.cut or forecast.stopped():
             return replace(found, cut=True)
         found = _explained(forecast, asked, found)
         return _with_diagnosis(forecast, asked, found) if configuration else found
@@ -633,10 +642,8 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
         chain = critical_path(forecast.instance, asked, view.times())
         found = replace(found, chain=chain)
     if not demand.impossible:
-        start, stop = found.outlook.start, forecast.cancel.is_set
-        blocking = find_obstacles(view, demand, start, found.method, stop)
-        found = replace(found, obstacles=tuple(blocking))
-    found = replace(found, requirement=forecast.fails(found.outlook))
+        found = replace(found, obstacles=tuple(_obstacles(forecast, view, demand, found)))
+    found = replace(found, requirement=forecast.fails(found.answer))
     if forecast.stopped():
         return replace(found, cut=True)
     budget = forecast.budget()
@@ -646,8 +653,34 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
-    suggestions, tried = suggest(forecast, view, demand, found.outlook)
+    suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
+
+
+def _obstacles(
+    forecast: Asker, view: PlanView, demand: Demand, found: Explanation
+) -> Iterator[Obstacle]:
+    """What stands before the start; as configured also what becomes of slots that were free."""
+    start, stop = found.answer.start, forecast.cancel.is_set
+    fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
+    if start is None or fits is None or fits >= start:
+        yield from find_obstacles(view, demand, start, found.method, stop)
+        return
+    yield from find_obstacles(view, demand, fits, "time-based", stop)
+    yield Obstacle(fits, start, not_kept(forecast.instance, demand.job, fits), 1)
+
+
+def not_kept(instance: Instance, job: Job, fits: int) -> str:
+    """Why the slots of a job are not kept for it until they are free together, at `fits`."""
+    queue = instance.queue(job.queue)
+    if queue.reserve_cycles is None:
+        setting = f"queue {queue.name} has no SLOT_RESERVE"
+        return f"{setting}: jobs behind it start on slots that come free before it has enough"
+    seconds = queue.reserve_cycles * instance.params.mbd_sleep_time
+    if fits - instance.now > seconds:
+        lasts = f"after {duration_text(seconds)}, then jobs behind it start on its slots"
+        return f"its reservation ends (MAX_RESERVE_TIME[{queue.reserve_cycles}]) {lasts}"
+    return "the scheduler as configured starts other jobs on slots that it needs"
 
 
 def _with_diagnosis(forecast: Asker, asked: Job, found: Explanation) -> Explanation:

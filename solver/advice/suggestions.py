@@ -10,7 +10,7 @@ from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
 from ...model.display import duration_text, with_stamps
-from ...model.duration import expected_duration, expected_finish
+from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
@@ -22,7 +22,7 @@ from ...model.resreq.vocabulary import UNITS
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
-from .what_if import Asker, Outlook, PlanView
+from .what_if import Asker, PlanView, StartAnswer
 
 # --- The smallest change of a number that starts a job sooner, by the method's own answers --------
 
@@ -68,15 +68,15 @@ def is_useful(value: int, asked: int) -> bool:
 
 
 def smallest_changes(
-    asked: int, values: Sequence[int], outlook_of: Callable[[int], Outlook], limit: int
-) -> Iterator[tuple[int, Outlook]]:
+    asked: int, values: Sequence[int], answer_of: Callable[[int], StartAnswer], limit: int
+) -> Iterator[tuple[int, StartAnswer]]:
     """For the best starts before `limit` (seconds) the value nearest to `asked` that gives each.
 
-    values: to be tried, from the nearest to the farthest. outlook_of: what the method says of a
+    values: to be tried, from the nearest to the farthest. answer_of: what the method says of a
     value. Between the last value that does not give a start and the first that does, the edge is
     found by bisection: the next value on the way to `asked` does not give it.
     """
-    known = {value: _start(outlook_of(value), limit) for value in values}
+    known = {value: _start(answer_of(value), limit) for value in values}
     useful = sorted({start for value, start in known.items() if is_useful(value, asked)})
     wanted = [*useful[:MOST_STARTS], min(known.values(), default=limit)]
     for start in dict.fromkeys(start for start in wanted if start < limit):
@@ -84,15 +84,15 @@ def smallest_changes(
         fails, gives = asked if at == 0 else values[at - 1], values[at]
         while abs(fails - gives) > 1:
             middle = (fails + gives) // 2
-            if _start(outlook_of(middle), limit) <= start:
+            if _start(answer_of(middle), limit) <= start:
                 gives = middle
             else:
                 fails = middle
-        yield gives, outlook_of(gives)
+        yield gives, answer_of(gives)
 
 
-def _start(outlook: Outlook, limit: int) -> int:
-    return limit if outlook.start is None else min(outlook.start, limit)
+def _start(answer: StartAnswer, limit: int) -> int:
+    return limit if answer.start is None else min(answer.start, limit)
 
 
 # --- A job asked for in another way: other options of its bsub line, one change at a time ---------
@@ -240,7 +240,7 @@ class Idea:
 
     kind: str
     change: str
-    outlook: Outlook
+    answer: StartAnswer
     #: Whether it leaves enough of what was asked.
     useful: bool = True
 
@@ -260,7 +260,7 @@ class Trials:
         """One more change that is tried."""
         self.tried += 1
 
-    def outlook(self, edited: Job) -> Outlook:
+    def answer(self, edited: Job) -> StartAnswer:
         """The start of the job asked for in another way, none where it is refused or cut short.
 
         An exact plan is left out where the job could not start before the limit even alone.
@@ -271,33 +271,33 @@ class Trials:
             forecast.instance, edited, self.demand.job.queue
         )
         if refused or forecast.stopped():
-            return Outlook(edited, None)
+            return StartAnswer(edited, None)
         if forecast.method == "optimal":
             demand = forecast.demand(self.view, edited)
             if len(demand.terms) == 1:
                 alone = earliest_start(self.view.problem.base, demand)
                 if alone is None or alone.time >= self.limit:
-                    return Outlook(edited, None)
+                    return StartAnswer(edited, None)
         return forecast.sooner(edited, self.limit)
 
     def numbers(
         self, asked: int, values: Sequence[int], edit: Callable[[int], Job]
-    ) -> list[tuple[int, Outlook]]:
+    ) -> list[tuple[int, StartAnswer]]:
         """The smallest changes of a number, for the best starts."""
-        known: dict[int, Outlook] = {}
+        known: dict[int, StartAnswer] = {}
 
-        def outlook_of(value: int) -> Outlook:
+        def answer_of(value: int) -> StartAnswer:
             if value not in known:
-                known[value] = self.outlook(edit(value))
+                known[value] = self.answer(edit(value))
             return known[value]
 
-        found = list(smallest_changes(asked, values, outlook_of, self.limit))
+        found = list(smallest_changes(asked, values, answer_of, self.limit))
         return [] if self.forecast.refrained else found
 
-    def limits(self) -> list[tuple[int, Outlook]]:
+    def limits(self) -> list[tuple[int, StartAnswer]]:
         """The longest run limits (minutes, shorter than its own) with which it starts sooner."""
-        job, now = self.demand.job, self.view.problem.instance.now
-        own = self.demand.runs
+        job, instance = self.demand.job, self.view.problem.instance
+        own, now = granted_run_limit(instance, job), instance.now
         # Without a limit of its own: nothing changes any more behind the last event.
         seconds = self.view.profile.changes()[-1] - now + MINUTE if own is None else own
         asked = -(-seconds // MINUTE)
@@ -310,7 +310,7 @@ def job_text(job: str) -> str:
 
 
 def suggest(
-    forecast: Asker, view: PlanView, demand: Demand, now_planned: Outlook
+    forecast: Asker, view: PlanView, demand: Demand, now_planned: StartAnswer
 ) -> tuple[tuple[Suggestion, ...], int]:
     """The changes that start the job sooner, the largest gain first, and how many were tried.
 
@@ -322,26 +322,26 @@ def suggest(
 
 
 def best_of(
-    ideas: Iterable[Idea], now_planned: Outlook, stopped: Callable[[], bool]
+    ideas: Iterable[Idea], now_planned: StartAnswer, stopped: Callable[[], bool]
 ) -> tuple[Suggestion, ...]:
     """Those that start sooner than planned, the best of each kind, the largest gain first."""
     limit = FOREVER if now_planned.start is None else now_planned.start
     by_kind: dict[str, list[Idea]] = {}
     for idea in ideas:
-        start = idea.outlook.start
+        start = idea.answer.start
         if start is not None and start < limit:
             known = by_kind.setdefault(idea.kind, [])
-            if all(start != other.outlook.start for other in known):
+            if all(start != other.answer.start for other in known):
                 known.append(idea)
         if stopped():
             break
     found: list[tuple[bool, Suggestion]] = []
     for alike in by_kind.values():
-        alike.sort(key=lambda idea: (not idea.useful, idea.outlook.start or 0))
+        alike.sort(key=lambda idea: (not idea.useful, idea.answer.start or 0))
         for idea in alike[:MOST_OF_A_KIND]:
-            start = idea.outlook.start or 0
+            start = idea.answer.start or 0
             gain = None if now_planned.start is None else now_planned.start - start
-            shown = Suggestion(idea.change, start, gain, dict(idea.outlook.allocation))
+            shown = Suggestion(idea.change, start, gain, dict(idea.answer.allocation))
             found.append((not idea.useful, shown))
     found.sort(key=lambda item: (item[0], item[1].start))
     return tuple(suggestion for _, suggestion in found)
@@ -350,17 +350,17 @@ def best_of(
 def _ideas(trials: Trials) -> Iterator[Idea]:
     forecast, job = trials.forecast, trials.demand.job
     for kind, change, edited in _job_edits(forecast.instance, job):
-        yield Idea(kind, change, trials.outlook(edited))
+        yield Idea(kind, change, trials.answer(edited))
     if not is_compound(job):
         yield from _numbers(trials)
-    for minutes, outlook in trials.limits():
+    for minutes, answer in trials.limits():
         change = f"with -W {limit_text(minutes * MINUTE)} or less (backfill)"
         own = trials.demand.runs
         useful = own is None or is_useful(minutes, -(-own // MINUTE))
-        yield Idea("limit", change, outlook, useful)
+        yield Idea("limit", change, answer, useful)
     if forecast.ahead(job):
         trials.tried += 1
-        yield Idea("first", "if it were first in line", forecast.outlook(job, first=True))
+        yield Idea("first", "if it were first in line", forecast.answer(job, first=True))
     yield from _other_jobs(trials)
     yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
@@ -372,8 +372,8 @@ def _numbers(trials: Trials) -> Iterator[Idea]:
     """Fewer slots, another ptile, less memory: the smallest change for each start."""
     instance, job = trials.forecast.instance, trials.demand.job
     slots = trials.numbers(job.slots, fewer(job.slots), lambda n: with_slots(job, n))
-    for count, outlook in slots:
-        yield Idea("slots", f"with -n {count}", outlook, is_useful(count, job.slots))
+    for count, answer in slots:
+        yield Idea("slots", f"with -n {count}", answer, is_useful(count, job.slots))
     requirement = effective_requirement(instance, job).requirement
     assert isinstance(requirement, Simple)
     if requirement.span is not None:
@@ -381,9 +381,9 @@ def _numbers(trials: Trials) -> Iterator[Idea]:
     memory = memory_edit(job, UNITS[instance.params.unit_for_limits])
     if memory is not None:
         asked, edit = memory
-        for amount, outlook in trials.numbers(asked, ladder(asked), edit):
-            text = section(outlook.job, "rusage")
-            yield Idea("memory", f"with rusage[{text}]", outlook, is_useful(amount, asked))
+        for amount, answer in trials.numbers(asked, ladder(asked), edit):
+            text = section(answer.job, "rusage")
+            yield Idea("memory", f"with rusage[{text}]", answer, is_useful(amount, asked))
 
 
 def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
@@ -391,11 +391,11 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
     instance, job = trials.forecast.instance, trials.demand.job
     most = min(max((host.slots for host in instance.cluster.hosts), default=0), job.slots)
     start = most + 1 if own is None else min(own, most + 1)
-    near: list[tuple[int, Outlook]] = []
+    near: list[tuple[int, StartAnswer]] = []
     for values in (fewer(start), more(start, most)):
         near += trials.numbers(start, values, lambda n: with_section(job, "span", f"ptile={n}"))
-    for tile, outlook in sorted(near, key=lambda item: abs(item[0] - start)):
-        yield Idea("ptile", f"with span[ptile={tile}]", outlook)
+    for tile, answer in sorted(near, key=lambda item: abs(item[0] - start)):
+        yield Idea("ptile", f"with span[ptile={tile}]", answer)
 
 
 # --- the job asked for in another way -------------------------------------------------------------
@@ -435,13 +435,15 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
             free = with_section(job, "span", "hosts=-1")
         yield "span", "without span[]", free
-    yield from _other_units(job, requirement)
+    yield from _other_units(instance, job, requirement)
     for name in ("same", "select"):
         if section(job, name) is not None:
             yield name, f"without {name}[]", with_section(job, name, None)
 
 
-def _other_units(job: Job, requirement: Simple) -> Iterator[tuple[str, str, Job]]:
+def _other_units(
+    instance: Instance, job: Job, requirement: Simple
+) -> Iterator[tuple[str, str, Job]]:
     """Less of cu[], the smallest change first: of those with one start it is the one shown."""
     cu = section(job, "cu")
     if cu is None:
@@ -450,11 +452,25 @@ def _other_units(job: Job, requirement: Simple) -> Iterator[tuple[str, str, Job]
         for most in range(requirement.cu.maxcus + 1, requirement.cu.maxcus + 3):
             text = re.sub(r"maxcus\s*=\s*\d+", f"maxcus={most}", cu)
             yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
+    yield from _coarser_units(instance, job, requirement)
     if ":" in cu:
         for word in cu.split(":"):
             rest = ":".join(other for other in cu.split(":") if other != word)
             yield "cu", f"with cu[{rest}]", with_section(job, "cu", rest)
     yield "cu", "without cu[]", with_section(job, "cu", None)
+
+
+def _coarser_units(
+    instance: Instance, job: Job, requirement: Simple
+) -> Iterator[tuple[str, str, Job]]:
+    """One unit of a coarser type in place of few finer ones: still near each other."""
+    types, cu = instance.cluster.unit_types, requirement.cu
+    if cu is None or cu.maxcus is None:
+        return
+    own = cu.type or instance.cluster.default_unit_type
+    for name in types[types.index(own) + 1 :] if own in types else ():
+        text = f"type={name}:maxcus=1"
+        yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
 
 
 def tiles(instance: Instance, job: Job) -> list[int]:
@@ -477,8 +493,8 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
             return
         trials.tried += 1
         running = tuple(item for item in instance.running if item.job.id != gone)
-        outlook = forecast.beside(replace(instance, running=running)).outlook(job)
-        yield Idea("running", f"if {job_text(gone)} ended now", outlook)
+        answer = forecast.beside(replace(instance, running=running)).answer(job)
+        yield Idea("running", f"if {job_text(gone)} ended now", answer)
     needed = set(forecast.needed(job))
     ahead = [other for other in forecast.ahead(job) if other not in needed]
     for gone in _before_it(ahead, view, limit):
@@ -486,8 +502,8 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
             return
         trials.tried += 1
         pending = tuple(item for item in instance.pending if item.id != gone)
-        outlook = forecast.beside(replace(instance, pending=pending)).outlook(job)
-        yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", outlook)
+        answer = forecast.beside(replace(instance, pending=pending)).answer(job)
+        yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", answer)
 
 
 def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
@@ -531,7 +547,7 @@ def closed_hosts(
     if not closed or forecast.stopped():
         return
     count()
-    together = forecast.beside(_opened(instance, closed)).outlook(job)
+    together = forecast.beside(_opened(instance, closed)).answer(job)
     if together.start is None or together.start >= limit:
         return
     best = limit
@@ -541,9 +557,9 @@ def closed_hosts(
         )
         for host in largest[:MOST_HOSTS]:
             count()
-            outlook = forecast.beside(_opened(instance, [host])).outlook(job)
-            yield Idea("hosts back", _if_back([host]), outlook)
-            best = best if outlook.start is None else min(best, outlook.start)
+            answer = forecast.beside(_opened(instance, [host])).answer(job)
+            yield Idea("hosts back", _if_back([host]), answer)
+            best = best if answer.start is None else min(best, answer.start)
     if together.start < best:
         yield Idea("hosts back", _if_back(closed), together)
 

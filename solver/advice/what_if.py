@@ -17,9 +17,16 @@ from typing import Any, Literal
 
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
-from ...model.job import Job
+from ...model.job import Job, array_of
 from ...model.omissions import Omission
-from ...model.plan import MissingStart, Plan, PlannedJob, Unplaced, missing_start
+from ...model.plan import (
+    MissingStart,
+    Plan,
+    PlannedArray,
+    PlannedJob,
+    Unplaced,
+    missing_start,
+)
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
@@ -28,29 +35,37 @@ from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
 from ..optimal.lexicographic import warm_starts
+from ..outlook.outlook import outlook_of_job
+from ..outlook.records import JobOutlook, State
+from ..outlook.states import Reasons
 from ..placement.earliest import Start, hold_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
+from ..rules.rule_book import heeded_nowhere
 from ..scheduler import held as holding_back
+from ..scheduler.configured import CONFIGURED, ConfiguredRun, run_as_configured
 from ..scheduler.held import Held
 from ..scheduler.next_cycle import NextCycle
 from ..scheduler.run_on import omissions_of_job
 
-#: Ways in which one job is asked about.
-Method = Literal["time-based", "optimal"]
-METHODS = ("time-based", "optimal")
+#: Ways in which one job is asked about: the start that the simulated scheduler reaches as the
+#: cluster is configured, the one in its next cycle by time-based reservation, the possible one.
+Method = Literal["configured", "time-based", "optimal"]
+METHODS = ("configured", "time-based", "optimal")
 #: Wall seconds of one exact plan where nobody says otherwise.
 TIME_LIMIT = 10.0
 #: Seconds that a plan has at least, so that there is something to stop.
 LEAST_LIMIT = 1e-3
+#: Running and pending jobs from which on the possible start is examined only within a limit.
+LARGE = 20_000
 #: Running jobs from which on setting up a cycle costs much more than one answer.
 MANY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class StartAnswer:
     """Start of one job; times in seconds from the origin, None for no start at all."""
 
     job: Job
@@ -60,8 +75,8 @@ class Outlook:
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
     proved: bool = False
-    #: What is said where there is none.
-    missing: MissingStart = "never"
+    #: What is said where there is none; "never" only until :meth:`Asker.stated` has found out why.
+    missing: MissingStart | State = "never"
     #: A limit or Ctrl-C came before every job of the plan had been looked at.
     cut: bool = False
     #: What the start hangs on to the second, "" for nothing.
@@ -74,7 +89,7 @@ class Outlook:
     proved_if: tuple[str, ...] = ()
 
     @classmethod
-    def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> Outlook:
+    def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> StartAnswer:
         """Of a job that a limit or Ctrl-C came before: nothing is known of it."""
         return cls(job, None, waits_for=why, missing="?", cut=True)
 
@@ -180,7 +195,7 @@ class Asker:
     def __init__(
         self,
         instance: Instance,
-        method: Method = "time-based",
+        method: Method = "configured",
         *,
         time_limit: float | None = None,
         effort: float | None = None,
@@ -208,6 +223,7 @@ class Asker:
         self._asked = 0
         self._begun = monotonic()
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
+        self._last: tuple[tuple[Job, bool, int | None], ConfiguredRun] | None = None
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
@@ -251,7 +267,7 @@ class Asker:
         A job of the same id is the one that `job` stands for; else it is submitted last.
         """
         ordered = priority_order(replace(self.instance, pending=self._with(job)))
-        if self.method == "time-based" and job.dependency:
+        if self.method != "optimal" and job.dependency:
             # A cycle looks at it behind all that wait for nothing; only those that wait for it do.
             behind = self._following(job)
             return tuple(other for other in ordered if other.id not in behind)
@@ -275,32 +291,114 @@ class Asker:
             found, grown = found | new, bool(new)
         return found
 
-    def outlook(self, job: Job, *, first: bool = False) -> Outlook:
+    def answer(self, job: Job, *, first: bool = False) -> StartAnswer:
         """The start of `job`; first: as if it were the first of all pending jobs.
 
-        Of a time-based one, without what was not considered: :meth:`outlook_with_omissions`.
+        Of a time-based one, without what was not considered: :meth:`answer_with_omissions`.
         """
         self._count()
         if self._asked > 1 and self.stopped():
-            return Outlook.not_looked_at(job)
+            return StartAnswer.not_looked_at(job)
+        if self.method == CONFIGURED:
+            return self._simulated(job, first=first)
         if self.method == "time-based":
             try:
                 return self._of_cycle(job, first=first)[0]
             except OutOfTime:
-                return Outlook.not_looked_at(job)
+                return StartAnswer.not_looked_at(job)
         ahead = self.needed(job) if first else self.ahead(job)
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
-        outlook = _outlook(job, item, finished=found.finished, cut=found.cut)
+        answer = _answer(job, item, finished=found.finished, cut=found.cut)
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
-        return replace(outlook, omissions=touching)
+        return replace(answer, omissions=touching)
 
-    def planned(self) -> Plan:
-        """The whole plan of the instance by the method."""
-        return self._whole_plan(self.instance)
+    def _simulated(
+        self, job: Job, *, first: bool = False, unless_later: int | None = None
+    ) -> StartAnswer:
+        """The start that the scheduler reaches as the cluster is configured.
+
+        unless_later: a second after which the start is of no interest.
+        """
+        run = self._run(job, first=first, unless_later=unless_later)
+        found = run.starts.get(job.id)
+        why = run.waiting.get(job.id, "")
+        if found is None:
+            missing: MissingStart = "?" if run.cut else "never"
+            return StartAnswer(job, None, waits_for=why, missing=missing, cut=run.cut)
+        return StartAnswer(job, found.start, found.finish, found.allocation, why)
+
+    def _run(
+        self, job: Job, *, first: bool = False, unless_later: int | None = None
+    ) -> ConfiguredRun:
+        """The scheduler run on as configured until a job starts; the last run is kept."""
+        key = (job, first, unless_later)
+        if self._last is None or self._last[0] != key:
+            pending = self._with_first(job) if first else self._with(job)
+            budget = self.budget()
+            watched = None if unless_later is None else (job.id, unless_later)
+            world = replace(self.instance, pending=pending)
+            run = run_as_configured(world, budget=budget, until=job.id, unless_later=watched)
+            self._took = max(self._took, budget.elapsed())
+            self._last = (key, run)
+        return self._last[1]
+
+    def outlook(self, job: Job) -> JobOutlook:
+        """The outlook of `job`: as configured, LSF's estimate, possible, and its cautions.
+
+        Where very much runs and waits and no time limit was given, the possible start is not
+        examined.
+        """
+        run = self._run(job)
+        world = replace(self.instance, pending=self._with(job))
+        best = self._plan((*self.ahead(job), job)) if self._may_plan(world) else None
+        omissions = heeded_nowhere(world, Resolver.of(world), (job,)) if best is None else ()
+        return outlook_of_job(world, job, run, best, omissions, self.budget())
+
+    def stated(self, answer: StartAnswer) -> StartAnswer:
+        """The answer, of a job that has no start with the state that it is in, and why."""
+        if answer.start is not None or answer.missing != "never":
+            return answer
+        world = replace(self.instance, pending=self._with(answer.job))
+        try:
+            problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
+            state, why = Reasons(world, problem).of(answer.job, answer.waits_for)
+        except OutOfTime:
+            return replace(answer, missing="?")
+        return replace(answer, missing=state, waits_for=why)
+
+    def in_turn(self, job: Job) -> int | None:
+        """The start of a job in its turn, by time-based reservation; None for none."""
+        try:
+            return self._of_cycle(job, first=False)[0].start
+        except OutOfTime:
+            return None
+
+    def in_force(self, job: Job) -> str:
+        """The reservation method in force."""
+        return self._run(job).method
+
+    def _may_plan(self, world: Instance) -> bool:
+        large = len(world.running) + len(world.pending) > LARGE
+        return not self.stopped() and (self._limited or self.effort is not None or not large)
+
+    def elements(self, array: str, jobs: Sequence[Job] = ()) -> PlannedArray | None:
+        """The elements of an array with their starts, None where none has one.
+
+        jobs: the elements where they are submitted last, after all that are pending.
+        """
+        self._count()
+        world = replace(self.instance, pending=(*self.instance.pending, *jobs))
+        if self.method != CONFIGURED:
+            return self._whole_plan(world).array(array)
+        run = run_as_configured(world, budget=self.budget())
+        found = [item for job in world.pending if (item := run.starts.get(job.id)) is not None]
+        chosen = [item for item in found if array_of(item.job) == array]
+        return PlannedArray.of(array, chosen) if chosen else None
 
     def _whole_plan(self, instance: Instance) -> Plan:
+        assert self.method != "configured"
         exact = self.method == "optimal"
         return plan(
             instance,
@@ -311,28 +409,20 @@ class Asker:
             cancel=self.cancel,
         )
 
-    def outlook_of_elements(self, jobs: Sequence[Job]) -> tuple[Outlook, Plan]:
-        """The start of the first element of an array that is submitted last, and the whole plan."""
-        self._count()
-        pending = (*self.instance.pending, *jobs)
-        found = self._whole_plan(replace(self.instance, pending=pending))
-        first = jobs[0]
-        reasons = {item.job: item for item in found.unplaced}
-        item = found.get(first.id) or reasons.get(first.id)
-        outlook = _outlook(first, item, finished=found.finished, cut=found.cut)
-        ids = [job.id for job in jobs]
-        touching = tuple(o for o in found.omissions if any(map(o.touches, ids)))
-        return replace(outlook, omissions=touching), found
-
-    def outlook_with_omissions(self, job: Job) -> Outlook:
+    def answer_with_omissions(self, job: Job) -> StartAnswer:
         """The start of `job`, with what was not considered and may change it."""
-        if self.method != "time-based":
-            return self.outlook(job)
+        if self.method == "optimal":
+            return self.answer(job)
+        if self.method == CONFIGURED:
+            found, pending = self.answer(job), self._with(job)
+            resolver = Resolver.of(replace(self.instance, pending=pending))
+            omissions = heeded_nowhere(resolver.instance, resolver, (job,))
+            return replace(found, omissions=tuple(o for o in omissions if o.touches(job.id)))
         self._count()
         try:
             found, cycle = self._of_cycle(job, first=False)
         except OutOfTime:
-            return Outlook.not_looked_at(job)
+            return StartAnswer.not_looked_at(job)
         omissions = cycle.omissions((job,))
         if not self.margin:
             world = replace(cycle.asked, pending=self._with(job))
@@ -343,7 +433,7 @@ class Asker:
                 return replace(found, omissions=omissions, cut=True)
         return replace(found, omissions=omissions)
 
-    def fails(self, found: Outlook) -> tuple[str, ...]:
+    def fails(self, found: StartAnswer) -> tuple[str, ...]:
         """What of the requirement of a job that waits holds on some hosts only, and where not.
 
         () where the reason that it waits for has said it.
@@ -353,23 +443,30 @@ class Asker:
         told = Resolver.of(self.instance).fails(found.job)
         return () if any(text in found.waits_for for text in told) else told
 
-    def sooner(self, job: Job, limit: int) -> Outlook:
+    def sooner(self, job: Job, limit: int) -> StartAnswer:
         """The start of `job` where it is before `limit`; else perhaps only a guess at it.
 
         Where much runs, a whole cycle is run only for what the jobs before it leave a chance.
         """
-        many = len(self.instance.running) > MANY and self.method == "time-based"
-        if many and self._behind_count and not has_policy(self.instance):
+        many = len(self.instance.running) > MANY and self.method != "optimal"
+        many = many and not self._some_come_later
+        behind = self.method == CONFIGURED or self._behind_count
+        if many and behind and not has_policy(self.instance):
             cycle = self._cycle(self.ahead(job))
-            guess = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
+            guess = answer_of_cycle(job, cycle, cycle.would_say_of(job))
             if guess.start is None or guess.start >= limit:
                 return guess
-        return self.outlook(job)
+        if self.method != CONFIGURED:
+            return self.answer(job)
+        self._count()
+        if self.stopped():
+            return StartAnswer.not_looked_at(job)
+        return self._simulated(job, unless_later=limit)
 
     def view(self, job: Job) -> PlanView:
         """The world that `job` sees, with the jobs before it where the method puts them."""
         ahead = self.ahead(job)
-        if self.method == "time-based":
+        if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
             return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
         world = replace(self.instance, pending=(*ahead, job))
@@ -382,7 +479,7 @@ class Asker:
     def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view; the exact method places its terms together."""
         demand = view.released(view.problem.demand_of(job))
-        if self.method == "time-based" or len(demand.terms) == 1:
+        if self.method != "optimal" or len(demand.terms) == 1:
             return demand
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, together=TermsTogether(budget))
@@ -405,15 +502,15 @@ class Asker:
             self._cycles[key] = self._next_cycle(world)
         return self._cycles[key]
 
-    def _of_cycle(self, job: Job, *, first: bool) -> tuple[Outlook, NextCycle]:
+    def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
         if not self._behind_count and not job.dependency:
             cycle = self._cycle(() if first else self.ahead(job))
-            found = outlook_of_cycle(job, cycle, cycle.would_say_of(job))
+            found = answer_of_cycle(job, cycle, cycle.would_say_of(job))
         else:
             pending = self._with_first(job) if first else self._with(job)
             cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
-            found = outlook_of_cycle(job, cycle, cycle.says_of(job.id))
+            found = answer_of_cycle(job, cycle, cycle.says_of(job.id))
         if found.start is None and found.missing == "?":
             found = replace(found, at_the_earliest=cycle.at_the_earliest(job))
         return found, cycle
@@ -421,13 +518,19 @@ class Asker:
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
         """wanted: the only job that the cycle will be asked about."""
         budget, margin = self.budget(), self.margin
-        cycle = NextCycle(instance, self.method, budget=budget, margin=margin, wanted=wanted)
+        cycle = NextCycle(instance, "time-based", budget=budget, margin=margin, wanted=wanted)
         self._took = max(self._took, budget.elapsed())
         return cycle
 
     def budget(self) -> Budget:
         """Of one cycle; without a limit where nobody has asked for one."""
         return Budget(self._left() if self._limited else None, cancel=self.cancel)
+
+    @cached_property
+    def _some_come_later(self) -> bool:
+        """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
+        instance = self.instance
+        return any(job.dependency or (job.begin or 0) > instance.now for job in instance.pending)
 
     @cached_property
     def _behind_count(self) -> bool:
@@ -470,20 +573,20 @@ class Asker:
         return tuple(job if other.id == job.id else other for other in pending)
 
 
-def outlook_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
+def answer_of_cycle(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:
     """What a cycle has said of a job, as an answer to a question."""
     # A cycle is kept and asked again: its time may be over only then.
     late = isinstance(found, PlannedJob) and found.start is None
     cut = cycle.cut or (late and cycle.budget.stopped())
-    return _outlook(job, found, finished=not cut, cut=cut)
+    return _answer(job, found, finished=not cut, cut=cut)
 
 
-def _outlook(
+def _answer(
     job: Job, found: PlannedJob | Unplaced | None, *, finished: bool, cut: bool
-) -> Outlook:
+) -> StartAnswer:
     """finished: whether whoever found it looked at all there is; cut: as of a plan."""
     if isinstance(found, PlannedJob) and found.start is not None:
-        return Outlook(
+        return StartAnswer(
             *(job, found.start, found.finish, found.allocation, found.waits_for, found.proved),
             cut=cut,
             exact_fit=found.exact_fit,
@@ -493,4 +596,4 @@ def _outlook(
     if isinstance(found, PlannedJob):
         why = found.fallback or found.waits_for
     missing = missing_start(found, finished=finished)
-    return Outlook(job, None, waits_for=why, missing=missing, cut=cut)
+    return StartAnswer(job, None, waits_for=why, missing=missing, cut=cut)

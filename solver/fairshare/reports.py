@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ...model.configuration import UserGroup
+from ...model.escaping import csv_lines
 from ...model.formats.finished_jobs import FinishedJob
 from ...model.instance import Instance, PoolUsage, ShareUsage
 from ...model.job import Job
@@ -435,12 +434,8 @@ class ShareSeries:
 
     def to_csv(self) -> str:
         """Header and one line a point."""
-        text = io.StringIO()
         columns = [field.name for field in fields(SharePoint)]
-        writer = csv.DictWriter(text, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.records())
-        return text.getvalue()
+        return "".join(csv_lines(columns, (list(row.values()) for row in self.records())))
 
 
 def _pool_points(order: DispatchOrder, now: int) -> Iterator[SharePoint]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...model.cluster import Host
 from ...model.configuration import Queue
-from ...model.duration import expected_duration
+from ...model.duration import expected_duration, expected_span
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.workload import Ints, Workload
@@ -122,7 +122,7 @@ def asked_jobs(
     running = _by_start(instance)
     jobs = jobs_here(instance) if here is None else here
     pending = jobs[len(running) :]
-    limits = [_planned(instance, run) for run in running]
+    limits = [expected_span(instance, run) for run in running]
     limits += [expected_duration(instance, job) for job in pending]
     elapsed = [max(0, instance.now - run.start) for run in running] + [-1] * len(pending)
     slots = [run.slots for run in running] + [job.slots for job in pending]
@@ -143,13 +143,6 @@ def jobs_here(instance: Instance) -> tuple[Job, ...]:
 
 def _by_start(instance: Instance) -> list[RunningJob]:
     return sorted(instance.running, key=lambda run: run.start)
-
-
-def _planned(instance: Instance, run: RunningJob) -> int | None:
-    """Seconds that a running job is planned to run in all."""
-    if run.finish is not None:
-        return run.finish - run.start
-    return expected_duration(instance, run.job)
 
 
 def waiting_names(instance: Instance) -> tuple[str, ...]:
@@ -188,7 +181,7 @@ def _is_pool(instance: Instance) -> bool:
 def _is_plain_job(job: Job) -> bool:
     """Whether a job says nothing of itself but what a pool heeds, or no scheduler does."""
     said = ("slots", "user", "queue", "run_limit", "cpu_limit", "run_time", "cpu_time", "submit")
-    unheeded = ("deadline", "weight", "project", "from_host")
+    unheeded = ("weight", "project", "from_host")
     return job == Job(job.id, **{name: getattr(job, name) for name in (*said, *unheeded)})
 
 

@@ -31,7 +31,7 @@ from ...model.job import Job, RunningJob
 from ...model.modules import with_loaded_modules
 from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
-from ..advice.what_if import Asker, Outlook, outlook_of_cycle
+from ..advice.what_if import Asker, StartAnswer, answer_of_cycle
 from ..fairshare.queue_order import has_policy
 from ..planning import ESTIMATES, check_margin, plan
 from ..rules.left_out import as_estimates_see_it
@@ -373,7 +373,7 @@ class Planner:
         changes, self._changes = tuple(self._changes), []
         return replace(self._current(), changes=changes)
 
-    def ask(self, request: Job | str, *, user: str = "user") -> Outlook:
+    def ask(self, request: Job | str, *, user: str = "user") -> StartAnswer:
         """When a job, or a bsub line, would start, submitted now as the last one of its queue.
 
         What :func:`slotwise.ask` says of the line; where the planner is greedy, time-based. All
@@ -399,15 +399,15 @@ class Planner:
                 time_limit=self._options["time_limit"],  # type: ignore[arg-type]
                 effort=self._options["effort"],  # type: ignore[arg-type]
                 margin=self._margin,
-            ).outlook(job)
+            ).answer(job)
         current = self._current()
         if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
-            return _outlook(job, self._asked, answer)
+            return _answer(job, self._asked, answer)
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
             last = {item.job: item for item in current}
             cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
-            return _outlook(job, cycle, cycle.says_of(job.id))
+            return _answer(job, cycle, cycle.says_of(job.id))
 
     # --- planning -------------------------------------------------------------------------------
 
@@ -502,8 +502,8 @@ class Planner:
         self._published = published
 
 
-def _outlook(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> Outlook:
-    return replace(outlook_of_cycle(job, cycle, found), omissions=cycle.omissions((job,)))
+def _answer(job: Job, cycle: NextCycle, found: PlannedJob | Unplaced) -> StartAnswer:
+    return replace(answer_of_cycle(job, cycle, found), omissions=cycle.omissions((job,)))
 
 
 def _later(item: PlannedJob | None, published: int, tolerance: int) -> bool:

@@ -83,6 +83,9 @@ class Engine(ABC):
     def schedule(self, now: int) -> None:
         """Decide which waiting jobs start."""
 
+    #: The dataclass that says what `policy_state` returns.
+    state_shape: ClassVar[Any]
+
     @abstractmethod
     def policy_state(self) -> dict[str, Any]:
         """What the policy knows beyond the engine, as plain data for a checkpoint."""

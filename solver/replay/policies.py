@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from .engine import Engine, ProcessorProfile, WaitingBySize
 
 
+@dataclass
+class _FcfsState:
+    waiting: list[int]
+    free: int
+    running: list[tuple[int, int]]
+    refused: int
+
+
 class Fcfs(Engine):
     """Strictly in order of arrival: nobody starts before the head of the queue does."""
+
+    state_shape: ClassVar[Any] = _FcfsState
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -82,6 +93,12 @@ class Fcfs(Engine):
 # --- EASY backfilling: only the head of the queue has a reservation -------------------------------
 
 
+@dataclass
+class _EasyState(_FcfsState):
+    shadow: int
+    extra: int
+
+
 class Easy(Fcfs):
     """The head of the queue has a reservation; others may start if they do not delay it.
 
@@ -89,6 +106,8 @@ class Easy(Fcfs):
     is what is free then beyond the head's need. A later job may start if it fits now and ends by
     the shadow or fits into the extra processors (Lifka 1995; Mu'alem and Feitelson 2001).
     """
+
+    state_shape: ClassVar[Any] = _EasyState
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -172,12 +191,24 @@ class EasySjbf(Easy):
 # --- Conservative backfilling: every job has a reservation, which never moves later ---------------
 
 
+@dataclass
+class _ConservativeState:
+    times: list[int]
+    free: list[int]
+    waiting: list[int]
+    loose: bool
+    arrived: list[int]
+    compress_due: bool
+
+
 class Conservative(Engine):
     """A reservation at arrival; at each end, reservations move earlier in order of arrival.
 
     A reservation is the earliest start that disturbs no other reservation. It never moves later
     (Mu'alem and Feitelson 2001, with compression).
     """
+
+    state_shape: ClassVar[Any] = _ConservativeState
 
     plans_ahead = True
 
@@ -254,6 +285,16 @@ class Conservative(Engine):
 # --- Conservative backfilling by planning anew: every job has a reservation until the next plan ---
 
 
+@dataclass
+class _ReplanState:
+    times: list[int]
+    free: list[int]
+    waiting: list[int]
+    planned: list[int]
+    running: list[tuple[int, int]]
+    stale: bool
+
+
 class Replan(Engine):
     """All reservations are dropped and planned anew, first come first served.
 
@@ -261,6 +302,8 @@ class Replan(Engine):
     cannot change anything: while no job ends before its planned end, the plan stays what it was
     and arrivals are appended to it.
     """
+
+    state_shape: ClassVar[Any] = _ReplanState
 
     default_schedule_after = "timestamp"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.errors import InputError, Problem
-from ...model.formats.sealed import seal_checkpoint, taking_over, unseal_checkpoint
+from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.workload import Ints, Workload, canonical, machine_size
 from .engine import Engine, ScheduleAfter
 from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
@@ -72,6 +72,30 @@ class ReplayResult:
         }
 
 
+@dataclass
+class _EngineState:
+    """What an engine's `state` gives."""
+
+    now: int
+    finished: int
+    start: list[int]
+    came: list[tuple[int, int]]
+    events: list[tuple[int, int, int, int]]
+    sequence: int
+    policy: dict[str, Any]
+
+
+@dataclass
+class _ReplayContent:
+    """What a checkpoint of a replay holds."""
+
+    policy: str
+    procs: int
+    schedule_after: ScheduleAfter
+    digest: str
+    state: _EngineState
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A stopped replay: which one it is, and all it needs to go on."""
@@ -90,6 +114,10 @@ class Checkpoint:
     def from_json(cls, text: str, source: str = "") -> Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
         content = unseal_checkpoint(text, "replay", source)
+        examine(content, _ReplayContent, source)
+        engine = POLICIES.get(content["policy"])
+        if engine is not None:
+            examine(content["state"]["policy"], engine.state_shape, source)
         with taking_over(source):
             return cls(**content)
 

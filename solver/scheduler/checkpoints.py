@@ -10,6 +10,7 @@ import dataclasses
 import io
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +19,13 @@ import numpy as np
 from ...model.changes import Change
 from ...model.compact import no_collection
 from ...model.errors import InputError, Problem
-from ...model.formats.sealed import digest, seal_checkpoint, taking_over, unseal_checkpoint
+from ...model.formats.sealed import (
+    digest,
+    examine,
+    seal_checkpoint,
+    taking_over,
+    unseal_checkpoint,
+)
 from ...model.instance import Instance
 from ...model.job import HostRequest, Job, RunningJob
 from ..availability.free_now import HeldPart
@@ -30,27 +37,126 @@ from .job_state import HoldingTime, JobState, Requests, Shape
 from .simulation import Recorder, Session
 from .world import World
 
-_PLAIN = (
-    "status",
-    "duration",
-    "work",
-    "limit",
-    "start",
-    "end",
-    "since",
-    "ran",
-    "placed",
-    "alternative",
-    "backfilled",
-    "estimate",
-    "estimated_at",
-    "estimate_by",
-    "reason",
-    "now_waits_for",
-    "suspended_by",
-    "suspensions",
-    "requeues",
-)
+
+@dataclass
+class _Plain:
+    """What of a job's state stands in a checkpoint as it is."""
+
+    status: str
+    duration: int | None
+    work: int | None
+    limit: int | None
+    start: int | None
+    end: int | None
+    since: int
+    ran: int
+    placed: int
+    alternative: int
+    backfilled: bool
+    estimate: int | None
+    estimated_at: int | None
+    estimate_by: str
+    reason: str
+    now_waits_for: str
+    suspended_by: str
+    suspensions: int
+    requeues: int
+
+
+_PLAIN = tuple(field.name for field in dataclasses.fields(_Plain))
+#: A number of slots by host, an amount by resource or host, as pairs.
+_Counts = list[tuple[int, int]]
+
+
+@dataclass
+class _JobRecord(_Plain):
+    """The state of a job."""
+
+    number: int
+    terms: list[_Counts]
+    stretches: list[tuple[int, int, _Counts]]
+    amounts: list[float]
+    held: list[int]
+    held_since: int | None
+    rest_until: int | None
+    shaped: bool
+    borrowed: _Counts
+
+
+@dataclass
+class _Ended:
+    """The jobs that have ended, in columns."""
+
+    columns: list[tuple[str, str]]
+    kinds: list[tuple[str, int, bool, str]]
+    reasons: list[str]
+    odd: list[tuple[int, list[Any]]]
+
+
+@dataclass
+class _Free:
+    """What is free now."""
+
+    hosts: list[list[float]]
+    pools: list[float]
+    away: list[tuple[int, list[float]]]
+
+
+@dataclass
+class _Eligibility:
+    status: list[str]
+    load: dict[str, list[float]]
+
+
+@dataclass
+class _CycleRecord:
+    """What the next cycle knows of the last one."""
+
+    slots_held: dict[str, dict[str, int]]
+    timed: list[int]
+    started: list[str]
+    last: list[Any]
+    booked: bool
+    too_late: list[int]
+
+
+@dataclass
+class _Dependents:
+    waiting: list[int]
+    ready: list[int]
+    orphans: list[tuple[int, int]]
+
+
+@dataclass
+class _LoopContent:
+    """What a checkpoint of the loop holds; what it says of a changed job is a job's fields."""
+
+    instance: str
+    settings: Settings
+    until: int | None
+    now: int
+    cycles: int
+    started: int
+    last_progress: int
+    events: tuple[list[tuple[int, int, int, int]], int, int]
+    shapes: list[tuple[int, dict[str, Any] | None]]
+    modified: list[tuple[int, dict[str, Any] | None]]
+    states: list[_JobRecord]
+    ended: _Ended
+    pending: list[int]
+    running: list[int]
+    finish: list[tuple[int, int | None]]
+    fresh: list[int]
+    changed: bool
+    present: _Free
+    accepted: list[int]
+    eligibility: _Eligibility
+    order: dict[str, Any]
+    cycle: _CycleRecord
+    dependents: _Dependents | None
+    log: list[dict[str, Any]]
+    keep_log: bool
+    notes: list[str]
 
 
 def save(session: Session) -> str:
@@ -135,6 +241,7 @@ def load(
     Raises InputError for a text that is no such checkpoint, or one of another instance.
     """
     saved = unseal_checkpoint(text, "loop", source)
+    examine(saved, _LoopContent, source)
     with taking_over(source):
         return _session(saved, instance, changes, recorder, source)
 
@@ -148,9 +255,12 @@ def _session(
 ) -> Session:
     if saved["instance"] != digest(instance, sorted(changes, key=lambda change: change.time)):
         raise InputError([Problem("made from another instance or other changes", source)])
+    settings = Settings(**saved["settings"])
+    if min(settings.top, settings.cycle, settings.margin, settings.effort) < 0:
+        raise ValueError("no such setting")
     session = Session(
         instance,
-        Settings(**saved["settings"]),
+        settings,
         changes=changes,
         until=saved["until"],
         keep_log=saved["keep_log"],

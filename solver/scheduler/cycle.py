@@ -32,6 +32,7 @@ from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .held import Held
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
+from .later_turns import LaterTurns
 from .methods import METHODS
 from .reserving import Greedy, may_reserve, runs_out, too_late
 from .world import World
@@ -508,7 +509,8 @@ class Cycle:
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
-        self._later: list[tuple[JobState, Offer]] = []
+        #: Of a plan.
+        self.later = LaterTurns(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = events_alone_count(self.state)
         #: Whether the next cycle would do what the last did, if nothing happens.
@@ -565,15 +567,10 @@ class Cycle:
             return state.record
         if self.backfills and state.reservations:
             backfill(state, newcomers if stands else ())
-        for job, offer in self._in_waiting_order():
-            if self.state.budget.late():
-                break
-            state.turns.looked_at.add(job.number)
-            found = self.decide(job, offer)
-            if isinstance(found, Start):
-                continue  # who let it go has started in this cycle: it has its turn in the next
-            if found is not None:
-                state.keep(found)
+        if self.method.looks_ahead:
+            self.later.take()
+        else:
+            self._foresee_all()
         if self.preempts:
             preempt(state)
         if not self.settings.planning:
@@ -620,7 +617,7 @@ class Cycle:
         if not isinstance(order, FirstCome) and not self.settings.planning:
             wishes = wishes_to_grow(state)
         order.begin_cycle(self.world.now, wishes, state.open_slots())
-        self._later.clear()
+        self.later = LaterTurns(state, self._hold)
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._holders = (
             {n for n in state.timed if state.timed[n].holding.hosts}
@@ -702,7 +699,7 @@ class Cycle:
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.refusal(job.job) or shape.never
                 if not known and not isinstance(self.world.order, FirstCome):
-                    known = self.state.not_yet(job.job, job.duration)
+                    known = self.state.not_yet(job)
                 self.state.note(job, known or self.state.why(job, shape, closed))
         self.world.arrivals.new.clear()
 
@@ -711,10 +708,11 @@ class Cycle:
         state = self.state
         if offer.withheld:
             state.turns.withheld[job.number] = offer.withheld
-        if self.settings.planning and self._waits_for_the_clock(job, offer):
-            # It does not count for the others before its time has come.
-            self._later.append((job, offer))
-            return False
+        if self.settings.planning:
+            waits = self._waits_for_the_clock(job, offer)
+            self.later.note(job, offer, waits=waits)
+            if waits:  # it does not count for the others before its time has come
+                return False
         state.turns.looked_at.add(job.number)
         found = self.decide(job, offer)
         if isinstance(found, Start):
@@ -752,18 +750,29 @@ class Cycle:
             state.note(job, state.why(job, shape, closed))
         if not may_hold or not may_reserve(state, job):
             return None
-        return self.method.reserve(state, job, self._closed_for_estimates(job, offer))
+        return self._hold(job, offer)
+
+    def _hold(self, job: JobState, offer: Offer) -> Held | None:
+        """What a job holds until later."""
+        return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
 
     def _waits_for_the_clock(self, job: JobState, offer: Offer) -> bool:
         """Whether nothing but its begin time or a window keeps a job from being considered."""
         state = self.state
-        return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
+        return bool(state.not_yet(job)) and not state.shut_out(job, offer)
 
-    def _in_waiting_order(self) -> list[tuple[JobState, Offer]]:
-        """Those that wait for the clock or for others, each behind those it waits for (-w)."""
-        names = dict.fromkeys(job.job.id for job, _ in self._later)
-        rank = {name: at for at, name in enumerate(self.state.precedence.ordered(list(names)))}
-        return sorted(self._later, key=lambda item: rank[item[0].job.id])
+    def _foresee_all(self) -> None:
+        """Estimates for those that wait for the clock or others, each behind those it waits for."""
+        state, waiting = self.state, self.later.waiting
+        names = dict.fromkeys(job.job.id for job, _ in waiting)
+        rank = {name: at for at, name in enumerate(state.precedence.ordered(list(names)))}
+        for job, offer in sorted(waiting, key=lambda item: rank[item[0].job.id]):
+            if state.budget.late():
+                break
+            state.turns.looked_at.add(job.number)
+            found = self.decide(job, offer)
+            if isinstance(found, Held):  # else who let it go has started in this very cycle
+                state.keep(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
@@ -780,7 +789,7 @@ class Cycle:
         release = self.state.release_of(job.job)
         if release is None:
             return None
-        held = self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
+        held = self._hold(job, offer)
         if held is None:
             # Whatever is free then: it starts no sooner than others let it.
             return Held(job, Greedy.name, release) if job.job.dependency else None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...model.configuration import Queue
+from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
@@ -251,22 +252,30 @@ class CycleState:
 
     def barred(self, state: JobState, offer: Offer) -> str:
         """Why a job may not start in this cycle at all, "" if it may."""
-        return self.shut_out(state, offer) or self.not_yet(state.job, state.duration)
+        return self.shut_out(state, offer) or self.not_yet(state)
 
     def shut_out(self, state: JobState, offer: Offer) -> str:
         """Why a job is not even planned for in this cycle, "" if it is."""
         shape = self.shape(state)
-        return offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+        never = offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+        if never or self.world.may_start_by_deadline(state):
+            return never
+        return aborted(self.instance, state.job)
 
-    def not_yet(self, job: Job, duration: int | None) -> str:
+    def not_yet(self, state: JobState) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
+        job = state.job
         if job.begin is not None and job.begin > self.world.now:
             return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
             release = self.release_of(job)
-            if release is None or release > self.world.now:
+            if release is None or release > self.world.now or self._let_go_just_now(job):
                 return sentence(not_yet(job))
-        return self.eligibility.queue_open(job, duration)
+        return self.eligibility.queue_open(job, self.duration_now(state))
+
+    def duration_now(self, state: JobState) -> int | None:
+        """Seconds for which a job that starts now is expected to run, the margin included."""
+        return state.duration_from(self.world.now, self.settings.margin)
 
     # --- jobs that wait for others (-w) -----------------------------------------------------------
 
@@ -275,10 +284,25 @@ class CycleState:
         """What the pending jobs wait for."""
         return Precedence.of(self.instance)
 
-    def release_of(self, job: Job) -> int | None:
-        """When the condition of a job can hold by what this cycle has planned; None for never."""
+    def release_of(self, job: Job, *, starts_later: int = 0) -> int | None:
+        """When the condition of a job can hold by what this cycle has planned; None for never.
+
+        starts_later: as if every job started so many seconds later than planned, and ended then.
+        """
         found = self.event_of(job)
-        return self.world.now if found is None else earliest(found, self._when)
+        if found is None:
+            return self.world.now
+        return earliest(found, lambda other: self._when(other, starts_later))
+
+    def _let_go_just_now(self, job: Job) -> bool:
+        """Whether a start of this cycle lets a job go: it has its turn in the next."""
+        event, begun = self.event_of(job), self.record.started
+        if event is None or not begun:
+            return False
+        release = earliest(
+            event, lambda o: None if o.start and o.job in begun else self._when(o, 0)
+        )
+        return release is None or release > self.world.now
 
     def event_of(self, job: Job) -> Event | None:
         """What a job waits for, pending in the instance or only asked about; None for nothing."""
@@ -291,7 +315,7 @@ class CycleState:
             release = asked.releases[job.id]
         return release.event
 
-    def _when(self, other: After) -> int | None:
+    def _when(self, other: After, starts_later: int) -> int | None:
         """When another job starts, or ends, as this cycle has it."""
         state = self.world.states.find(other.job)
         if state is None:
@@ -301,14 +325,20 @@ class CycleState:
             held = self.holdings.of(state)
             if held is None:
                 return None
-            start = held.estimate if held.start is None else held.start.time
+            # Where others have places in the future an estimate without one is no start.
+            estimate = held.estimate if self.settings.reservation == "greedy" else None
+            start = estimate if held.start is None else held.start.time
+            last = last_start(self.instance, state.job)
+            if start is not None and last is not None and start > last:
+                return None  # it is aborted before (-t)
         if start is None or other.start:
-            return start
-        return None if state.duration is None else start + state.duration
+            return None if start is None else start + starts_later
+        duration = state.duration_from(start, self.settings.margin)
+        return None if duration is None else start + duration
 
     def not_before(self, state: JobState) -> int:
         """The first second at which a job may start, for a place in the future."""
-        now, job = self.world.now, state.job
+        now, job = max(self.world.now, self.planned.since), state.job
         release = self.release_of(job) if self.settings.planning else now
         return max(now, job.begin or now, now if release is None else release)
 
@@ -343,7 +373,7 @@ class CycleState:
         view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
-            duration = state.duration if state is not None else 1
+            duration = self.duration_now(state) if state is not None else 1
             view.blocked = self.set_aside(duration, preempting=preempting)
         return view
 
@@ -354,7 +384,7 @@ class CycleState:
 
     def span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
-        return state.duration if self.instance.advance_reservations else None
+        return self.duration_now(state) if self.instance.advance_reservations else None
 
     def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside what other pending jobs hold."""
@@ -403,14 +433,16 @@ class CycleState:
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
-        what another needs earlier.
+        what another needs earlier. Where limits decide what a reservation may hold, that is it.
         """
         view, held = self.beside(closed, state), Amounts()
-        placed = False
-        for item in self.others(state):
+        others = self.others(state)
+        placed = any(item.needed_only for item in others)
+        limited = self.planned.limited_by_more() if placed else frozenset()
+        for item in others:
             backfilled = item.estimate is not None and item.estimate >= until
-            placed |= item.needed_only
-            item.enter(held, view, totals_only=backfilled, limits_only=item.needed_only)
+            by_place = item.needed_only and item.state.number not in limited
+            item.enter(held, view, totals_only=backfilled, limits_only=by_place)
         if placed:
             held.add_hosts(SLOTS, self.planned.needed_before(until, state), view.hosts)
         view.held = held
@@ -458,7 +490,7 @@ class CycleState:
         turns.recount, turns.repetition.holds = True, False
         turns.before_last_start = len(self.reservations)
         if self.planned.made:
-            demand = replace(self.shape(state).demand, duration=state.duration)
+            demand = replace(self.shape(state).demand, duration=self.duration_now(state))
             self.planned.add(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------

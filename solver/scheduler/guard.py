@@ -517,6 +517,8 @@ class PlannedFuture:
         self._profile: Profile | None = None
         self._guard: Guard | None = None
         self._always_free: FloatArray | None = None
+        #: No place is looked for before it (seconds).
+        self.since = world.now
 
     @property
     def made(self) -> bool:
@@ -536,7 +538,7 @@ class PlannedFuture:
         if self._profile is not None:
             hold_start(self._profile, demand, start)
             if self._always_free is not None:
-                window = self._profile.checkpoints(start.time, demand.duration)
+                window = self._profile.checkpoints(start.time, demand.duration_from(start.time))
                 left = self._profile.least_free(SLOTS, window)
                 self._always_free = np.minimum(self._always_free, left)
         if self._guard is not None:
@@ -582,6 +584,10 @@ class PlannedFuture:
             others = self._reservations.others(state)
             return Guard(self.profile(state), others, self._world.now)
         return self._shared_guard()
+
+    def limited_by_more(self) -> frozenset[int]:
+        """Jobs, by number, whose places :meth:`needed_before` leaves out: more decides of them."""
+        return frozenset(held.state.number for held in self._shared_guard().limited)
 
     def needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Slots free now that places of others need before `until`, by host."""

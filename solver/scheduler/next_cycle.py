@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from ...model.compact import no_collection
+from ...model.duration import aborted, crowded_past_deadline, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
@@ -48,6 +49,8 @@ from .world import KeptRunning
 
 #: What the jobs behind one without BACKFILL may do to its start.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
+#: Of plans with more jobs that come later than can be given places of their own rank.
+PLACED_BEHIND = "that jobs which wait (-w, -b) keep their place in the order"
 #: Said of a job that got a greedy answer because the time for a better one was over.
 SHORTENED = "no place for it in the future was looked for: the limit was reached first"
 
@@ -279,6 +282,8 @@ class NextCycle:
             found.append("that limits, licences and memory decide what a reservation may hold")
         if outlasted(later):
             found.append(OUTLASTED)
+        if self.cycle.later.placed_behind:
+            found.append(PLACED_BEHIND)
         if self.jobs is None and len(later) > looking_ahead(self.instance):
             found.append(FEW_LOOK_AHEAD)
         return found
@@ -329,7 +334,7 @@ class NextCycle:
         quiet = not any(record.backfilled for record in self._settled)
         if last is not job or not quiet or any(record.started for record in others):
             return None
-        if has_policy(self.instance) or self.cut:
+        if has_policy(self.instance) or self.cut or self.cycle.later.waiting:
             return None
         cycle = self.cycle.state
         if others:
@@ -373,15 +378,19 @@ class NextCycle:
     def _fit_of_another(self, state: JobState, start: Start) -> str:
         """What the start of a job behind all others hangs on to the second, "" for nothing."""
         demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
-        another = Standing.of(state.job.id, demand, start)
+        another = self._by_limit(state, Standing.of(state.job.id, demand, start))
         found = exact_fits(self.before_its_starts, [*self.standings, another], only=another)
         return found.get(state.job.id, "")
 
     @cached_property
     def standings(self) -> list[Standing]:
         """What the jobs keep from those behind them, in the order of planning."""
-        seen = (job.id for job in self._order if job.id not in self._unseen_jobs)
-        return [item for job in seen if (item := self._standing(job)) is not None]
+        order = [job.id for job in self._order if job.id not in self._unseen_jobs]
+        if self.cycle.later.waiting:  # what starts before a job comes is planned before it
+            planned = [held.state.job.id for held in self.cycle.reservations]
+            place = {job: at for at, job in enumerate(planned)}
+            order = sorted(order, key=lambda job: place.get(job, -1))
+        return [item for job in order if (item := self._standing(job)) is not None]
 
     @cached_property
     def _order(self) -> tuple[Job, ...]:
@@ -407,15 +416,25 @@ class NextCycle:
             demand = held.demand if held is not None and state.start is None else None
             if demand is None:
                 shape = self.cycle.state.shape(state)
-                demand = replace(shape.demand, job=state.job, duration=state.duration)
+                duration = state.duration_from(start.time, self.margin)
+                demand = replace(shape.demand, job=state.job, duration=duration)
             # What starts beside all that is held would do so with any limit.
             hangs = state.start is None or state.number in self.cycle.state.turns.filling
             promise = None if state.start is not None else self._promise(job)
-            return Standing.of(job, demand, start, promise=promise, hangs=hangs)
+            item = Standing.of(job, demand, start, promise=promise, hangs=hangs)
+            return self._by_limit(state, item)
         if held is None or held.estimate is None or not held.reserved:
             return None
         rows = partial(_hold_reserved, held, held.estimate, FOREVER)
         return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
+
+    def _by_limit(self, state: JobState, item: Standing) -> Standing:
+        """The same, by the run limit where that decides into which gaps the job fits."""
+        backfills = self.cycle.state.queues[state.job.queue].backfill
+        if item.place is None or state.limit is None or not backfills:
+            return item
+        demand, start = item.place
+        return replace(item, place=(replace(demand, duration=state.limit), start))
 
     def _promise(self, job: str) -> Callable[[Profile], None]:
         """What a reservation keeps from others until its start."""
@@ -456,7 +475,7 @@ class NextCycle:
         job, cycle = state.job, self.cycle.state
         if state.number in self._unseen:
             return not_looked_at(job, Greedy.name)
-        if why := self._stuck.get(job.id):
+        if why := self._stuck.get(job.id) or self._missed.get(job.id):
             return Unplaced(job.id, why)
         withheld = cycle.turns.withheld.get(state.number, "")
         if withheld and self._refused(job):
@@ -494,7 +513,7 @@ class NextCycle:
 
         def when(other: After) -> int | None:
             state = self.world.states.of(other.job)
-            endless = state.duration is None and not other.start
+            endless = state.duration_from(self.world.now) is None and not other.start
             return None if endless or self._has_no_start(state, found) else 0
 
         for job in self._order if cycle.precedence else ():
@@ -503,13 +522,35 @@ class NextCycle:
                 continue
             ends = {other.id: self.world.states.of(other.id).duration for other in self._order}
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
+            killed = {o.id: o.deadline for o in self._order if o.deadline is not None}
             none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
-            found[job.id] = unknown_in(event) or unknown_in(from_starts(event, ends)) or none
+            in_vain = unknown_in(from_starts(event, ends, killed))
+            found[job.id] = unknown_in(event) or in_vain or none
+        return found
+
+    @cached_property
+    def _missed(self) -> Mapping[str, str]:
+        """Jobs that find no start by their -t, and why."""
+        found: dict[str, str] = {}
+        for job in self._order:
+            last, held = last_start(self.instance, job), self.held.get(job.id)
+            state = self.world.states.of(job.id)
+            if last is None or state.start is not None or state.number in self._unseen:
+                continue
+            if not self.world.may_start_by_deadline(state):
+                found[job.id] = aborted(self.instance, job)
+            elif held is not None and held.start is None and (held.estimate or last) > last:
+                found[job.id] = crowded_past_deadline(self.instance, job)
         return found
 
     def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
         """Whether a plan has no start for a job, at whatever time."""
-        if state.start is not None or state.job.id in self.held:
+        if state.job.id in self._missed:
+            return True
+        if state.start is not None:
+            return False
+        held = self.held.get(state.job.id)
+        if held is not None and (held.start is not None or self.cycle.method.name == Greedy.name):
             return False
         if state.job.id in stuck or (state.shape is not None and state.shape.never):
             return True
@@ -573,7 +614,8 @@ class NextCycle:
 
     def _finish(self, state: JobState, start: int) -> int | None:
         """When the job itself is expected to end."""
-        return None if state.duration is None else start + state.duration - self.margin
+        duration = state.duration_from(start, self.margin)
+        return None if duration is None else start + duration - self.margin
 
     def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
         """Host names to slots of each term of a compound requirement, () for others."""

@@ -612,20 +612,39 @@ def earliest_beside(
     A job of a BACKFILL queue with a run limit may use what is held for jobs that start no earlier
     than it ends (TBR-18); any other job may use nothing that is held.
     """
+    limit = state.limit if cycle.queues[state.job.queue].backfill else None
+    if limit is not None:
+        # It may run beyond its estimate, but into no place of a job before it.
+        demand = replace(demand, duration=limit)
     start = earliest_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
-    limit = state.limit if cycle.queues[state.job.queue].backfill else None
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
         if not cycle.holdings.ends_between(state, max(start.time + 1, heeded), until):
-            return start
+            return start if limit is None else _on_what_nobody_holds(cycle, state, demand, start)
         heeded = until
         start = cycle.planned.guard(state).earliest(
             demand, since=start.time, until=until, hint=hint
         )
     return None
+
+
+def _on_what_nobody_holds(
+    cycle: CycleState, state: JobState, demand: Demand, start: Start
+) -> Start:
+    """The start, where a job comes only then, on slots that nobody holds then if there are enough.
+
+    In its turn it looks at those alone; what is held it may use when every job has had its turn.
+    """
+    since = cycle.planned.since
+    if start.time != since or since == cycle.world.now:
+        return start
+    if not cycle.holdings.ends_between(state, since + 1, FOREVER + 1):
+        return start
+    found = cycle.planned.guard(state).earliest(demand, since=since, until=FOREVER + 1)
+    return found if found is not None and found.time == since else start
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
@@ -638,7 +657,8 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         # The instant before the start is all that is asked about.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
-        end = FOREVER if demand.duration is None else last + max(1, demand.duration)
+        duration = demand.duration_from(last)
+        end = FOREVER if duration is None else last + max(1, duration)
         profile = cycle.planned.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
@@ -650,7 +670,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             PlannedJob(
                 job,
                 place.time,
-                None if asked.runs is None else place.time + asked.runs,
+                asked.end_of_run(place.time),
                 cycle.world.named(place.allocation),
                 alternative=place.alternative,
             )

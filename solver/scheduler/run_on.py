@@ -17,6 +17,7 @@ from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import beyond_reported
+from ..precedence import LEFT_OPEN
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility, InitialSituation
@@ -70,7 +71,7 @@ def placed_by_loop(
     is over, the starts so far are returned. unless_later: a job and a second: where it has not
     started by then the run is given up, with the starts so far.
     """
-    session = _session(instance, method, jobs, effort, budget or Budget())
+    session = loop_session(instance, method, jobs, effort, budget or Budget())
     watched, latest = unless_later or ("", 0)
     waiting = {job.id for job in instance.pending}
     with suppress(OutOfTime):
@@ -82,7 +83,7 @@ def placed_by_loop(
     begun = (job.id for job in instance.pending if job.id not in waiting)
     states = map(session.world.states.of, begun)
     return tuple(
-        _placed(session.world, state, method) for state in states if state.start is not None
+        placed(session.world, state, method) for state in states if state.start is not None
     )
 
 
@@ -90,7 +91,7 @@ def run_on_within(
     instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
 ) -> dict[str, int] | None:
     """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
-    session = _session(instance, method, jobs, EFFORT, budget.with_grace())
+    session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
     try:
         session.begin(pending_only=True)
@@ -112,7 +113,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     """
     if budget.late():
         return frozenset()
-    session = _session(instance, Greedy.name, None, EFFORT, budget.with_grace())
+    session = loop_session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
         session.begin(pending_only=True)
     except OutOfTime:
@@ -122,7 +123,7 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     return frozenset(session.cycle.record.started)
 
 
-def _session(
+def loop_session(
     instance: Instance, method: str, jobs: int | None, effort: float, budget: Budget
 ) -> Session:
     """A loop in which no job comes and all run to their limits."""
@@ -140,9 +141,10 @@ def _session(
     return Session(at_limits, settings, budget=budget)
 
 
-def _placed(world: World, state: JobState, method: str) -> PlannedJob:
+def placed(world: World, state: JobState, method: str) -> PlannedJob:
     """What the loop gave a job that has started."""
-    start, duration = state.start, state.duration
+    start = state.start
+    duration = None if start is None else state.duration_from(start)
     return PlannedJob(
         job=state.job.id,
         start=start,
@@ -225,10 +227,13 @@ def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budg
         late = budget.with_grace().stopped()
         return replace(found, notes=(*found.notes, NOT_TRIED)) if late else found
     unseen = _unseen(instance, found, names)
+    effects = [_with_its_jobs(o, nowhere) for item in moved for o in item.omissions(instance)]
+    shown = {item.name for item in effects}
+    nowhere = tuple(item for item in nowhere if item.name not in shown)
     told = [*(item.text(instance) for item in moved), *unseen, *(item.name for item in nowhere)]
     old = note_of([item.name for item in found.omissions])
     notes = [note for note in found.notes if note not in old]
-    omissions = [*(o for item in moved for o in item.omissions(instance)), *map(Omission, unseen)]
+    omissions = [*effects, *map(Omission, unseen)]
     return replace(found, notes=(*note_of(told), *notes), omissions=(*omissions, *nowhere))
 
 
@@ -247,13 +252,16 @@ def omissions_of_job(
     """
     names, nowhere = _apart(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
+    every = (*(Omission(name) for name in names if name not in LEFT_OPEN), *touching)
     if not names or budget.stopped():
-        return (*map(Omission, names), *touching)
+        return every
     loops = _Loops.of(instance, method, None, names, budget)
     moved = _moving({job: start}, names, loops)
     if moved is None:
-        return (*map(Omission, names), *touching)
-    return (*(o for item in moved for o in item.omissions(instance)), *touching)
+        return every
+    effects = [o for item in moved for o in item.omissions(instance)]
+    shown = {item.name for item in effects}
+    return (*effects, *(item for item in touching if item.name not in shown))
 
 
 def rules_that_move(
@@ -275,9 +283,21 @@ def rules_that_move(
 def _apart(
     instance: Instance, found: Sequence[Omission]
 ) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
-    """The names of rules that the loop obeys, and what it does not obey either."""
+    """The names of rules that the loop obeys, and what it does not obey or what touches some jobs.
+
+    The loop knows what fails, and what comes of that for start conditions; no plan does.
+    """
     nowhere = tuple(item for item in found if item.jobs is not None or item in instance.omissions)
-    return tuple(item.name for item in found if item not in nowhere), nowhere
+    names = (item.name for item in found if item not in nowhere or item.name in LEFT_OPEN)
+    return tuple(names), nowhere
+
+
+def _with_its_jobs(effect: Omission, others: Sequence[Omission]) -> Omission:
+    """What a rule moves, with the jobs that it touches anyway."""
+    jobs = [
+        job for item in (effect, *others) if item.name == effect.name for job in item.jobs or ()
+    ]
+    return replace(effect, jobs=tuple(dict.fromkeys(jobs)))
 
 
 def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:

@@ -20,6 +20,7 @@ from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
 from ...model.formats.changes import load_changes
 from ...model.formats.file_format import ReadOptions
+from ...model.formats.reading import digest
 from ...model.formats.registry import format_of
 from ...model.formats.settings import Setting, changed
 from ...model.formats.study import CaseEntry, StudyDocument, load_study, settings_of
@@ -242,17 +243,13 @@ def _content(case: Case) -> list[Any]:
     if case.default_limit is not None:
         found.append(case.default_limit)
     for name in (case.log, case.changes):
+        if name is not None:
+            check_inside(name)
         try:
-            found.append(None if name is None else _digest(Path(name)))
-        except OSError as error:
+            found.append(None if name is None else digest(Path(name)))
+        except InputError as error:  # whoever runs the case says so
             found.append(str(error))
     return found
-
-
-def _digest(path: Path) -> str:
-    check_inside(path)
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _refuse_impossible(cells: Sequence[Cell], path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -193,15 +194,42 @@ def _cluster(name: str, jobs: int) -> Any:
     configured = import_module("dask").config.get(f"jobqueue.{name}.scheduler-options", None) or {}
     # Dask would show its dashboard, and what it can do, to everyone.
     options = {"dashboard_address": LOOPBACK, **configured}
+    cluster = None
     try:
         cluster = getattr(jobqueue, QUEUES[name])(scheduler_options=options)
-        cluster.scale(jobs=jobs)
+        # Its own `scale` submits the jobs behind our back, and a refusal is a traceback there.
+        for _ in range(jobs):
+            cluster.worker_spec.update(cluster.new_worker_spec())
+        cluster.sync(_submitted, cluster)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        if cluster is not None:
+            # Once all is closed, it is surprised by a job that was never there.
+            with suppress(AssertionError):
+                cluster.close()
         raise InputError(
-            f"--jobqueue {name}: {reason} (jobqueue.{name} in dask-jobqueue's configuration)"
+            f"--jobqueue {name}: {_refused(error)} "
+            f"(jobqueue.{name} in dask-jobqueue's configuration)"
         ) from error
     return cluster
+
+
+async def _submitted(cluster: Any) -> None:
+    """Every job is submitted; raises what the first that is refused does."""
+    await cluster
+
+
+def _refused(error: Exception) -> str:
+    """Why a job was not submitted: the first line of what the scheduler's command complains of.
+
+    Of some schedulers dask-jobqueue drops that, and tells the exit code alone.
+    """
+    said, mark, complaint = str(error).partition("stderr:\n")
+    first = next((line for line in (complaint if mark else said).splitlines() if line.strip()), "")
+    code = re.search(r"^Exit code: (-?\d+)$", said, re.MULTILINE)
+    if mark and not first and code:
+        first = f"exit code {code[1]}"
+    told = first.strip() or type(error).__name__
+    return f"a job was not submitted: {told}" if mark else told
 
 
 def _package(name: str) -> Any:

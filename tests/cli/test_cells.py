@@ -16,14 +16,12 @@ from slotwise.cli.output import write_records
 from slotwise.cli.tables import (
     Column,
     ListingRow,
-    csv_cell,
     csv_rows,
     csv_text,
     listing_text,
     plain_table,
-    printable,
-    raw_csv,
 )
+from slotwise.model.escaping import csv_cell, printable, raw_csv
 from slotwise.model.formats import dump_json
 from typer.testing import CliRunner
 

@@ -99,9 +99,7 @@ def test_debug_shows_no_control_bytes(
     bad = tmp_path / "a\x1b]0;title\x07.yaml"
     monkeypatch.setattr("sys.argv", ["slotwise", "--debug", "check", str(bad)])
     monkeypatch.setattr("slotwise.cli.check._look", None, raising=False)
-    monkeypatch.setattr(
-        "slotwise.model.formats.source_text.file_bytes", lambda *_: 1 / 0, raising=True
-    )
+    monkeypatch.setattr("slotwise.model.formats.reading.file_bytes", lambda *_: 1 / 0, raising=True)
     monkeypatch.setattr("sys.argv", ["slotwise", "--debug", "solve", str(bad)])
     with pytest.raises(SystemExit):
         main.main()

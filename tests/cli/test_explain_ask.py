@@ -69,7 +69,9 @@ def test_requirements_are_not_taken_for_markup() -> None:
 
 def test_explain_a_job_that_starts_now() -> None:
     assert output("explain", "--example", "joint-wins", "small") == (
-        "small starts now, ends +2h, on 2*a1 (time-based)\n"
+        "small starts now as configured, ends +2h, on 2*a1\n"
+        "possible: now, proved the earliest, on 2*a1\n"
+        "LSF's greedy estimate: now\n"
     )
 
 
@@ -82,7 +84,7 @@ def test_ask_as_json(front: str, tmp_path: Path) -> None:
     )
     record = json.loads(text)
     assert record["line"]["start"] == 14400
-    assert [item["ptile"] for item in record["alternatives"]] == ["2", "", "1"]
+    assert [item["ptile"] for item in record["alternatives"]] == ["", "2", "1"]
     assert record["alternatives"][-1]["start"] is None
 
 
@@ -94,7 +96,7 @@ def test_ask_as_csv() -> None:
 
 def test_ask_by_the_exact_method() -> None:
     text = output("ask", "--example", "headline", LINE, "--method", "optimal", "--effort", "5")
-    assert text.startswith("the job starts +4h")
+    assert text.startswith("the job starts +4h as configured")
     assert "(optimal, proved the earliest)" in text
 
 

@@ -322,7 +322,9 @@ def test_an_interrupt_before_the_first_future_gives_no_answer(log, monkeypatch):
 
     from slotwise.cli import process
 
-    monkeypatch.setattr(process, "stop_on_signal", lambda: nullcontext(lambda: True))
+    cancel = process.Cancel()
+    cancel.set()
+    monkeypatch.setattr(process, "cancel_on_signal", lambda: nullcontext(cancel))
     found = _run("forecast", "--example", "headline", "--history", log)
     assert found.exit_code == 130
     assert not found.stdout
@@ -376,7 +378,7 @@ def test_a_job_that_never_fits_has_its_reason(log, tmp_path):
     path = tmp_path / "now.yaml"
     path.write_text(sw.dump(Instance(Cluster((Host("h", 4),)), pending=jobs, now=600_000)))
     found = _forecast(path, log)
-    reason = sw.compare(sw.load(path))["big"].waits_for
+    reason = sw.compare(sw.load(path), methods=True)["big"].waits_for
     assert "does not fit" in reason
     assert f"job big never starts: {reason}" in found.stderr
     assert "job 1 never" not in found.stderr

@@ -115,7 +115,7 @@ def test_differences_come_from_the_request_alone(log):
 
 
 def test_compare_has_the_forecast_beside_the_methods(log):
-    found = sw.compare(_headline(), history=log, drawing=FEW)
+    found = sw.compare(_headline(), history=log, drawing=FEW, methods=True)
     alone = sw.forecast(_headline(), log, samples=25)
     (record,) = found.to_records()
     assert [record[name] for name in TIMES] == [alone.records()[0][name] for name in TIMES]
@@ -133,7 +133,7 @@ def test_report_has_it_in_its_table(log, tmp_path):
     page = tmp_path / "page.html"
     given = ("report", "--example", "headline", "--history", log, "--samples", 25, "-o", page)
     assert _run(*given).exit_code == 0
-    (record,) = sw.compare(_headline(), history=log, drawing=FEW).to_records()
+    (record,) = sw.compare(_headline(), history=log, drawing=FEW, methods=True).to_records()
     text = page.read_text()
     assert ">Likely<" in text
     assert ">9 in 10 by<" in text
@@ -145,7 +145,7 @@ def test_report_has_it_in_its_table(log, tmp_path):
 def test_the_number_of_processes_makes_no_difference(log):
     found = [
         sw.compare(
-            _headline(), history=log, drawing=sw.Drawing(samples=6, workers=workers)
+            _headline(), history=log, drawing=sw.Drawing(samples=6, workers=workers), methods=True
         ).to_dict()
         for workers in (1, 2)
     ]
@@ -169,7 +169,7 @@ def test_bad_input(log, tmp_path):
 def test_stopped_before_the_first_sample_it_says_so(log):
     stopped = threading.Event()
     stopped.set()
-    found = sw.compare(_headline(), history=log, drawing=FEW, cancel=stopped)
+    found = sw.compare(_headline(), history=log, drawing=FEW, cancel=stopped, methods=True)
     assert found.cut
     assert found.to_records()[0]["likely"] is None
     answer = sw.ask(_headline(), LINE, history=log, drawing=FEW, cancel=stopped)

@@ -113,8 +113,8 @@ def test_an_unfinished_search_has_found_no_place(filled: str) -> None:
 
 def test_the_page_of_an_unfinished_search(filled: str, tmp_path: Path) -> None:
     text = page(tmp_path, filled, "--effort", "0")
-    assert starts(text, "comparison", 6)["c"] == "no place found"
-    assert data_of(text)["missing"]["optimal_estimate"] == {"c": "no place found"}
+    assert starts(text, "comparison", 3)["c"] == "no place found"
+    assert data_of(text)["missing"]["possible"] == {"c": "no place found"}
     assert (tiles(text)["have no place"], tiles(text)["no place found"]) == ("0", "1")
     text = page(tmp_path, filled, "--method", "optimal", "--effort", "0")
     assert starts(text, "plan", 1)["c"] == "no place found"
@@ -126,8 +126,8 @@ def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
     path = tmp_path / "huge.yaml"
     path.write_text(FILLED.replace("{id: c, slots: 2", "{id: c, slots: 9"), encoding="utf-8")
     for arguments in (("explain", str(path), "c"), ("ask", str(path), "-n 9")):
-        assert "never starts" in run(*arguments)
-    assert json.loads(run("explain", str(path), "c", "--format", "json"))["missing"] == "never"
+        assert "cannot start on this cluster" in run(*arguments)
+    assert json.loads(run("explain", str(path), "c", "--format", "json"))["missing"] == "impossible"
     text = page(tmp_path, str(path), "--method", "time-based")
     assert starts(text, "plan", 1)["c"] == "never"
     assert (tiles(text)["have no place"], "no place found" in tiles(text)) == ("1", False)

@@ -118,8 +118,8 @@ def test_an_explanation_is_cut_by_the_limit_of_all_its_plans(
     stop = threading.Event()
 
     class Stopping(explaining.Asker):
-        def outlook_with_omissions(self, job):  # type: ignore[no-untyped-def]
-            found = super().outlook_with_omissions(job)
+        def answer_with_omissions(self, job):  # type: ignore[no-untyped-def]
+            found = super().answer_with_omissions(job)
             stop.set()
             return found
 
@@ -127,7 +127,7 @@ def test_an_explanation_is_cut_by_the_limit_of_all_its_plans(
     cut = explain(waiting, job, cancel=stop)
     assert cut.cut
     assert cut.to_dict()["cut"] is True
-    assert cut.outlook.start == whole.outlook.start
+    assert cut.answer.start == whole.answer.start
     assert (cut.suggestions, cut.obstacles) == ((), ())
 
 
@@ -145,7 +145,7 @@ def test_the_look_at_an_instance_ends_at_the_limit(monkeypatch: pytest.MonkeyPat
     assert plan.cut
     assert [item.job for item in plan] == [job.id for job in instance.pending]
     with pytest.raises(Cancelled, match="the time limit came while"):
-        sw.compare(instance, time_limit=1e-6)
+        sw.compare(instance, time_limit=1e-6, methods=True)
 
 
 @pytest.mark.parametrize(("where", "code"), [("cycle", 3), ("read", 130)])

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,34 @@ def test_a_pipe_is_read_whole_by_its_name(
         assert str(found.exception).replace(str(pipe), source) == str(wanted.exception)
     feed.join(20)
     assert not feed.is_alive()
+
+
+#: What never ends, by what a reader is told of it.
+ENDLESS = ("/dev/zero", "/dev/urandom", "yes")
+
+
+@pytest.mark.parametrize(
+    ("name", "endless"),
+    some([(name, ENDLESS[at % 3]) for at, name in enumerate(READERS)], 14),
+)
+def test_what_never_ends(name: str, endless: str, words: list[str], tmp_path: Path) -> None:
+    """Refused once the limit is reached, or seen at once to be no such file."""
+    source = Path(endless)
+    if endless == "yes":
+        source = tmp_path / "pipe"
+        os.mkfifo(source)
+        threading.Thread(target=_say_yes, args=(source,), daemon=True).start()
+    line = [str(source) if word == "IN" else word for word in words]
+    result = RUNNER.invoke(app, ["--max-text", "300000", "--max-unpacked", "300000", *line])
+    said = str(result.exception) if isinstance(result.exception, InputError) else result.stderr
+    assert str(source) in said, result.output
+    assert result.exit_code != 0
+
+
+def _say_yes(pipe: Path) -> None:
+    with suppress(OSError), pipe.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"y\n" * 1000)
 
 
 @pytest.mark.parametrize("name", some(READERS, 12))

@@ -17,7 +17,8 @@ from typing import Any
 import forked
 import pytest
 import slotwise as sw
-from slotwise.cli.render import comparison_output, plan_output
+from slotwise.cli.comparison import comparison_output
+from slotwise.cli.render import plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
@@ -66,7 +67,7 @@ def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     assert set(record) - {"notes"} == {
         *("format", "version", "checksum", "instance"),
         *("now", "origin", "method", "objective", "status", "value", "bound"),
-        *("reservations", "unplaced", "omissions"),
+        *("reservations", "unplaced", "omissions", "outlook"),
     }
     assert (record["now"], record["origin"]) == (0, None)
     (job5,) = record["reservations"]
@@ -93,8 +94,8 @@ def test_times_in_json_count_from_the_origin_with_stamps_beside_them() -> None:
         stamp = datetime.fromisoformat(item["start_time"])
         assert (stamp - first).total_seconds() == item["start"]
     compared = json.loads(slotwise("compare", "--example", "backfill", "--format", "json").stdout)
-    assert {row["job"]: row["optimal"] for row in compared["jobs"]} == starts
-    assert compared["jobs"][0]["optimal_time"] == record["reservations"][0]["start_time"]
+    assert {row["job"]: row["possible"] for row in compared["jobs"]} == starts
+    assert compared["jobs"][0]["possible_time"] == record["reservations"][0]["start_time"]
 
 
 @pytest.mark.parametrize(
@@ -128,14 +129,15 @@ def test_csv_of_a_plan() -> None:
 def test_table_of_a_plan_says_when_where_and_why() -> None:
     done = slotwise("solve", "--example", "headline")
     text = " ".join(done.stdout.split())
-    assert "job5 +3h proved 2*hostA 2*hostC 2*hostD needs 3 hosts with 2 free slots" in text
+    assert "job5 +3h +3h proved 2*hostA 2*hostC 2*hostD needs 3 hosts with 2 free slots" in text
     assert "The one start is proved the earliest in priority order." in text
     assert "Method optimal, objective lexicographic: value 10800, bound 10800 (sum of" in text
     assert "\x1b" not in done.stdout
 
 
 def test_comparison_in_every_format() -> None:
-    done = slotwise("compare", "--example", "qat-time-based", "--format", "json")
+    asked = ("compare", "--example", "qat-time-based", "--methods")
+    done = slotwise(*asked, "--format", "json")
     record = json.loads(done.stdout)
     (job,) = record["jobs"]
     assert record["status"] == "optimal"
@@ -145,12 +147,15 @@ def test_comparison_in_every_format() -> None:
         *(43200, 43200),
         True,
     )
-    assert job["allocation"] == {"qat24": 2, "qat25": 2, "qat26": 2}
-    rows = slotwise("compare", "--example", "qat-time-based", "--format", "csv").stdout
+    assert (job["as_configured"], job["possible"], job["sooner_by"]) == (43200, 43200, 0)
+    assert job["possible_on"] == {"qat24": 2, "qat25": 2, "qat26": 2}
+    rows = slotwise(*asked, "--format", "csv").stdout
     (row,) = csv.DictReader(io.StringIO(rows))
     assert (row["greedy_estimate"], row["optimal_estimate"]) == ("36000", "43200")
-    text = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
-    assert "11898 6 01:39 03:39 03:39 03:39 03:39 03:39 yes 0s needs 3 hosts with 2" in text
+    text = " ".join(slotwise(*asked).stdout.split())
+    assert "11898 6 03:39 03:39 proved 01:39 03:39 03:39 03:39 03:39 03:39 needs 3 hosts" in text
+    short = " ".join(slotwise("compare", "--example", "qat-time-based").stdout.split())
+    assert "11898 6 03:39 03:39 proved needs 3 hosts with 2" in short
     assert "Times are of 2026-01-06." in text
 
 
@@ -158,7 +163,9 @@ def test_the_json_is_the_librarys_plan() -> None:
     arguments = ("--example", "kth-sp2-queue-10", "--effort", "5", "--format", "json")
     done = slotwise("solve", *arguments)
     instance = sw.load(sw.example("kth-sp2-queue-10"))
-    assert json.loads(done.stdout) == plan_record(sw.plan(instance, effort=5).to_dict(), instance)
+    record = sw.plan(instance, effort=5).to_dict()
+    record["outlook"] = sw.outlook(instance, effort=5).to_dict()
+    assert json.loads(done.stdout) == plan_record(record, instance)
 
 
 def test_standard_input() -> None:
@@ -181,7 +188,7 @@ def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_pa
     done = slotwise("solve", str(file))
     assert done.returncode == 0
     assert "huge" in done.stdout
-    assert "never" in done.stdout
+    assert "impossible" in done.stdout
     assert "needs 9 free slots (has 4)" in " ".join(done.stdout.split())
     strict = slotwise("solve", str(file), "--strict", "--format", "json")
     assert strict.returncode == 1
@@ -198,13 +205,14 @@ def test_greedy_holds_nothing_for_a_job_that_is_too_large(tmp_path: Path) -> Non
     done = slotwise(*command, "--strict")
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
-    assert "huge never does not fit on this cluster even when nothing runs" in text
+    assert "huge impossible impossible does not fit on this cluster even when nothing runs" in text
 
 
 def test_a_search_that_was_ended_early_says_so() -> None:
     instance = sw.load(sw.example("headline"))
     whole = sw.compare(instance, effort=1)
-    limited = replace(whole, optimal=replace(whole.optimal, status="feasible"))
+    early = replace(whole.optimal, status="feasible")
+    limited = replace(whole, outlook=replace(whole.outlook, plan=early))
     for found, says in ((whole, False), (limited, True)):
         for text in (
             plan_output(instance, found.optimal, "text"),
@@ -216,7 +224,7 @@ def test_a_search_that_was_ended_early_says_so() -> None:
 def test_a_comparison_of_nothing_has_its_columns_all_the_same() -> None:
     text = "format: slotwise/1\nhosts: [{name: hostA, slots: 4}]\n"
     done = slotwise("compare", "-", "--format", "csv", text=text)
-    assert done.stdout.startswith("job,slots,greedy_estimate,greedy_simulated,time_based_")
+    assert done.stdout.startswith("job,slots,state,as_configured,")
     assert done.stdout.count("\n") == 1
 
 
@@ -360,7 +368,7 @@ def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:
 
 
 @pytest.mark.behaviour("TBR-18")
-def test_a_start_that_needs_backfill_is_marked_and_is_no_gain(tmp_path: Path) -> None:
+def test_a_start_that_needs_backfill_is_marked(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(
         "format: slotwise/1\nhosts: [{name: h, slots: 3}]\n"
@@ -369,9 +377,9 @@ def test_a_start_that_needs_backfill_is_marked_and_is_no_gain(tmp_path: Path) ->
     )
     shown = slotwise("compare", str(file), "--effort", "1").stdout
     (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
-    assert "now (BACKFILL)" in row
+    assert "now proved (BACKFILL)" in row
     said = " ".join(shown.split())
-    assert "): no job starts sooner or later. 1 start needs BACKFILL in queue default: not" in said
+    assert "): every job starts as early as the plan has it." in said
     records = json.loads(slotwise("compare", str(file), "--format", "json", "--effort", "1").stdout)
-    gains = {item["job"]: item["gain"] for item in records["jobs"]}
-    assert gains == {"a": 0, "b": None}
+    gains = {item["job"]: item["sooner_by"] for item in records["jobs"]}
+    assert gains == {"a": 0, "b": 0}

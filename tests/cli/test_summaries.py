@@ -15,15 +15,15 @@ from slotwise.model.display import WrittenTimes
 from slotwise.model.objective import objective_named
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
-from slotwise.solver.advice.compare import (
-    ComparedJob,
-    baseline_of,
-    cautions_of,
-    comparison_sentences,
+from slotwise.solver.advice.comparison import cautions_of
+from slotwise.solver.advice.sentences import (
+    configuration_of,
     names_text,
+    outlook_sentences,
     plan_sentences,
     proof_sentence,
 )
+from slotwise.solver.outlook.records import JobOutlook
 from slotwise.solver.rules.left_out import RUN_OUT, WITHOUT
 from slotwise.solver.scheduler.run_on import run_on
 from typer.testing import CliRunner
@@ -51,10 +51,12 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> str:
     return now
 
 
-def row(name: str, gain: int | None, slots: int = 1, **more: Any) -> ComparedJob:
-    greedy = None if gain is None else 10 * HOUR + gain
-    starts = (None, greedy, 0, None, 10 * HOUR, None)
-    return ComparedJob(name, slots, *starts, None, True, gain, {}, "", **more)
+def row(name: str, sooner: int | None, slots: int = 1, **more: Any) -> JobOutlook:
+    """A job that could start so many seconds sooner than as configured; None: it has no start."""
+    if sooner is None:
+        return JobOutlook(name, slots, more.pop("state", "impossible"), None, **more)
+    start = 10 * HOUR
+    return JobOutlook(name, slots, "starts", start + sooner, possible=start, **more)
 
 
 def plan(*items: PlannedJob, **more: Any) -> Plan:
@@ -111,33 +113,32 @@ def test_jobs_are_named_in_runs_as_far_as_they_are_few(names: list[str], text: s
     assert names_text(names) == text
 
 
-def test_a_comparison_says_who_gains_who_pays_and_what_it_sums_up_to() -> None:
+def test_an_outlook_says_who_starts_later_than_possible_and_what_it_sums_up_to() -> None:
     rows = [row("110", 2 * HOUR, 12), row("111", 0), *(row(str(n), -HOUR, 2) for n in (113, 114))]
     rows.append(row("115", -1800, 2))
-    _, changes, total = comparison_sentences(rows, proved(5, 5), "BACKFILL in queue normal")
+    _, changes, total = outlook_sentences(rows, proved(5, 5), "BACKFILL in queue normal")
     assert changes == (
-        "Against greedy reservation, simulated as configured (BACKFILL in queue normal): job 110 "
-        "starts 2h sooner; jobs 113 to 115 wait 30m to 1h longer, because priority comes first "
+        "As configured (BACKFILL in queue normal): job 110 starts 2h later than possible; jobs 113 "
+        "to 115 start 30m to 1h sooner than in the plan, where priority comes first "
         "(`--objective total-start` minimises the sum)."
     )
     assert total == (
-        "Summed up that is 30m more waiting, and 19.0 slot-hours less (waiting times slots)."
+        "Summed up the plan has 30m more waiting, and 19.0 slot-hours less (waiting times slots)."
     )
-    # Nobody pays for a gain behind: no priority is the reason.
-    _, changes, _ = comparison_sentences([*rows[2:], rows[0]], proved(5, 5), "x")
-    assert "because" not in changes
-    _, changes, _ = comparison_sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
-    assert "because" not in changes
-    _, changes = comparison_sentences([row("a", 0), row("b", None)], proved(2, 2), "x")
-    assert changes.endswith(": no job starts sooner or later.")
-    assert comparison_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
+    # Nobody before them is held back: no priority is the reason.
+    _, changes, _ = outlook_sentences([*rows[2:], rows[0]], proved(5, 5), "x")
+    assert "priority" not in changes
+    _, changes, _ = outlook_sentences(rows, replace(proved(5, 5), objective="total-start"), "x")
+    assert "priority" not in changes
+    assert outlook_sentences([], proved(0, 0), "x") == ("Nothing is pending.",)
 
 
-def test_gains_that_need_backfill_are_counted_apart() -> None:
-    rows = [row("a", 60), row("b", None, needs_backfill="q"), row("c", None, needs_backfill="q")]
-    assert comparison_sentences(rows, proved(3, 3), "x")[-1] == (
-        "2 starts need BACKFILL in queue q: not counted."
-    )
+def test_jobs_without_a_start_are_counted_by_the_reason() -> None:
+    rows = [row("a", 0), row("b", None), row("c", None), row("d", None, state="unknown end")]
+    _, changes, impossible, unknown = outlook_sentences(rows, proved(2, 2), "x")
+    assert changes.endswith(": every job starts as early as the plan has it.")
+    assert impossible == "2 jobs cannot start on this cluster: b and c."
+    assert unknown == "1 job waits for something whose end is not known: d."
 
 
 def test_a_plan_says_what_it_is_and_claims() -> None:
@@ -162,19 +163,22 @@ def test_a_plan_says_what_it_is_and_claims() -> None:
     )
 
 
-def test_the_baseline_names_the_queues() -> None:
+def test_the_configuration_names_the_queues() -> None:
     instance = sw.load(sw.example("headline"))
     queue = sw.Queue("bare")
 
     def of(*queues: sw.Queue) -> str:
-        return baseline_of(replace(instance, queues=queues))
+        return configuration_of(replace(instance, queues=queues), "greedy")
 
     reserving = replace(queue, slot_reserve=5)
-    assert of(queue) == "no queue has BACKFILL, reserving in every queue"
-    assert of(replace(reserving, name="q", backfill=True), queue) == "BACKFILL in queue q"
+    assert of(queue) == "no queue reserves, no BACKFILL"
+    assert of(reserving) == "greedy reservation in queue bare, no BACKFILL"
+    assert of(replace(reserving, name="q", backfill=True), queue) == (
+        "greedy reservation in queue q, BACKFILL in queue q"
+    )
     two = [replace(reserving, name=name, backfill=True) for name in "pq"]
-    assert of(*two) == "BACKFILL in every queue"
-    assert of(*two, reserving) == "BACKFILL in 2 of 3 queues"
+    assert of(*two) == "greedy reservation in every queue, BACKFILL in every queue"
+    assert of(*two, queue) == "greedy reservation in 2 of 3 queues, BACKFILL in 2 of 3 queues"
 
 
 # --- cautions -------------------------------------------------------------------------------------
@@ -203,21 +207,20 @@ def test_a_caution_is_numbered_at_each_number_that_it_touches() -> None:
 def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> None:
     """By hand: reservations last for five cycles; without that limit 110 starts at 11:30."""
     instance = sw.load(mill)
-    text = " ".join(run("compare", mill).split())
+    text = " ".join(run("compare", mill, "--methods").split())
     setting = "SLOT_RESERVE = MAX_RESERVE_TIME[5] in queue normal"
     assert f"(job 110 starts 13:30, not 11:30: {setting})" in text
-    assert f"[2] optimal: what keeps the cycles from it: {RUN_OUT} (job 110 starts 12:30" in text
+    assert f"[2] optimal: what keeps the scheduler from it: {RUN_OUT} (job 110 starts 12:30" in text
     for method, start in (("time-based", "13:30"), ("optimal", "12:30")):
         clock = WrittenTimes.of(instance, [instance.now + HOUR])
         assert clock.text(run_on(instance, method)["110"]) == start
         assert clock.text(run_on(WITHOUT[RUN_OUT](instance), method)["110"]) == "11:30"
-    found = json.loads(run("compare", mill, "--format", "json"))
+    found = json.loads(run("compare", mill, "--methods", "--format", "json"))
     assert [line[:3] for line in found["cautions"]] == ["[1]", "[2]"]
     assert found["summary"][0] == "All 7 starts are proved the earliest in priority order."
-    assert "jobs 113 to 116 wait 55m to 1h 59m longer" in found["summary"][1]
-    gains = sum(item["gain"] * item["slots"] for item in found["jobs"]) / HOUR
+    gains = sum(item["sooner_by"] * item["slots"] for item in found["jobs"]) / HOUR
     assert f"{gains:.1f} slot-hours less" in found["summary"][2]
-    assert sum(item["gain_slot_hours"] for item in found["jobs"]) == pytest.approx(gains)
+    assert sum(item["slot_hours"] for item in found["jobs"]) == pytest.approx(gains)
 
 
 # --- the date once --------------------------------------------------------------------------------
@@ -253,8 +256,8 @@ def test_on_several_days_each_time_has_its_date() -> None:
 def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -> None:
     text = " ".join(run("explain", mill, "110").split())
     assert (
-        'LSF says "Job slot limit reached: 6 hosts"; we say that it starts 11:30, because: needs 3 '
-        "hosts with 4 free slots each (now 0); free when 104 and 107 end"
+        'LSF says "Job slot limit reached: 6 hosts"; we say that it starts 13:30:11, because: '
+        "needs 3 hosts with 4 free slots each (has 0)"
     ) in text
     instance = sw.load(mill)
     said = sw.SaidByLsf("110", start=instance.now + HOUR)

@@ -1,6 +1,6 @@
 """Commands in pairs, by seed: what one command writes, the next one reads.
 
-``python tests/fuzz/pairs.py --pairs 1000 --seed 7`` (``make fuzz``; PYTHONPATH=tests). A pair that
+``python tests/fuzz/pairs.py --pairs 1000 --seed 7`` (``make fuzz``). A pair that
 fails is had again by its number: ``--first N --pairs 1``. `solve` → `report`, `import` → `check` →
 `dump`, and hostile instances that are accepted → `check` → `solve` → `report`: the next command
 never ends in a fault, and what a command has written is never refused.
@@ -22,6 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import slotwise as sw
+
+if __name__ == "__main__":  # Python looks beside a program, and what it uses lies one folder up
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+
 from forked import slotwise
 from fuzz.hostile import bent, mutated
 from slotwise.instances import site

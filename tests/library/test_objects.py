@@ -28,7 +28,7 @@ def results() -> dict[str, Any]:
         "plan": plan,
         "planned job": plan.reservations[0],
         "greedy plan": sw.plan(JOINT, "greedy"),
-        "comparison": sw.compare(JOINT, effort=1),
+        "comparison": sw.compare(JOINT, effort=1, methods=True),
         "explanation": sw.explain(HEADLINE, "job5"),
         "answer": sw.ask(HEADLINE, "-n 2 -W 1:00", choices=sw.Choices(slots=(1, 4))),
         "simulation": simulation,
@@ -132,7 +132,7 @@ def test_nothing_pending_is_a_plan_all_the_same(method: sw.Method) -> None:
     assert plan
     assert len(plan) == 0
     assert {"job", "start", "finish", "allocation"} <= set(plan.to_frame().columns)
-    assert set(sw.compare(idle, effort=1).to_frame().columns) >= {
+    assert set(sw.compare(idle, effort=1, methods=True).to_frame().columns) >= {
         "job",
         "greedy_simulated",
         "greedy_start",
@@ -166,7 +166,7 @@ def test_it_shows_itself_in_a_notebook(name: str) -> None:
     reader = _read(value._repr_html_())
     assert set(reader.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     text = " ".join(reader.words)
-    job = value.outlook.job.id if name == "explanation" else None
+    job = value.answer.job.id if name == "explanation" else None
     jobs = [job] if job else [] if name == "answer" else [row.job for row in value]
     assert all(job in text for job in jobs)
 
@@ -204,7 +204,7 @@ LONG = {
     "plan": lambda **more: sw.plan(JOINT, effort=1, **more),
     "weighted": lambda **more: sw.plan(JOINT, objective="total-start", effort=1, **more),
     "milp": lambda **more: sw.plan(JOINT, "milp", effort=1, **more),
-    "compare": lambda **more: sw.compare(JOINT, effort=1, **more),
+    "compare": lambda **more: sw.compare(JOINT, effort=1, **more, methods=True),
     "explain": lambda **more: sw.explain(HEADLINE, "job5", **more),
     "ask": lambda **more: sw.ask(HEADLINE, "-n 2 -W 1:00", explore=True, **more),
     "simulate": lambda **more: sw.simulate(JOINT, **more),

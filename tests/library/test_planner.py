@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.cluster import ComputeUnit
 from slotwise.model.generate import generate
-from slotwise.solver.advice.what_if import Outlook
+from slotwise.solver.advice.what_if import StartAnswer
 from slotwise.solver.scheduler.cycle_state import CycleState
 from slotwise.solver.scheduler.job_state import JobState
 from slotwise.solver.scheduler.next_cycle import NextCycle, plan_of
@@ -127,11 +127,11 @@ def happen(planner: sw.Planner, data: st.DataObject, number: int) -> None:
         case "ask" if not instance.queues[0].user_shares:
             line = data.draw(st.sampled_from(["-n 1 -W 1 -q q", "-n 3 -W 5 -q low", "-n 2 -q q"]))
             if planner.method == "time-based":
-                there = sw.ask(instance, line, method="time-based").line.outlook
+                there = sw.ask(instance, line, method="time-based").line.answer
                 assert_same_outlook(planner.ask(line), there)
 
 
-def assert_same_outlook(mine: Outlook, there: Outlook) -> None:
+def assert_same_outlook(mine: StartAnswer, there: StartAnswer) -> None:
     """All but that `ask` names only what changes the start."""
     assert replace(mine, omissions=()) == replace(there, omissions=())
     assert {item.what for item in there.omissions} <= {item.what for item in mine.omissions}
@@ -436,12 +436,12 @@ def test_questions_leave_no_trace() -> None:
     planner = sw.Planner(small())
     before = planner.plan()
     line = "-n 2 -W 1 -q q"
-    assert_same_outlook(planner.ask(line), sw.ask(small(), line).line.outlook)
+    assert_same_outlook(planner.ask(line), sw.ask(small(), line).line.answer)
     assert planner.ask(job("mine", 2, 60)).start == planner.ask(line).start
     assert planner.plan() == before
     assert sw.Planner(small(), "greedy").ask(line).start == planner.ask(line).start
     exact = sw.Planner(small(), "optimal", effort=1)
-    assert exact.ask(line) == sw.ask(small(), line, method="optimal", effort=1).line.outlook
+    assert exact.ask(line) == sw.ask(small(), line, method="optimal", effort=1).line.answer
 
 
 def test_a_margin_holds_for_all_its_plans() -> None:

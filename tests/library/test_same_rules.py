@@ -259,7 +259,7 @@ def test_no_plan_and_no_simulation_is_made_of_a_mistake(name: str) -> None:
         lambda: sw.plan(broken, "greedy"),
         lambda: sw.plan(instance=broken),
         lambda: sw.simulate(broken),
-        lambda: sw.compare(broken),
+        lambda: sw.compare(broken, methods=True),
         lambda: sw.explain(broken, "p0"),
         lambda: sw.ask(broken, "-n 1 -W 1:00"),
         lambda: sw.check(broken),

@@ -33,7 +33,7 @@ def planned(hosts: list[sw.Host], jobs: list[sw.Job], method: sw.Method) -> dict
 
 def looked_at(problem: sw.Instance) -> int:
     """Every other call, each with the type it gives."""
-    comparison: sw.Comparison = sw.compare(problem, effort=1)
+    comparison: sw.Comparison = sw.compare(problem, effort=1, methods=True)
     simulation: sw.Simulation = sw.simulate(problem, reservation="greedy", until="7d")
     starts: dict[str, int] = simulation.starts
     answer: sw.Answer = sw.ask(problem, "-n 1 -W 1:00", choices=sw.Choices(slots=(2,)))

@@ -81,21 +81,21 @@ def test_a_job_without_any_limit_never_frees_anything() -> None:
     assert result.complete
 
 
-def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
-    """RUNTIME is an estimate, nobody is killed for it: the estimates of others move on."""
-    from slotwise.model.job import Application
-
+@pytest.mark.behaviour("SUB-04")
+@pytest.mark.parametrize("limit", [None, 10])
+def test_a_job_beyond_its_estimate_is_expected_at_its_limit(limit: int | None) -> None:
+    """Nobody is killed for an estimate; without a limit the end is unknown then."""
     problem = instance(
         host("A", 1),
         queues=(Queue("q", slot_reserve=1000),),
-        applications=(Application("a", run_time=100),),
-        pending=(job("over", 1, application="a", run_time=400), job("p", 1, minutes=1)),
+        pending=(
+            job("over", 1, estimated_run_time=100, run_time=400, minutes=limit),
+            job("p", 1, minutes=1),
+        ),
     )
     result = run(problem, "time-based")
     told = [entry["reservations"][0]["estimate"] for entry in result.log if entry["reservations"]]
-    assert told[0] == 100
-    assert told == sorted(told)
-    assert told[-1] > 300
+    assert list(dict.fromkeys(told)) == [100] + ([] if limit is None else [600])
     assert result["p"].start == 420
 
 

@@ -54,9 +54,9 @@ def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
     instance = generate(hosts=24, running=100, pending=20, load=0.8, seed=1)
     front = replace(instance.pending[0], id="asked", queue="short", slots=1, priority=60)
     front = replace(front, res_req=(), run_limit=1800)
-    outlook = Asker(instance).outlook(front)
+    answer = Asker(instance, method="time-based").answer(front)
     whole = sw.plan(replace(instance, pending=(*instance.pending, front)), "time-based")["asked"]
-    assert (outlook.start, outlook.allocation) == (whole.start, whole.allocation)
+    assert (answer.start, answer.allocation) == (whole.start, whole.allocation)
     world = replace(instance, pending=(*instance.pending, front))
     cycle = NextCycle(world, "time-based", wanted="asked")
     assert cycle.cycle.answered

@@ -250,12 +250,12 @@ def asking_is_planning(seed: int) -> None:
     """What ask, a planner and explain say of a job is its start in the plan with it."""
     instance = drawn(seed, mixed=bool(seed % 2))
     line = f"bsub -q q -n 1 -W {1 + seed % 4} x"
-    found = ask(instance, line).line.outlook
+    found = ask(instance, line, method="time-based").line.answer
     with_it = replace(instance, pending=(*instance.pending, found.job))
     planned = plan(with_it, "time-based")
     assert found.start == planned[found.job.id].start
     assert Planner(instance, "time-based").ask(line).start == found.start
-    assert explain(with_it, found.job.id).outlook.start == found.start
+    assert explain(with_it, found.job.id, method="time-based").answer.start == found.start
 
 
 def test_all_questions_have_one_answer() -> None:
@@ -298,11 +298,11 @@ def test_explain_and_ask_know_when_the_host_takes_the_next_job(method: str) -> N
     instance = three_jobs()
     for name, start in (("2", 60), ("3", 120)):
         found = explain(instance, name, method=method)
-        assert found.outlook.start == start
+        assert found.answer.start == start
         assert all("JOB_ACCEPT_INTERVAL" in item.reason for item in found.obstacles)
         first = next(item for item in found.suggestions if "first in line" in item.change)
         assert first.start == 0
-    assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.outlook.start == 180
+    assert ask(instance, "bsub -q q -n 1 -W 60 x", method=method).line.answer.start == 180
 
 
 def test_two_jobs_planned_for_now_break_it() -> None:

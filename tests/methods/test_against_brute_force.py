@@ -75,7 +75,7 @@ def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
 def test_every_plan_is_valid_and_optimal_is_never_later_than_time_based(
     instance: Instance,
 ) -> None:
-    comparison = compare(instance, effort=60)
+    comparison = compare(instance, effort=60, methods=True)
     for found in (comparison.greedy, comparison.time_based, comparison.optimal):
         assert validate(instance, found, as_lsf=found.method != "optimal") == []
     for row in comparison:

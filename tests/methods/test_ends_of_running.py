@@ -27,7 +27,7 @@ def test_a_true_run_time_that_is_over_frees_nothing_in_a_plan(method: sw.Method)
     found = sw.plan(instance, method)
     assert validate(instance, found, as_lsf=True) == []
     assert found["p"].start == (None if method == "greedy" else 7200)
-    assert sw.ask(instance, "-n 2 -W 10").line.outlook.start == 7800
+    assert sw.ask(instance, "-n 2 -W 10", method="time-based").line.answer.start == 7800
 
 
 def test_in_the_loop_it_ends_in_the_next_second() -> None:

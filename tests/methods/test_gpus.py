@@ -214,7 +214,7 @@ def test_what_is_wrong_with_a_gpu_requirement_is_said(gpu: str, syntax: str, mes
     assert message in str(caught.value)
     it = problem(params=Params(gpu_syntax=syntax))
     with pytest.raises(sw.InputError, match="-gpu"):
-        sw.ask(it, f'-n 1 -gpu "{gpu}"')
+        sw.ask(it, f'-n 1 -gpu "{gpu}"', method="time-based")
 
 
 @pytest.mark.behaviour("GPU-02")
@@ -306,7 +306,9 @@ def test_the_loop_and_the_plan_agree_about_gpus() -> None:
 def test_constraints_behind_rusage_are_those_of_gpu() -> None:
     it = problem(gpus=(A100,))
     text = "rusage[ngpus_physical=2:gmodel=A100#40G:gmem=10G] span[gtile=2]"
-    asked = sw.ask(it, f"-n 1 -W 60 -R '{text}' -gpu j_exclusive=yes").line.outlook.job
+    asked = sw.ask(
+        it, f"-n 1 -W 60 -R '{text}' -gpu j_exclusive=yes", method="time-based"
+    ).line.answer.job
     assert asked.gpu == "j_exclusive=yes:gmodel=A100#40G:gmem=10G:gtile=2"
     assert asked.res_req == ("rusage[ngpus_physical=2]",)
 
@@ -319,7 +321,7 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
     found = plan(it, "time-based")["p"]
     wanted = "needs 1 free slot and 2 free A100 GPUs (now 0; free slots: 7)"
     assert found.waits_for == f"{wanted}; free when rh0 ends"
-    said = sw.explain(it, "p")
+    said = sw.explain(it, "p", method="time-based")
     assert "with -gpu num=1" in [item.change for item in said.suggestions]
     reasons = [reason["reason"] for reason in said.to_dict()["pending_reasons"]]
     assert any("(ngpus_physical)" in reason and "Job's" in reason for reason in reasons)
@@ -328,13 +330,15 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
 @pytest.mark.behaviour("GPU-04")
 def test_ask_says_never_without_gpus_and_explores_fewer() -> None:
     bare = problem(gpus=(None, None))
-    answer = sw.ask(bare, '-gpu "num=8/task" -n 2 -W 60')
-    assert answer.line.outlook.start is None
-    assert "no host has GPUs" in answer.line.outlook.waits_for
+    answer = sw.ask(bare, '-gpu "num=8/task" -n 2 -W 60', method="time-based")
+    assert answer.line.answer.start is None
+    assert "no host has GPUs" in answer.line.answer.waits_for
     assert answer.omissions == ()
     it = problem(running=(holder("num=3:j_exclusive=yes"),))
-    found = sw.ask(it, '-W 60 -gpu "num=3:gmodel=K80:j_exclusive=yes"', explore=True)
+    found = sw.ask(
+        it, '-W 60 -gpu "num=3:gmodel=K80:j_exclusive=yes"', explore=True, method="time-based"
+    )
     best = {item.shown["gpu"] for item in found.alternatives}
     assert "num=3:j_exclusive=yes" in best  # without gmodel
-    suited = sw.ask(it, '-W 60 -gpu "num=3:j_exclusive=yes"', explore=True)
+    suited = sw.ask(it, '-W 60 -gpu "num=3:j_exclusive=yes"', explore=True, method="time-based")
     assert suited.alternatives[0].changed["gpu"] == "num=1:j_exclusive=yes"

@@ -147,7 +147,7 @@ def test_the_estimate_is_too_early_where_topology_binds(
     example: str, name: str, estimate: int, real: int
 ) -> None:
     instance = sw.load(sw.example(example))
-    (row,) = compare(instance, effort=10)
+    (row,) = compare(instance, effort=10, methods=True)
     assert row.job == name
     assert (row.greedy_estimate, row.greedy_simulated) == (estimate, real)
     assert (row.time_based_estimate, row.optimal_estimate, row.proved) == (real, real, True)

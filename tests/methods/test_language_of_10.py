@@ -453,17 +453,19 @@ def test_explain_counts_blocks() -> None:
         running=(running("r", {"A": 1}, minutes=60), running("s", {"B": 1}, minutes=60)),
         pending=(job("p", 5, "span[block=4]", minutes=5),),
     )
-    told = sw.explain(problem, "p").to_dict()
+    told = sw.explain(problem, "p", method="time-based").to_dict()
     assert told["start"] == HOUR
     assert "needs 1 block of 4 free slots and one of 1 (has 0" in str(told)
 
 
 def test_ask_takes_the_language_of_10() -> None:
     problem = instance(host("A", 4), host("B", 5), queues=(Queue("default"),))
-    found = sw.ask(problem, "bsub -n 6 -W 5 -R 'span[block=3] rusage[mem=0/task]'").to_dict()
+    found = sw.ask(
+        problem, "bsub -n 6 -W 5 -R 'span[block=3] rusage[mem=0/task]'", method="time-based"
+    ).to_dict()
     assert found["line"]["allocation"] == {"A": 3, "B": 3}
     with pytest.raises(sw.InputError, match="did you mean 'block'"):
-        sw.ask(problem, "bsub -n 6 -W 5 -R 'span[blok=3]'")
+        sw.ask(problem, "bsub -n 6 -W 5 -R 'span[blok=3]'", method="time-based")
 
 
 @pytest.mark.behaviour("REQ-22", "MEM-01")

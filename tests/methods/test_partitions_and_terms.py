@@ -203,7 +203,7 @@ def test_terms_that_fit_in_no_partition_have_no_place(method: str) -> None:
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
 def test_explain_names_no_jobs_that_are_not_there(method: str) -> None:
     found = explain(two_partitions(), "p", method=method)
-    assert (found.outlook.start, found.outlook.waits_for) == (None, NOWHERE)
+    assert (found.answer.start, found.answer.waits_for) == (None, NOWHERE)
     said = [item.reason for item in found.obstacles]
     assert said == ["its terms together: each fits alone, not all at once"]
 

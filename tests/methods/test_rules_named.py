@@ -312,7 +312,7 @@ def test_what_an_instance_leaves_out_stays_where_the_loop_agrees(
         found = plan(it, method, effort=None if method != "optimal" else 5)
         assert found.left_out == (missing.name,)
         assert not any(item.proved for item in found)
-    assert explain(it, "p").outlook.omissions == (missing,)
-    assert ask(it, f"-q {it.queues[0].name} -n 3 -W 10").line.outlook.omissions == (
-        () if jobs else (missing,)
-    )
+    assert explain(it, "p", method="time-based").answer.omissions == (missing,)
+    assert ask(
+        it, f"-q {it.queues[0].name} -n 3 -W 10", method="time-based"
+    ).line.answer.omissions == (() if jobs else (missing,))

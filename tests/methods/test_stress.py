@@ -68,7 +68,7 @@ def test_plans_are_valid_and_in_order(instance: Instance) -> None:
     assert validate(instance, total, as_lsf=True) == []
     if len(total.reservations) == len(best.reservations) and total.bound is not None:
         assert total.bound <= min(total.value or 0, best.value or 0) + 1e-6
-    rows = compare(instance, effort=EFFORT)
+    rows = compare(instance, effort=EFFORT, methods=True)
     assert validate(instance, rows.optimal) == []
     assert len(rows.jobs) == len(instance.pending)
 

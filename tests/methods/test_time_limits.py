@@ -267,9 +267,9 @@ def test_no_time_at_all_is_still_a_plan() -> None:
 def test_comparing_stops(example: str) -> None:
     instance = sw.load(sw.example(example))
     count = Nth(1 << 60)
-    full = compare(instance, effort=0.5, cancel=count)
+    full = compare(instance, effort=0.5, cancel=count, methods=True)
     for n in in_order(count.asked, 6):
-        found = compare(instance, effort=0.5, cancel=Nth(n))
+        found = compare(instance, effort=0.5, cancel=Nth(n), methods=True)
         assert [row.job for row in found] == [row.job for row in full]
         for plan_, as_lsf in (
             (found.greedy, True),
@@ -277,7 +277,7 @@ def test_comparing_stops(example: str) -> None:
             (found.optimal, False),
         ):
             is_whole(instance, plan_, as_lsf=as_lsf)
-    assert compare(instance, effort=0.5, cancel=Nth(1)).cut
+    assert compare(instance, effort=0.5, cancel=Nth(1), methods=True).cut
 
 
 @pytest.mark.parametrize("simulated", [False, True])
@@ -292,7 +292,7 @@ def test_comparing_keeps_one_limit_for_all(
 
     def taken(limit: float) -> float:
         begun = clock.now
-        found = compare(small, time_limit=limit, effort=0.5, simulated=simulated)
+        found = compare(small, time_limit=limit, effort=0.5, methods=simulated)
         assert [row.job for row in found] == names
         assert found.cut or clock.now - begun <= limit
         return clock.now - begun
@@ -319,17 +319,19 @@ def test_explaining_and_asking_stop() -> None:
     small = busy()
     job = small.pending[-1].id
     count = Nth(1 << 60)
-    full = explain(small, job, cancel=count)
+    full = explain(small, job, cancel=count, method="time-based")
     known = {item.change: item.start for item in full.suggestions}
     for n in in_order(count.asked, 8):
-        found = explain(small, job, cancel=Nth(n))
-        assert found.outlook.job.id == job
+        found = explain(small, job, cancel=Nth(n), method="time-based")
+        assert found.answer.job.id == job
         assert (
             found.suggestions == ()
             or {item.change: item.start for item in found.suggestions}.items() <= known.items()
         )
-    answer = ask(small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40))
-    assert answer.line.outlook.job.slots == 4
+    answer = ask(
+        small, "bsub -n 4 -W 1:00 -q normal", explore=True, cancel=Nth(40), method="time-based"
+    )
+    assert answer.line.answer.job.slots == 4
 
 
 @pytest.mark.parametrize("method", ["optimal", "milp"])

@@ -59,7 +59,7 @@ def hostile_instance() -> Instance:
 
 def compared(instance: Instance, explained: int = 0) -> Report:
     """The report that `slotwise report` makes of an instance, with some jobs explained."""
-    comparison = compare(instance, effort=2.0)
+    comparison = compare(instance, effort=2.0, methods=True)
     waiting = [row.job for row in comparison if row.time_based_estimate != instance.now]
     advice = {job: explain(instance, job) for job in waiting[:explained]}
     return report_of_comparison("lab.yaml", instance, comparison, advice)

@@ -224,7 +224,7 @@ def test_places_of_the_loop_have_the_starts_that_the_comparison_shows(name: str)
     jobs = {job.id: job for job in instance.pending}
     for item in placed:
         assert sum(item.allocation.values()) >= jobs[item.job].slots
-    comparison = compare(instance, effort=1.0)
+    comparison = compare(instance, effort=1.0, methods=True)
     starts = {row.job: row.greedy_simulated for row in comparison}
     assert {job: start for job, start in starts.items() if start is not None} == {
         job: item.start for job, item in comparison.loop["greedy"].items()
@@ -233,7 +233,7 @@ def test_places_of_the_loop_have_the_starts_that_the_comparison_shows(name: str)
 
 def test_a_chart_of_greedy_shows_what_it_holds_until_the_loop_starts_the_job() -> None:
     instance = sw.load(sw.example("headline"))
-    comparison = compare(instance, effort=1.0)
+    comparison = compare(instance, effort=1.0, methods=True)
     from slotwise.cli.report.data import report_of_comparison
 
     report = report_of_comparison("x", instance, comparison, {})

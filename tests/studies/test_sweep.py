@@ -617,6 +617,37 @@ def test_a_scheduler_that_runs_the_code_of_others_is_told(address: str, warned: 
     assert not said or ("tls://" in said and said.startswith(address))
 
 
+def test_a_job_that_the_scheduler_refuses_is_one_line(tmp_path: Path) -> None:
+    """Of an esub, of a queue that is closed; jobs that it has taken are killed."""
+    pytest.importorskip("dask_jobqueue", reason="the extra cluster is not installed")
+    (tmp_path / "cfg").mkdir()
+    (tmp_path / "cfg" / "jobqueue.yaml").write_text(
+        "jobqueue: {lsf: {cores: 1, memory: 2GB, walltime: '00:30', queue: normal, interface: lo, "
+        "use-stdin: true, lsf-units: mb}}"
+    )
+    programs = {
+        "lsid": "echo IBM Spectrum LSF Standard 10.1.0.12",
+        "bkill": 'echo "$*" >> killed',
+        "bsub": 'mkdir one || exit 255; echo "Job <7> is submitted to queue <n>."',
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [SLOTWISE, "sweep", study_file(tmp_path).name, "--jobqueue", "lsf", "--workers", "2"],
+        cwd=tmp_path,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DASK_CONFIG": "cfg"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("slotwise: --jobqueue lsf: a job was not submitted: exit code 255")
+    assert done.returncode == 2
+    assert (tmp_path / "killed").read_text().split() == ["7"]
+
+
 def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless dask-jobqueue's configuration says otherwise."""
     dask = pytest.importorskip("dask")
@@ -625,8 +656,6 @@ def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.Monk
     class _Batch:
         def __init__(self, *, scheduler_options: dict[str, object]) -> None:
             given.append(scheduler_options)
-
-        def scale(self, jobs: int) -> None:
             raise OSError("far enough")
 
     monkeypatch.setattr(dask_cluster, "_package", lambda _: SimpleNamespace(LSFCluster=_Batch))

@@ -46,7 +46,7 @@
         const row = waiting[item.value[1]];
         return S.element("div", { class: "tip" }, S.element("b", { text: row.job }),
           ...marks.map(([name, key]) => S.element("div", { text: `${name}: ${S.startOf(row.job, key, row[key])}` })),
-          row.gain ? S.element("div", { class: "good", text: `${S.duration(row.gain)} sooner than greedy` }) : null);
+          row.sooner_by ? S.element("div", { class: "good", text: `${S.duration(row.sooner_by)} sooner than as configured` }) : null);
       } }),
       xAxis: S.timeAxis({ min: Math.min(S.axisTime(data.now), ...waiting.flatMap((row) => marks.map(([, key]) => row[key] === null ? Infinity : S.axisTime(row[key])))) }),
       yAxis: { type: "category", inverse: true, data: names.map((_, n) => n), axisTick: { show: false }, axisLine: { show: false }, splitLine: { show: true, interval: 0, lineStyle: { color: S.css("--faint") } }, triggerEvent: true,
@@ -59,7 +59,7 @@
         { type: "custom", silent: true, z: 1, encode: { x: [0, 2], y: 1 }, renderItem: (params, api) => {
           const [from, to] = [api.coord([api.value(0), api.value(1)]), api.coord([api.value(2), api.value(1)])];
           return { type: "line", shape: { x1: from[0], y1: from[1], x2: to[0], y2: to[1] }, style: { stroke: api.value(3) > 0 ? S.css("--good") : api.value(3) < 0 ? S.css("--bad") : S.css("--line"), lineWidth: 4, opacity: 0.45 } };
-        }, data: waiting.flatMap((row, n) => row.optimal_estimate !== null && row.greedy_simulated !== null ? [[S.axisTime(row.optimal_estimate), n, S.axisTime(row.greedy_simulated), row.gain]] : []) },
+        }, data: waiting.flatMap((row, n) => row.optimal_estimate !== null && row.greedy_simulated !== null ? [[S.axisTime(row.optimal_estimate), n, S.axisTime(row.greedy_simulated), row.sooner_by]] : []) },
         ...marks.map(([name, key, method, symbol, offset, hollow]) => ({
           name, type: "scatter", symbol, symbolSize: size[symbol], symbolOffset: [0, offset], z: 3, animation: false,
           itemStyle: hollow ? { color: S.css("--card"), borderColor: colours()[method], borderWidth: 2 } : { color: colours()[method] },

@@ -42,7 +42,7 @@
           [`${method.replace("_", "-")} estimate`, S.startOf(job, `${method}_estimate`, row[`${method}_estimate`]) + (method === "optimal" ? proof(row) : "")],
           [`${method.replace("_", "-")} simulated`, S.data.comparison.simulated.includes(method.replace("_", "-")) ? S.startOf(job, `${method}_simulated`, row[`${method}_simulated`]) : ""],
         ]),
-        ["sooner by", row.gain === null ? "" : S.duration(row.gain)], ["hosts", S.where(row.allocation)],
+        ["sooner by", row.sooner_by === null ? "" : S.duration(row.sooner_by)], ["hosts", S.where(row.possible_on)],
         ["waits for", row.waits_for], ["note", row.fallback],
         ["needs", row.needs_backfill ? `BACKFILL in queue ${row.needs_backfill}` : ""],
       ];

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...confined import is_inside
 from ...errors import InputError, Problem, nearest
 from ...windows import WEEK, parse_windows
-from ..source_text import file_bytes
+from ..reading import file_bytes
 
 # --- Text with its place: every value of a configuration knows the file and line it came from -----
 

@@ -98,7 +98,6 @@ _KNOWN = frozenset(
         "GLOBAL_EXIT_RATE",
         "GROUP_SUSP_ONLY",
         "HOST_EXIT_RATE",
-        "IGNORE_DEADLINE",
         "IMPT_JOBBKLG",
         "INTERACTIVE",
         "JOB_ACTION_WARNING_TIME",

@@ -20,6 +20,7 @@ from ...errors import InputError, Problem, nearest, unreadable
 from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..finding import Finding
+from ..reading import file_bytes
 from ..sniff import KINDS, kind_of, lava_family
 from ..units import parse_instant, parse_stamp
 from . import cluster, hosts, params, queues, shared
@@ -52,8 +53,8 @@ _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
 def _text(path: Path) -> str:
     """The whole file, comments too; "" where nobody can read it, which is reported elsewhere."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return file_bytes(path).decode("utf-8", errors="replace")
+    except InputError:
         return ""
 
 

@@ -26,9 +26,11 @@ from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
+from ...outlook.records import State
+from ...outlook.states import Reasons
 from ...planning import nothing_planned, plan
-from ...scheduler.methods import looking_ahead
-from ...scheduler.run_on import placed_by_loop
+from ...problem import PlanningProblem
+from ...scheduler.configured import ConfiguredRun, run_as_configured
 from ..likely import USUAL, Drawing, Forecaster
 from ..what_if import Asker
 from .limits import limit_probes
@@ -41,6 +43,7 @@ from .probes import (
     SettingChange,
     joined,
     looking_ahead_probes,
+    present_value,
     reserving_probes,
 )
 from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
@@ -84,6 +87,8 @@ class Simulations:
     today: Starts = field(default_factory=dict)
     #: Where, too.
     placed: Mapping[str, PlannedJob] = field(default_factory=dict)
+    #: Why jobs wait as configured.
+    waiting: Mapping[str, str] = field(default_factory=dict)
     #: Whether a limit kept a run from its end.
     cut: bool = False
     #: Those that were run, by key.
@@ -96,8 +101,9 @@ class Simulations:
     def begin(self) -> None:
         """Run the scheduler as configured."""
         found = self._run(self.instance)
-        self.placed = {item.job: item for item in found or ()}
-        self.today = _starts(found or ())
+        if found is not None:
+            self.placed, self.waiting = found.starts, found.waiting
+            self.today = _starts(found)
 
     @property
     def tried(self) -> int:
@@ -131,17 +137,11 @@ class Simulations:
 
     def _run(
         self, instance: Instance, unless_later: tuple[str, int] | None = None
-    ) -> tuple[PlannedJob, ...] | None:
+    ) -> ConfiguredRun | None:
         """What the scheduler gives each job, None where it cannot be run or a limit came."""
         self.before()
         try:
-            found = placed_by_loop(
-                instance,
-                "configured",
-                jobs=looking_ahead(instance),
-                budget=self.budget,
-                unless_later=unless_later,
-            )
+            found = run_as_configured(instance, budget=self.budget, unless_later=unless_later)
         except (InputError, OutOfTime):
             self.cut = self.cut or self.budget.stopped()
             return None
@@ -200,6 +200,7 @@ class Simulations:
             reaches=reaches,
             cost=self.cost(starts, wanted.job),
             whatif=change.whatif,
+            now=present_value(self.instance, change),
         )
 
     def cost(self, starts: Starts, job: str) -> RemedyCost:
@@ -224,9 +225,13 @@ class Simulations:
 
 
 def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Remedy, ...]:
-    """The best of each kind: the earliest start first, of like ones the cause that says most."""
+    """The best of each kind: the earliest start first, of like ones the cause that says most.
+
+    One by which another job would never start is no remedy where there is another one.
+    """
     if not remedies:
         return ()
+    remedies = [item for item in remedies if not item.cost.lost] or remedies
     best = min(item.start for item in remedies)
     alike = ALIKE if today is None else max(ALIKE, round(0.1 * (today - best)))
 
@@ -240,8 +245,8 @@ def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Re
     return tuple(kept.values())[:most]
 
 
-def _starts(placed: Sequence[PlannedJob]) -> Starts:
-    return {item.job: item.start for item in placed if item.start is not None}
+def _starts(run: ConfiguredRun) -> Starts:
+    return {job: item.start for job, item in run.starts.items() if item.start is not None}
 
 
 # --- When the slots of each job are free together in its turn, whatever rules keep it from them ---
@@ -287,9 +292,9 @@ def best_hopes(
         if asks and asker.stopped():
             cut = True
         elif asks:
-            outlook = asker.outlook(bare)
-            starts += [] if outlook.start is None else [outlook.start]
-            cut = cut or outlook.cut
+            answer = asker.answer(bare)
+            starts += [] if answer.start is None else [answer.start]
+            cut = cut or answer.cut
         if starts:
             hopes.append((job, min(starts)))
     return hopes, cut
@@ -457,6 +462,8 @@ class _Diagnosing:
     ideal: Plan | None = None
     #: The line, by job.
     order: Mapping[str, int] = field(default_factory=dict)
+    #: Of jobs that do not start as configured their state, and what must happen first.
+    states: Mapping[str, tuple[State, str]] = field(default_factory=dict)
     found: list[WaitingJob] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -469,6 +476,7 @@ class _Diagnosing:
                 Progress(self.runs.tried, None, None, None, monotonic() - begun)
             )
         self.runs.begin()
+        self.states = self._stated()
         pending = [job for job in self.instance.pending if not names or job.id in set(names)]
         if not self.runs.cut:
             self.order = {job.id: at for at, job in enumerate(priority_order(self.instance))}
@@ -484,6 +492,18 @@ class _Diagnosing:
             notes=tuple(self.notes),
             cut=self.runs.cut or self.ideal is None or self.ideal.cut,
         )
+
+    def _stated(self) -> dict[str, tuple[State, str]]:
+        """Why jobs have no start as configured, as far as there is time to say so."""
+        without = [job for job in self.instance.pending if job.id not in self.runs.today]
+        if self.runs.cut or not without:
+            return {}
+        try:
+            problem = PlanningProblem.of(self.instance, as_lsf=False, budget=self.runs.budget)
+        except OutOfTime:
+            return {}
+        reasons = Reasons(self.instance, problem)
+        return {job.id: reasons.of(job, self.runs.waiting.get(job.id, "")) for job in without}
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)
@@ -725,6 +745,8 @@ class _Diagnosing:
             passed_by=tuple(other.job for other in passing),
             overtaken=tuple(overtaken),
             remedies=remedies,
+            state=self.states.get(job.id, ("starts", ""))[0],
+            condition=self.states.get(job.id, ("starts", ""))[1],
         )
 
     def _passing(self, job: Job, start: int | None, *, by_submission: bool) -> Iterator[PlannedJob]:
@@ -767,9 +789,10 @@ class _Diagnosing:
             return
         known = {item.job for item in self.found}
         wanted = {job.id for job in pending}
-        for missing in self.ideal.unplaced:
-            if missing.job in wanted - known and missing.job not in self.runs.today:
-                yield missing.job, missing.reason
+        reasons = {item.job: item.reason for item in self.ideal.unplaced}
+        for job, (state, why) in self.states.items():
+            if job in wanted - known and (state == "impossible" or job in reasons):
+                yield job, why or reasons.get(job, "")
 
 
 def _prominence(item: WaitingJob) -> tuple[bool, int]:

@@ -80,8 +80,8 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
             "DISPATCH_WINDOW = (empty: no window)",
             hosts_with(names, lambda host: replace(host, windows="")),
         )
-        have = "has" if len(names) == 1 else "have"
-        cause = f"{named(names)} {have} a dispatch window: DISPATCH_WINDOW = {window}"
+        have = "host {} has" if len(names) == 1 else "hosts {} have"
+        cause = f"{have.format(named(names))} a dispatch window: DISPATCH_WINDOW = {window}"
         parts.append(Probe("host window", cause, (change,)))
     if parts:
         cause = "hosts have dispatch windows"
@@ -103,7 +103,10 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
             f"no threshold of {name}",
             hosts_with(names, partial(_without_threshold, name)),
         )
-        cause = f"{named(names)} take jobs up to a load of {name} = {value:g} only (loadSched)"
+        take = "host {} takes" if len(names) == 1 else "hosts {} take"
+        cause = (
+            f"{take.format(named(names))} jobs up to a load of {name} = {value:g} only (loadSched)"
+        )
         parts.append(Probe("load threshold", cause, (change,)))
     if parts:
         cause = "load thresholds close hosts"
@@ -203,8 +206,11 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
     """Limits of users and groups; which of them hold for the job, the loop shows."""
     total = sum(host.slots for host in instance.cluster.hosts)
     parts = []
+    groups = {group.name for group in instance.groups}
     for user in instance.users:
         where = f"lsb.users, {user.name}"
+        # A name at the beginning of a sentence would be capitalised.
+        whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if user.max_slots is not None:
             wanted = (job.slots, user.max_slots + job.slots, total)
             steps = tuple(
@@ -216,14 +222,14 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
                 )
                 for number in amounts_from(user.max_slots, *wanted)
             )
-            cause = f"{user.name} may use {user.max_slots} slots: MAX_JOBS = {user.max_slots}"
+            cause = f"{whose} may use {user.max_slots} slots: MAX_JOBS = {user.max_slots}"
             if steps:
                 parts.append(Probe("user limit", cause, steps))
         if user.processor_slots is not None:
             change = SettingChange(
                 where, "JL/P = - (no limit)", _user_with(user.name, processor_slots=None)
             )
-            cause = f"{user.name} may use few slots a processor: JL/P = {user.processor_slots:g}"
+            cause = f"{whose} may use few slots a processor: JL/P = {user.processor_slots:g}"
             parts.append(Probe("user limit", cause, (change,)))
     if parts:
         yield together("user limit", "limits of users", "lsb.users", "no limits", tuple(parts))

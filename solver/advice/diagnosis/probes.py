@@ -9,6 +9,7 @@ from typing import Any
 from ....model.cluster import Host
 from ....model.configuration import Params, Queue
 from ....model.display import duration_text
+from ....model.formats.encode import to_document
 from ....model.instance import Instance
 from ....model.job import Job
 
@@ -72,6 +73,38 @@ class SettingChange:
     def key(self) -> str:
         """What tells it from other changes."""
         return f"{self.where}: {self.setting}"
+
+
+def present_value(instance: Instance, change: SettingChange) -> str:
+    """``BACKFILL = N``, ``no SLOT_RESERVE``: what the lines of a change say now, "" if unknown."""
+    key, equals, _ = change.setting.partition(" = ")
+    file, _, section = change.where.partition(", ")
+    if not equals or not key.isupper():
+        return ""
+    document = to_document(replace(instance, running=(), pending=(), future=()))
+    entry: Any = None
+    if file in ("lsb.params", "lsf.conf"):
+        entry = document.get("params", {})
+    elif file == "lsb.queues":
+        name = section.removeprefix("queue ")
+        queues = document.get("queues", ())
+        entry = next((item for item in queues if item.get("name") == name), {})
+    if entry is None:
+        return ""
+    value = entry.get(key)
+    if value is None or isinstance(value, (dict, list)):
+        return f"no {key}" if value is None else ""
+    if isinstance(value, bool):
+        value = "Y" if value else "N"
+    return f"{key} = {value}"
+
+
+def takes_effect(where: str, setting: str) -> str:
+    """The command by which changed lines of LSF's files take effect, "" where there are none."""
+    named_files = f"{where} {setting}"
+    if any(name in named_files for name in ("lsf.conf", "lsb.modules")):
+        return "badmin mbdrestart"
+    return "badmin reconfig" if "lsb." in named_files else ""
 
 
 def joined(one: SettingChange, other: SettingChange) -> SettingChange:

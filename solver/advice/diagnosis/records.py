@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +11,10 @@ from ....model.display import duration_text, html_table, wall_clock, with_stamps
 from ....model.errors import UnknownNameError
 from ....model.instance import Instance
 from ....model.plan import allocation_text
+from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import Likely, times_of
-from .probes import IN_LINE, OF_THE_JOB, named
+from .probes import IN_LINE, OF_THE_JOB, named, takes_effect
 
 HOUR = 3600
 
@@ -54,7 +55,7 @@ class RemedyCost:
 
     #: How many others there are.
     jobs: int = 0
-    #: Seconds that they wait longer on average, of those that start in both cases.
+    #: Seconds that they wait longer on average; where one never starts, of the others.
     mean_wait: float = 0.0
     #: Who waits longer and who less, the most first.
     longer: tuple[WaitChange, ...] = ()
@@ -102,6 +103,13 @@ class Remedy:
     whatif: str = ""
     #: When it would likely start, by the history.
     likely: Likely | None = None
+    #: What the setting is now, as it would be written, "" where that is not known.
+    now: str = ""
+
+    @property
+    def takes_effect(self) -> str:
+        """The command by which the changed lines take effect, "" where there are none."""
+        return takes_effect(self.where, self.setting)
 
     @property
     def key(self) -> str:
@@ -116,6 +124,8 @@ class Remedy:
             "cause": self.cause,
             "where": self.where,
             "setting": self.setting,
+            "now": self.now,
+            "takes_effect": self.takes_effect,
             **({"whatif": self.whatif} if self.whatif else {}),
             "start": self.start,
             "gain": self.gain,
@@ -156,6 +166,10 @@ class WaitingJob:
     too_little: tuple[Remedy, ...] = ()
     #: By the history, as configured.
     likely: Likely | None = None
+    #: Why it does not start as configured, "starts" where it does.
+    state: State = "starts"
+    #: What must happen before it starts, or why it cannot start here.
+    condition: str = ""
 
     @property
     def excess(self) -> int | None:
@@ -177,6 +191,8 @@ class WaitingJob:
             "queue": self.queue,
             "submit": self.submit,
             "starves": self.starves,
+            "state": self.state,
+            "condition": self.condition,
             "simulated": self.simulated,
             "earliest": self.earliest,
             "proved": self.proved,
@@ -218,6 +234,14 @@ class Diagnosis:
     cut: bool = False
 
     @property
+    def impossible(self) -> tuple[str, ...]:
+        """Jobs that cannot start on this cluster as they are asked for."""
+        return (
+            *(item.job for item in self.jobs if item.state == "impossible"),
+            *(job for job, _ in self.never),
+        )
+
+    @property
     def starving(self) -> tuple[WaitingJob, ...]:
         """The jobs that starve."""
         return tuple(item for item in self.jobs if item.starves)
@@ -237,6 +261,7 @@ class Diagnosis:
             "pending": self.pending,
             "starving": [item.to_dict(self.origin) for item in self.jobs if item.starves],
             "waiting": [item.to_dict(self.origin) for item in self.jobs if not item.starves],
+            "impossible": list(self.impossible),
             "never": [{"job": job, "reason": reason} for job, reason in self.never],
             "tried": self.tried,
             "notes": list(self.notes),
@@ -353,7 +378,24 @@ class SpokenTimes:
 
 
 def _answer(found: Diagnosis) -> str:
+    stuck = found.impossible
+    if not stuck:
+        return _of_starving(found)
+    who = f"{len(stuck)} of {counted(found.pending, 'waiting job')}"
+    text = f"{who} cannot start on this cluster: {named(stuck, MOST_NAMED)}."
+    rest = [item for item in found.jobs if item.state != "impossible"]
+    if len(stuck) == found.pending or (found.cut and not rest):
+        return text
+    return f"{text} {_of_starving(replace(found, jobs=tuple(rest)), others=len(stuck))}"
+
+
+def _of_starving(found: Diagnosis, others: int = 0) -> str:
+    """Who starves, of the jobs that can start; others: how many cannot."""
     starving = found.starving
+    total = found.pending - others
+    found = replace(found, pending=total)
+    if others and not starving and not found.cut:
+        found = replace(found, never=())
     waiting = len(found.jobs) - len(starving)
     unexplained = sum(not item.remedies for item in found.jobs)
     if starving:
@@ -392,9 +434,9 @@ def _some_of(found: Diagnosis, count: int) -> str:
 
 def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
     for job, reason in found.never[:MOST_NAMED]:
-        yield f"{called(job)} can never start: {reason}."
+        yield f"{called(job)} cannot start on this cluster: {reason}."
     if len(found.never) > MOST_NAMED:
-        yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} can never start."
+        yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} cannot start on this cluster."
     yield (
         f"How this was found: the scheduler was simulated from now on, as configured and under "
         f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
@@ -422,6 +464,8 @@ def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
 def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     first = group[0]
     word = "starves" if first.starves else "waits, but does not starve"
+    if first.state == "impossible":
+        word = "cannot start on this cluster"
     if not first.starves and not first.remedies:
         word = "waits longer than its slots make it wait"
     title = f"{called(first.job)} {word}"
@@ -449,14 +493,17 @@ def lasting(seconds: int) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    """A text that begins with a word of ours: a name keeps its first letter."""
+    return f"{_cap(text).removesuffix('.')}."
 
 
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
-    starts = "never starts" if item.simulated is None else f"starts {clock.at(item.simulated)}"
+    starts = f"starts {clock.at(item.simulated)}"
+    if item.simulated is None:
+        starts = f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
     together = "its slots are free together" if item.slots > 1 else "its slot is free"
     proof = "proved the earliest" if item.proved else "by time-based reservation"
     if item.cause in IN_LINE | OF_THE_JOB:
@@ -469,6 +516,16 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
             f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
         )
     yield from _passed(item)
+
+
+#: What is said of a job that does not start as configured.
+_NO_START: Mapping[State, str] = {
+    "starts": "does not start",
+    "starts if": "starts only if something else happens first",
+    "unknown end": "has no known start",
+    "impossible": "cannot start",
+    "not examined": "was not examined",
+}
 
 
 def proved_text(item: WaitingJob, proof: str) -> str:
@@ -536,9 +593,13 @@ def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
         and remedy.likely != item.likely
     ):
         gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
-    return Advised(
-        f"{remedy.where}: {remedy.setting}", f"{gives}.", cost_text(remedy.cost), remedy.whatif
-    )
+    if remedy.cost.lost:
+        lost = named(remedy.cost.lost, MOST_NAMED)
+        gives = f"By it {lost} would never start. {gives}"
+    told = [f"now {remedy.now}" if remedy.now else "", remedy.takes_effect]
+    behind = "; then ".join(filter(None, told))
+    write = f"{remedy.where}: {remedy.setting}" + (f" ({behind})" if behind else "")
+    return Advised(write, f"{gives}.", cost_text(remedy.cost), remedy.whatif)
 
 
 def cost_text(cost: RemedyCost) -> str:
@@ -548,6 +609,8 @@ def cost_text(cost: RemedyCost) -> str:
     whose = f"the other {counted(cost.jobs, 'waiting job')}"
     if not cost.longer and not cost.sooner and not cost.lost:
         return f"It costs {whose} nothing: all start as before."
+    if cost.lost:
+        return _cost_of_lost(cost, whose)
     mean = lasting(abs(round(cost.mean_wait)))
     hours = f"{abs(cost.slot_hours):.1f} slot-hours"
     if round(cost.mean_wait) > 0:
@@ -562,8 +625,16 @@ def cost_text(cost: RemedyCost) -> str:
         text += f"; longer: {_changes(cost.longer)}"
     if cost.sooner:
         text += f"; less: {_changes(cost.sooner)}"
-    if cost.lost:
-        text += f"; never: {named(cost.lost, MOST_NAMED)}"
+    return f"{text}."
+
+
+def _cost_of_lost(cost: RemedyCost, whose: str) -> str:
+    """A price without a mean: jobs that never start wait longer than any number says."""
+    text = f"Of {whose} {counted(len(cost.lost), 'job')} would never start"
+    if cost.longer:
+        text += f"; longer wait {_changes(cost.longer)}"
+    if cost.sooner:
+        text += f"; less wait {_changes(cost.sooner)}"
     return f"{text}."
 
 

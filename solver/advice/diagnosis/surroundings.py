@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition
-from ....model.duration import expected_duration, expected_finish
+from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
 from ....model.job import Job, RunningJob
@@ -65,6 +65,8 @@ def _hosts(kind: str, hosts: list[Host]) -> Probe:
     setting = f"badmin hopen {' '.join(names[:8])}" if shut else f"bring back {named(names, 8)}"
     if shut and len(names) > 8:
         setting += f" … ({len(names)} hosts)"
+    if shut:
+        setting += f" (badmin hhist {names[0]} says who closed it)"
     back = hosts_with(names, lambda host: replace(host, status="ok"))
     parts: tuple[Probe, ...] = ()
     if len(hosts) > 1:
@@ -265,7 +267,11 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         for run in instance.running
         if not run.suspended and expected_finish(instance, run) is None
     ]
-    pending = [other for other in instance.pending if expected_duration(instance, other) is None]
+    pending = [
+        other
+        for other in instance.pending
+        if ended_by_deadline(other, expected_duration(instance, other)) is None
+    ]
     names = dict.fromkeys([*(run.job.queue for run in running), *(item.queue for item in pending)])
     parts = []
     for name in names:
@@ -315,11 +321,13 @@ def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
         steps = []
         for share in (0.75, 0.5, 0.25, 0.125):
             most = max(1, round(total * share))
-            if most < slots:
+            back = [run.job.id for run in runs_beyond(runs, name, most)]
+            if most < slots and back:
                 steps.append(
                     SettingChange(
-                        f"lsb.queues, queue {name}",
-                        f"UJOB_LIMIT = {most} (from when these jobs were started)",
+                        "command of the administrator",
+                        f"brequeue {named(back, 8)} (they begin anew), with lsb.queues, queue "
+                        f"{name}: UJOB_LIMIT = {most}",
                         _capped(name, user, most),
                     )
                 )
@@ -331,24 +339,30 @@ def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
             yield Probe("running jobs of one user", cause, tuple(steps))
 
 
+def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[RunningJob]:
+    """Of one user's running jobs those of a queue beyond so many slots: the ones started last."""
+    used = 0
+    back = []
+    for run in sorted(running, key=lambda run: (run.start, run.job.id)):
+        if run.job.queue != queue:
+            continue
+        if used + run.slots > most:
+            back.append(run)
+        else:
+            used += run.slots
+    return back
+
+
 def _capped(queue: str, user: str, most: int) -> Apply:
-    """As if the queue had let the user run so many slots: the jobs started last wait again."""
+    """A user's jobs beyond so many slots wait again, and a limit keeps them from starting."""
 
     def apply(instance: Instance) -> Instance:
-        used = 0
-        kept: list[RunningJob] = []
-        back: list[Job] = []
-        for run in sorted(instance.running, key=lambda run: (run.start, run.job.id)):
-            if run.job.user == user and run.job.queue == queue:
-                if used + run.slots > most:
-                    back.append(run.job)
-                    continue
-                used += run.slots
-            kept.append(run)
+        own = [run for run in instance.running if run.job.user == user]
+        back = {run.job.id: run.job for run in runs_beyond(own, queue, most)}
+        kept = tuple(run for run in instance.running if run.job.id not in back)
         changed = queue_with(queue, user_slots=most)(instance)
-        return replace(
-            changed, running=tuple(kept), pending=(*instance.pending, *back), borrowed=()
-        )
+        pending = (*instance.pending, *back.values())
+        return replace(changed, running=kept, pending=pending, borrowed=())
 
     return apply
 

@@ -1,0 +1,361 @@
+"""What `compare` returns: the outlook of every pending job, and beside it the other methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from ...model.display import duration_text, html_table, with_stamps
+from ...model.errors import UnknownNameError
+from ...model.omissions import Omission, sentences
+from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
+from ..outlook.records import TIMES as OUTLOOK_TIMES
+from ..outlook.records import JobOutlook, Outlook
+from .likely import TIMES as LIKELY
+from .likely import Likely, times_of
+from .sentences import outlook_sentences
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+#: The starts of a job by each method: the one that a plan by it has now (`_estimate`), and the one
+#: that the simulated scheduler reaches if it reserves by it (`_simulated`).
+METHOD_STARTS = (
+    "greedy_estimate",
+    "greedy_simulated",
+    "time_based_estimate",
+    "time_based_simulated",
+    "optimal_estimate",
+    "optimal_simulated",
+)
+#: The times of a compared job.
+TIMES = (*OUTLOOK_TIMES, *METHOD_STARTS, "time_based_no_sooner")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob(JobOutlook):
+    """The outlook of a job, and its starts by each method; times in seconds from the origin."""
+
+    #: Why a lesser method answered, "" for none.
+    fallback: str = ""
+    #: The queue without BACKFILL in which the scheduler would not give it the possible start, ""
+    #: for none.
+    needs_backfill: str = ""
+    #: What the possible start hangs on to the second, "" for nothing.
+    exact_fit: str = ""
+    #: What greedy reservation says now: "no sooner than" (GRD-04); None: no estimate, not asked.
+    greedy_estimate: int | None = None
+    #: The start that the simulated scheduler reaches by greedy reservation; None for none.
+    greedy_simulated: int | None = None
+    #: The start in the time-based plan; None for none.
+    time_based_estimate: int | None = None
+    #: "no sooner than" of a job for which time-based reservation fell back to greedy.
+    time_based_no_sooner: int | None = None
+    #: The start that the simulated scheduler reaches by time-based reservation; None for none.
+    time_based_simulated: int | None = None
+    #: The start in the optimal plan, which is the possible one.
+    optimal_estimate: int | None = None
+    #: The start that the simulated scheduler reaches by optimal reservation; None for none.
+    optimal_simulated: int | None = None
+
+    @classmethod
+    def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
+        """An outlook with the entry of the optimal plan and starts of other methods beside it."""
+        known: dict[str, Any] = {each.name: getattr(base, each.name) for each in fields(JobOutlook)}
+        if item is not None:
+            known |= {name: getattr(item, name) for name in _OF_THE_PLAN}
+        return cls(**(known | starts))
+
+    @property
+    def allocation(self) -> Mapping[str, int]:
+        """Host to slots of the possible start."""
+        return self.possible_on
+
+    @property
+    def slot_hours(self) -> float | None:
+        """How much sooner the possible start is, times the slots."""
+        return None if self.sooner_by is None else self.sooner_by * self.slots / 3600
+
+    def to_dict(self, origin: str | None = None) -> dict[str, Any]:
+        """Plain data as of an outlook, and what stands beside it."""
+        record = JobOutlook.to_dict(self)
+        record |= {name: getattr(self, name) for name in (*_OF_THE_PLAN, *_BY_METHOD)}
+        record["slot_hours"] = self.slot_hours
+        return with_stamps(record, origin, TIMES)
+
+
+def _without(row: JobOutlook) -> str:
+    """The word for a job that a plan has no start for, though it looked at all there is."""
+    return row.state if row.state != "starts" else "no start"
+
+
+_BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
+_OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
+
+_LEFT_OUT = "not considered:"
+_KEEPS = "what keeps the scheduler from it: "
+
+
+@dataclass(frozen=True, slots=True)
+class Cautions:
+    """Sentences about estimates, with marks in the table."""
+
+    #: By method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
+    marks: Mapping[tuple[str, str], str]
+    #: A sentence each, the first ones with these numbers.
+    lines: tuple[str, ...]
+    #: Sentences of no single job.
+    rest: tuple[str, ...]
+
+
+def cautions_of(plans: Sequence[Plan], moving: Sequence[Omission] = ()) -> Cautions:
+    """The omissions and notes of plans, each sentence once, with the methods that it is of.
+
+    moving: what makes the loop by the last method start jobs otherwise than its plan.
+    """
+    touched: dict[str, tuple[list[str], dict[str, None]]] = {}
+    plain: dict[str, list[str]] = {}
+    for made in plans:
+        for item in made.omissions:
+            (text,) = sentences((item,))
+            if item.jobs:
+                methods, jobs = touched.setdefault(text, ([], {}))
+                jobs.update(dict.fromkeys(item.jobs))
+                methods.append(made.method)
+            else:
+                plain.setdefault(text, []).append(made.method)
+        for note in made.notes:
+            if not (made.omissions and note.startswith(_LEFT_OUT)):
+                plain.setdefault(note, []).append(made.method)
+    for item in moving:
+        text = f"{_KEEPS}{item.text()}"
+        touched[text] = ([plans[-1].method], dict.fromkeys(item.jobs or ()))
+    marks: dict[tuple[str, str], str] = {}
+    lines = []
+    for number, (text, (methods, jobs)) in enumerate(touched.items(), 1):
+        for method in methods:
+            for job in jobs:
+                marks[method, job] = marks.get((method, job), "") + f"[{number}]"
+        lines.append(f"[{number}] {_named(methods, plans)}{text}")
+    rest = tuple(f"{_named(methods, plans)}{text}" for text, methods in plain.items())
+    return Cautions(marks, tuple(lines), rest)
+
+
+def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
+    """The methods in front of a sentence, none where it is of all plans."""
+    found = list(dict.fromkeys(methods))
+    if len(found) == len(plans):
+        return ""
+    return f"{' and '.join(found)}: "
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Every pending job in priority order, and the plans and runs behind the rows."""
+
+    jobs: tuple[ComparedJob, ...]
+    outlook: Outlook
+    #: How the cluster reserves as configured, in words.
+    configuration: str = ""
+    #: The plans by greedy and time-based reservation, where these methods were asked for.
+    greedy: Plan | None = None
+    #: The plan by time-based reservation, where the methods were asked for.
+    time_based: Plan | None = None
+    #: What the scheduler gives by each method by which it was simulated, start and place, by job.
+    loop: Mapping[str, Mapping[str, PlannedJob]] = field(default_factory=dict)
+    #: Rules by which the scheduler starts jobs otherwise than the optimal plan.
+    moving: tuple[Omission, ...] = ()
+    #: A limit or Ctrl-C came before all was examined, so that a missing start is not known.
+    cut: bool = False
+    #: When each job will likely start, None where no history was given.
+    forecast: Mapping[str, Likely] | None = None
+    #: What was odd about the history.
+    remarks: tuple[str, ...] = ()
+    #: What ran the cluster forward for the forecasts, in words.
+    run_by: str = ""
+
+    @property
+    def now(self) -> int:
+        """Seconds from the origin."""
+        return self.outlook.now
+
+    @property
+    def origin(self) -> str | None:
+        """The ISO date of second 0, None where it has none."""
+        return self.outlook.origin
+
+    @property
+    def optimal(self) -> Plan:
+        """The plan by the optimal method."""
+        assert self.outlook.plan is not None
+        return self.outlook.plan
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans that were made, the optimal one last."""
+        return tuple(p for p in (self.greedy, self.time_based, self.optimal) if p is not None)
+
+    @property
+    def by_methods(self) -> bool:
+        """Whether the other methods were asked for."""
+        return self.greedy is not None
+
+    @property
+    def simulated(self) -> tuple[str, ...]:
+        """The methods by which the scheduler was simulated."""
+        return tuple(self.loop)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the judge objects to one of the plans."""
+        return any(plan.refused for plan in self.plans)
+
+    def __iter__(self) -> Iterator[ComparedJob]:
+        return iter(self.jobs)
+
+    def __getitem__(self, job: str) -> ComparedJob:
+        """The row of a job; UnknownNameError (a KeyError) where there is none."""
+        found = next((row for row in self.jobs if row.job == job), None)
+        if found is None:
+            raise UnknownNameError.among("job", job, [row.job for row in self.jobs])
+        return found
+
+    def __len__(self) -> int:
+        """How many jobs are compared."""
+        return len(self.jobs)
+
+    def __bool__(self) -> bool:
+        """A comparison is one even where no job is pending."""
+        return True
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Plain data, one dictionary a job; ISO stamps beside times where there is an origin."""
+        records = []
+        for row in self.jobs:
+            record = self._shown(row.to_dict(self.origin))
+            if self.forecast is not None:
+                times = times_of(self.forecast.get(row.job))
+                record |= with_stamps(dict(times), self.origin, tuple(LIKELY))
+            records.append(record)
+        return records
+
+    def columns(self) -> list[str]:
+        """The keys of a record, in order."""
+        empty = ComparedJob("", 0, "not examined", None).to_dict(self.origin)
+        likely = {} if self.forecast is None else dict.fromkeys(LIKELY)
+        return list(self._shown(empty) | with_stamps(likely, self.origin, tuple(LIKELY)))
+
+    def _shown(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Without the starts of methods that were not asked for."""
+        if self.by_methods:
+            return record
+        left = {f"{name}{end}" for name in _BY_METHOD for end in ("", "_time")}
+        return {key: value for key, value in record.items() if key not in left}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, fit for JSON."""
+        return {
+            "now": self.now,
+            "origin": self.origin,
+            "status": self.optimal.status,
+            "method_in_force": self.outlook.method,
+            "configuration": self.configuration,
+            "simulated": list(self.simulated),
+            "summary": list(self.summary()),
+            "jobs": self.to_records(),
+            "notes": list(self.notes()),
+            "cautions": list(self.cautions().lines),
+            **({"cut": True} if self.cut else {}),
+        }
+
+    def summary(self) -> tuple[str, ...]:
+        """What the comparison comes to, in sentences."""
+        return outlook_sentences(self.jobs, self.optimal, self.configuration)
+
+    def cautions(self) -> Cautions:
+        """What the plans leave out, by the numbers that it touches."""
+        return cautions_of(self.plans, self.moving)
+
+    def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
+        """By the times of a row: the jobs without that time, each with the word for it.
+
+        text: how a time is written (seconds).
+        """
+        found: dict[str, dict[str, str]] = {
+            "as_configured": {row.job: row.state for row in self if row.as_configured is None},
+            "estimate": {row.job: "none" for row in self if row.estimate is None},
+            "possible": self._without_possible(),
+        }
+        if not self.by_methods:
+            return found
+        planned = {"time_based_estimate": {}, "optimal_estimate": self._without_possible()}
+        if self.time_based is not None:
+            planned["time_based_estimate"] = dict(self.time_based.missing_starts())
+        simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
+        for name in METHOD_STARTS:
+            found[name] = {
+                row.job: f"no sooner than {text(row.time_based_no_sooner)}"
+                if name == "time_based_estimate" and row.time_based_no_sooner is not None
+                else self._word(name, row, planned, simulated)
+                for row in self
+                if getattr(row, name) is None
+            }
+        return found
+
+    def _without_possible(self) -> dict[str, str]:
+        """The jobs without a possible start, by the word for that."""
+        words = {"?": "not examined", "no place found": "no place found"}
+        known = self.optimal.missing_starts()
+        return {
+            row.job: words.get(known.get(row.job, "?"), _without(row))
+            for row in self
+            if row.possible is None
+        }
+
+    def _word(
+        self,
+        name: str,
+        row: ComparedJob,
+        planned: Mapping[str, Mapping[str, str]],
+        simulated: set[str],
+    ) -> str:
+        if name in planned:
+            return planned[name].get(row.job, "?")
+        if name == "greedy_estimate":
+            return "no estimate"
+        if name not in simulated:
+            return "not run"
+        return "not examined" if self.cut else _without(row)
+
+    def notes(self) -> tuple[str, ...]:
+        """What else is to be known of the plans, each sentence once."""
+        estimates: dict[str, list[str]] = {}
+        for plan in self.plans[:-1]:
+            for note in plan.notes:
+                estimates.setdefault(note, []).append(plan.method)
+        of_estimates = [f"{' and '.join(names)}: {note}" for note, names in estimates.items()]
+        return (*of_estimates, *self.optimal.notes)
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame (pandas comes with OR-tools)."""
+        import pandas
+
+        return pandas.DataFrame(self.to_records(), columns=self.columns())
+
+    def _repr_html_(self) -> str:
+        """The comparison as a notebook shows it; times from now on."""
+
+        def after(time: int | None) -> str | None:
+            return None if time is None else duration_text(time - self.now)
+
+        head = ("job", "slots", "as configured", "estimate", "possible", "proved", "where")
+        rows = (
+            (
+                *(row.job, row.slots, after(row.as_configured) or row.state),
+                *(after(row.estimate), after(row.possible), yes_or_no(row.proved, row.proved_if)),
+                allocation_text(row.possible_on),
+            )
+            for row in self.jobs
+        )
+        return html_table("starts, from now on", head, rows)

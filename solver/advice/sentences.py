@@ -1,0 +1,230 @@
+"""What a plan, an outlook or a comparison comes to, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...model.display import duration_text
+from ...model.instance import Instance
+from ...model.objective import objective_named
+from ...model.plan import Plan
+from ..outlook.records import JobOutlook, State
+from ..pending_reasons import counted
+
+#: Jobs, or runs of jobs, that a sentence names; more are counted.
+MOST_NAMED = 4
+#: So many jobs with numbers in a row are named by the first and the last.
+_RUN = 3
+#: What the value of an objective is that minimises every start in turn.
+_VALUE_IN_ORDER = "sum of the seconds from now to each start"
+
+
+def outlook_sentences(
+    rows: Sequence[JobOutlook], optimal: Plan, configuration: str
+) -> tuple[str, ...]:
+    """An outlook: what is proved, whose start as configured is later than the possible one, and
+    who does not start.
+
+    rows: in priority order. configuration: how the cluster reserves, as `configuration_of` says.
+    """
+    if not rows:
+        return ("Nothing is pending.",)
+    found = [proof_sentence(optimal)]
+    known = [row for row in rows if row.sooner_by is not None]
+    if known:
+        changes = _changes(known, in_order=objective_named(optimal.objective).in_order)
+        found += [f"As configured ({configuration}): {changes}.", *_totals(known)]
+    return (*found, *state_sentences(rows))
+
+
+#: What is said of the jobs of each state that do not start, by state.
+_OF_STATE: Mapping[State, tuple[str, str]] = {
+    "impossible": ("cannot start on this cluster", "cannot start on this cluster"),
+    "starts if": ("starts only once something else happens", "start only once something happens"),
+    "unknown end": (
+        "waits for something whose end is not known",
+        "wait for something whose end is not known",
+    ),
+    "not examined": ("was not examined", "were not examined"),
+}
+
+
+def state_sentences(rows: Sequence[JobOutlook]) -> tuple[str, ...]:
+    """How many jobs do not start as configured, one sentence for each kind of reason."""
+    found = []
+    for state, (one, several) in _OF_STATE.items():
+        jobs = [row.job for row in rows if row.state == state]
+        if jobs:
+            verb = one if len(jobs) == 1 else several
+            found.append(f"{counted(len(jobs), 'job')} {verb}: {names_text(jobs)}.")
+    return tuple(found)
+
+
+def plan_sentences(plan: Plan) -> tuple[str, ...]:
+    """A plan: how many jobs have a start, what is proved, and the value of its objective."""
+    if plan.method == "greedy":
+        return _of_greedy(plan)
+    if plan.method == "time-based":
+        return (f"Time-based reservation gives {_starts(plan)}. {_NOTHING}", *_unplaced(plan))
+    found = [proof_sentence(plan), *_unplaced(plan)]
+    if plan.value is not None:
+        bound = "" if plan.bound is None else f", bound {plan.bound:.15g}"
+        meaning = _VALUE_IN_ORDER if _in_order(plan) else objective_named(plan.objective).meaning
+        text = f"Method {plan.method}, objective {plan.objective}: value {plan.value:.15g}{bound}"
+        found.append(f"{text} ({meaning}).")
+    return tuple(found)
+
+
+_NOTHING = "It is what the next cycle says; nothing is proved."
+
+
+def _of_greedy(plan: Plan) -> tuple[str, ...]:
+    now = sum(item.start is not None for item in plan)
+    estimated = sum(item.start is None and item.estimate is not None for item in plan)
+    without = len(plan) - now - estimated
+    texts = [f"{counted(now, 'job') if now else 'no job'} {_verb(now or 1, 'start')} now"]
+    if estimated:
+        texts.append(f"{counted(estimated, 'job')} {_verb(estimated, 'wait')} with an estimate")
+    if without:
+        texts.append(f"{counted(without, 'job')} {_verb(without, 'wait')} without an estimate")
+    return (f"Greedy reservation: {', '.join(texts)}. {_NOTHING}", *_unplaced(plan))
+
+
+def _starts(plan: Plan) -> str:
+    starts = sum(item.start is not None for item in plan)
+    return f"{counted(starts, 'job')} a start"
+
+
+def _in_order(plan: Plan) -> bool:
+    return objective_named(plan.objective).in_order
+
+
+def proof_sentence(plan: Plan) -> str:
+    """How many of the starts are proved, or that the plan is."""
+    starts = [item for item in plan if item.start is not None]
+    proved = sum(item.proved for item in starts)
+    total = len(starts)
+    if not _in_order(plan) and plan.status == "optimal":
+        meaning = objective_named(plan.objective).meaning
+        return f"Proved: no plan has a smaller {meaning} (objective {plan.objective})."
+    claim = "proved the earliest" + (" in priority order" if _in_order(plan) else "")
+    if not total:
+        return "No job has a start."
+    on_condition = sum(bool(item.proved_if) for item in starts)
+    more = f", {on_condition} if others start where planned" if on_condition else ""
+    if proved == total:
+        every = {1: "The one start is", 2: "Both starts are"}.get(total, f"All {total} starts are")
+        return f"{every} {claim}."
+    if not proved:
+        return f"No start is {claim}{more}."
+    return f"{proved} of {total} starts {_verb(proved, 'are')} {claim}{more}."
+
+
+def _verb(number: int, verb: str) -> str:
+    if verb == "are":
+        return "is" if number == 1 else "are"
+    return f"{verb}s" if number == 1 else verb
+
+
+def _unplaced(plan: Plan) -> list[str]:
+    words = [word for word in plan.missing_starts().values() if word != "?"]
+    never = words.count("never")
+    found = []
+    if never:
+        found.append(f"{counted(never, 'job')} {'has' if never == 1 else 'have'} no place.")
+    if rest := len(words) - never:
+        found.append(f"For {counted(rest, 'job')} no place was found.")
+    return found
+
+
+def _changes(rows: Sequence[JobOutlook], *, in_order: bool) -> str:
+    """Whose start as configured is later than the possible one, and whose is earlier."""
+    later = [row for row in rows if (row.sooner_by or 0) > 0]
+    sooner = [row for row in rows if (row.sooner_by or 0) < 0]
+    parts = []
+    if later:
+        names = named([row.job for row in later])
+        parts.append(f"{names} {_verb(len(later), 'start')} {_range(later)} later than possible")
+    if sooner:
+        names = named([row.job for row in sooner])
+        text = f"{names} {_verb(len(sooner), 'start')} {_range(sooner)} sooner than in the plan"
+        if in_order and later and rows.index(later[0]) < rows.index(sooner[0]):
+            text += ", where priority comes first (`--objective total-start` minimises the sum)"
+        parts.append(text)
+    return "; ".join(parts) or "every job starts as early as the plan has it"
+
+
+def named(names: Sequence[str]) -> str:
+    """``job 110``, ``jobs 113 to 116``, ``110x and 112y``, ``14 jobs``."""
+    shown = names_text(names)
+    if names[0][:1].isdigit() and shown[:1].isdigit() and not shown.endswith(" jobs"):
+        return f"job{'s' * (len(names) > 1)} {shown}"
+    return shown
+
+
+def names_text(names: Sequence[str]) -> str:
+    """``110``, ``110 and 112``, ``113 to 116``; of many how many there are."""
+    parts: list[list[str]] = []
+    for name in names:
+        if parts and _follows(parts[-1][-1], name):
+            parts[-1].append(name)
+        else:
+            parts.append([name])
+    texts = [
+        text
+        for part in parts
+        for text in ([f"{part[0]} to {part[-1]}"] if len(part) >= _RUN else part)
+    ]
+    if len(texts) > MOST_NAMED:
+        return f"{len(names)} jobs"
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+
+
+def _follows(name: str, later: str) -> bool:
+    return name.isdecimal() and later.isdecimal() and int(later) == int(name) + 1
+
+
+def _range(rows: Sequence[JobOutlook]) -> str:
+    changes = [abs(row.sooner_by or 0) for row in rows]
+    low, high = duration_text(min(changes)), duration_text(max(changes))
+    return low if low == high else f"{low} to {high}"
+
+
+def _totals(rows: Sequence[JobOutlook]) -> list[str]:
+    """The sum of the differences, and of the differences times the slots."""
+    seconds = sum(row.sooner_by or 0 for row in rows)
+    slot_hours = sum((row.sooner_by or 0) * row.slots / 3600 for row in rows)
+    if not any(row.sooner_by for row in rows):
+        return []
+    waits = f"{duration_text(abs(seconds))} {_less(seconds)}"
+    weighed = f"{abs(slot_hours):.1f} slot-hours {_less(slot_hours)}"
+    return [f"Summed up the plan has {waits} waiting, and {weighed} (waiting times slots)."]
+
+
+def _less(saved: float) -> str:
+    return "less" if saved >= 0 else "more"
+
+
+def configuration_of(instance: Instance, method: str) -> str:
+    """How a cluster reserves as configured: the method, and which queues reserve and backfill.
+
+    method: the reservation method in force.
+    """
+    queues = instance.queues
+    reserving = [queue.name for queue in queues if queue.reserve_cycles is not None]
+    lending = [queue.name for queue in queues if queue.backfill]
+    if not reserving:
+        return f"no queue reserves, {_queues_with(lending, len(queues), 'BACKFILL')}"
+    reserves = _queues_with(reserving, len(queues), f"{method} reservation")
+    return f"{reserves}, {_queues_with(lending, len(queues), 'BACKFILL')}"
+
+
+def _queues_with(names: Sequence[str], total: int, what: str) -> str:
+    """``BACKFILL in queue normal``, ``BACKFILL in 2 of 5 queues``, ``no BACKFILL``."""
+    if not names:
+        return f"no {what}"
+    if len(names) == total:
+        return f"{what} in {'every queue' if total > 1 else f'queue {names[0]}'}"
+    if len(names) == 1:
+        return f"{what} in queue {names[0]}"
+    return f"{what} in {len(names)} of {total} queues"

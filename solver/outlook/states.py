@@ -1,0 +1,106 @@
+"""Why a job has no start as configured: one word for each kind of reason, and a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...model.instance import Instance
+from ...model.job import Job
+from ..pending_reasons import beyond_reported, reason_unplaced
+from ..placement.earliest import earliest_start
+from ..problem import PlanningProblem
+from ..rules.eligibility import Eligibility, InitialSituation
+from .records import State
+
+#: What is said where no input says when something ends.
+NO_END = "nothing says when what it waits for ends"
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Tells apart why jobs of one instance have no start."""
+
+    instance: Instance
+    #: The instance resolved, with its windows and advance reservations.
+    problem: PlanningProblem
+
+    def of(self, job: Job, waits_for: str) -> tuple[State, str]:
+        """The state of a job that does not start as configured, and what must happen first.
+
+        waits_for: why the simulated scheduler does not start it, "" where it says nothing.
+        """
+        queue = self.instance.queue(job.queue)
+        if not queue.active:
+            return "starts if", f"queue {queue.name} is activated (badmin qact {queue.name})"
+        demand = self.problem.demand_of(job)
+        why = reason_unplaced(self.problem, demand)
+        if demand.impossible or earliest_start(self.problem.empty, demand) is None:
+            return self._of_no_place(job, why)
+        if self._load_closes(job.queue):
+            return "starts if", waits_for or "the load of its hosts falls below their thresholds"
+        if job.dependency and waits_for:
+            return "starts if", waits_for
+        if beyond_reported(self.problem, demand):
+            return "starts if", why
+        if self._endless:
+            return "unknown end", why or NO_END
+        return "starts if", waits_for or why
+
+    def _of_no_place(self, job: Job, why: str) -> tuple[State, str]:
+        """Of a job that has no place even where nothing runs."""
+        if job.dependency:
+            bare = replace(job, dependency="")
+            plain = self.problem.resolver.demand(bare)
+            if not plain.impossible and earliest_start(self.problem.empty, plain) is not None:
+                return "starts if", why
+        if shut := self._of_shut_hosts(job):
+            return "starts if", shut
+        return "impossible", why
+
+    def _of_shut_hosts(self, job: Job) -> str:
+        """Which hosts, closed or down now, would have to come back; "" where that is not enough."""
+        if self._all_open is None:
+            return ""
+        demand = self._all_open.demand_of(job)
+        if demand.impossible or earliest_start(self._all_open.empty, demand) is None:
+            return ""
+        return f"{_some(self._shut)} {'is' if len(self._shut) == 1 else 'are'} opened or come back"
+
+    @cached_property
+    def _shut(self) -> list[str]:
+        return [host.name for host in self.instance.cluster.hosts if not host.takes_jobs]
+
+    @cached_property
+    def _all_open(self) -> PlanningProblem | None:
+        """The instance with every host open; None where they are."""
+        if not self._shut:
+            return None
+        cluster = self.instance.cluster
+        hosts = tuple(
+            host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
+        )
+        world = replace(self.instance, cluster=replace(cluster, hosts=hosts))
+        return PlanningProblem.of(world, as_lsf=False)
+
+    @cached_property
+    def _endless(self) -> bool:
+        """Whether the end of a running or pending job is unknown."""
+        pending = any(demand.duration is None for demand in self.problem.demands)
+        return pending or bool(self.problem.endless())
+
+    def _load_closes(self, queue: str) -> bool:
+        """Whether hosts report a load beyond a threshold of the queue or of their own."""
+        return bool(self._eligibility.why_load(queue))
+
+    @cached_property
+    def _eligibility(self) -> Eligibility:
+        situation = InitialSituation(self.instance, self.problem.resolver)
+        return Eligibility(situation, [host.status for host in self.instance.cluster.hosts])
+
+
+def _some(names: list[str]) -> str:
+    """``n1``, ``n1 and n2``, ``3 hosts (n1, n2 …)``."""
+    if len(names) <= 2:
+        return " and ".join(names)
+    return f"{len(names)} hosts ({', '.join(names[:2])} …)"

@@ -1,0 +1,108 @@
+"""The scheduler run on from now as the cluster is configured: what becomes of each pending job.
+
+It reserves in the queues that have SLOT_RESERVE or RESOURCE_RESERVE, by the method in force, for
+as long as MAX_RESERVE_TIME lets it; windows, limits, shares, loads and preemption are obeyed. No
+job is submitted later and each runs to its limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ...model.instance import Instance
+from ...model.plan import PlannedJob
+from ..budget import Budget, OutOfTime
+from .events import EFFORT
+from .methods import looking_ahead
+from .reserving import Greedy, TimeBased
+from .run_on import loop_session, placed
+from .simulation import Session
+
+#: As `settings_for` calls the reservations of the configuration.
+CONFIGURED = "configured"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredRun:
+    """What the simulated scheduler gives pending jobs; times in seconds from the origin."""
+
+    #: Start and place of the jobs that start, by id.
+    starts: Mapping[str, PlannedJob]
+    #: What the first cycle expects of each job, by id, as bjobs -l would print it: now where the
+    #: job starts at once. A job without an estimate is absent.
+    estimates: Mapping[str, int]
+    #: The reservation method in force: "greedy" or "time-based".
+    method: str
+    #: Why each job that does not start at once waited when it was first looked at, a sentence.
+    waiting: Mapping[str, str]
+    #: Whether the run ended before every job that can start had started.
+    cut: bool = False
+
+    def start(self, job: str) -> int | None:
+        """The start of a job; None where it does not start."""
+        found = self.starts.get(job)
+        return None if found is None else found.start
+
+
+def run_as_configured(
+    instance: Instance,
+    *,
+    budget: Budget | None = None,
+    until: str = "",
+    unless_later: tuple[str, int] | None = None,
+) -> ConfiguredRun:
+    """Run the scheduler on until every pending job has started, or nothing happens any more.
+
+    until: a job whose start is all that is asked for, "" for every job. unless_later: a job and a
+    second: where it has not started by then the run is given up. budget: once it is over, the run
+    is `cut`. Raises InputError where the configuration does not allow its method (TBR-15).
+    """
+    budget = budget or Budget()
+    top = looking_ahead(instance)
+    session = loop_session(instance, CONFIGURED, top, EFFORT, budget)
+    waiting = {job.id for job in instance.pending}
+    estimates: dict[str, int] = {}
+    watched, latest = unless_later or ("", 0)
+    given_up = False
+    with suppress(OutOfTime):
+        session.begin(pending_only=True)
+        session.settle()
+        estimates = _expected(session)
+        waiting = {job for job in waiting if session.world.states.of(job).start is None}
+        while waiting and not (until and until not in waiting):
+            given_up = watched in waiting and session.world.now > latest
+            if given_up or budget.stopped() or not session.advance():
+                break
+            waiting.difference_update(session.cycle.record.started)
+    cut = bool(waiting) and (budget.stopped() or given_up) and not (until and until not in waiting)
+    return _found(session, estimates, instance, cut=cut)
+
+
+def _expected(session: Session) -> dict[str, int]:
+    """What a cycle expects of the jobs that it reserves for."""
+    found = {}
+    for held in session.cycle.reservations:
+        expected = held.estimate if held.start is None else held.start.time
+        if expected is not None:
+            found[held.state.job.id] = expected
+    return found
+
+
+def _found(
+    session: Session, estimates: Mapping[str, int], instance: Instance, *, cut: bool
+) -> ConfiguredRun:
+    states = [session.world.states.of(job.id) for job in instance.pending]
+    method = session.settings.reservation
+    starts = {s.job.id: placed(session.world, s, CONFIGURED) for s in states if s.start is not None}
+    at_once = {job: item.start for job, item in starts.items() if item.start == instance.now}
+    waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
+    assert method in (Greedy.name, TimeBased.name)
+    return ConfiguredRun(
+        starts,
+        {**estimates, **{job: start for job, start in at_once.items() if start is not None}},
+        method,
+        waiting,
+        cut,
+    )
