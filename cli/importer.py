@@ -215,9 +215,16 @@ def events(
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
         notes.append(f"queue {name} was inactive: none of its jobs starts")
+    for name in moment.closed_queues:
+        notes.append(
+            f"queue {name} was closed: it takes no jobs, those that wait there still start"
+        )
     instance = _instance(moment, site, notes)
-    idle = moment.idle_queues
-    queues = (replace(q, active=False) if q.name in idle else q for q in instance.queues)
+    idle, shut = moment.idle_queues, moment.closed_queues
+    queues = (
+        replace(q, active=q.active and q.name not in idle, open=q.open and q.name not in shut)
+        for q in instance.queues
+    )
     write_instance(replace(instance, queues=tuple(queues)), output, format)
 
 

@@ -113,7 +113,9 @@ def _in_a_queue(
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
-    if any(queue.name == job.queue and not queue.open for queue in instance.queues):
+    closed = any(queue.name == job.queue and not queue.open for queue in instance.queues)
+    waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
+    if closed and not waits:
         yield (
             f"-q: queue {job.queue} is closed and takes no jobs (badmin qclose); those that wait "
             "there still start"

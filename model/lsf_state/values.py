@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, TypeVar
@@ -367,9 +367,28 @@ class Reading:
         self.done()
 
     def done(self) -> None:
-        """Raise InputError with everything that was wrong."""
+        """Raise InputError with everything that was wrong, once what was so of many records."""
         if self.problems:
-            raise InputError(self.problems)
+            raise InputError(_once_each(self.problems))
+
+
+#: Problems that differ by a number at most, of which each is told.
+_MOST_ALIKE = 5
+
+
+def _once_each(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, the first alone of those that many records have in common."""
+    kinds: dict[str, list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault(re.sub(r"\d+", "#", problem.message), []).append(problem)
+    found: list[Problem] = []
+    for alike in kinds.values():
+        first, more = alike[0], len(alike) - 1
+        if more < _MOST_ALIKE:
+            found += alike
+        else:
+            found.append(replace(first, message=f"{first.message} (and {more} others likewise)"))
+    return list(problems) if len(found) == len(problems) else found
 
 
 def json_records(text: Text) -> Iterator[tuple[int, dict[str, str]]]:

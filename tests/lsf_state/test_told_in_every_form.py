@@ -273,3 +273,12 @@ def test_reserved_memory_says_what_rusage_counts_for(
     it = made(bjobs=runs, bhosts=LONG_HOST.format("a", 8, reserved, 4, 0))
     assert it.params.reserve_per_slot == per_slot
     assert any("belong to no job" in item.what for item in it.omissions) == contradicts
+
+
+def test_what_is_wrong_with_every_record_is_said_once() -> None:
+    records = [{"HOST": "", "STATUS": "ok"}] * 50
+    with pytest.raises(InputError) as error:
+        made(bhosts=json.dumps({"COMMAND": "bhosts", "RECORDS": records}))
+    assert [item.message for item in error.value.problems] == [
+        "has no HOST_NAME (and 49 others likewise)"
+    ]
