@@ -174,6 +174,8 @@ def _log(what: str) -> Any:
     return file_argument(help=text, callback=from_stdin, show_default=False)
 
 
+#: Second 0 of the times of lsb.acct and lsb.events.
+EPOCH = datetime.fromtimestamp(0, UTC)
 Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 
 
@@ -211,6 +213,9 @@ def events(
     moment = cut(records(), None if at == "end" else _seconds(at, first or 0), later=later)
     _refuse(bad, keep_going)
     notes = []
+    if moment.first is not None and moment.time > moment.last:
+        end = datetime.fromtimestamp(moment.last, UTC).isoformat()
+        notes.append(f"--at {at}: the log ends before, at {end}: what happened since is not in it")
     if moment.unknown:
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
@@ -269,6 +274,8 @@ def acct(
     jobs = _finished(files, bad)
     moment = moment_of_acct(jobs, time, later=later, hosts=site is None)
     _refuse(bad, keep_going)
+    if moment.first is not None:
+        _require_within(at, time, moment.first, moment.last, EPOCH)
     notes: list[str] = []
     instance = _instance(moment, site, notes)
     if _has_accounts(instance):
@@ -355,13 +362,19 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
             )
         zero = int(log.origin.timestamp())
     time = _seconds(at, first) - zero
-    if not first <= time <= last:
-        span = f"{first} to {last}"
-        if log.origin is not None:
-            begin, end = (log.origin + timedelta(seconds=second) for second in (first, last))
-            span += f", {begin.isoformat()} to {end.isoformat()}"
-        raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
+    _require_within(at, time, first, last, log.origin)
     return time
+
+
+def _require_within(at: str, time: int, first: int, last: int, origin: datetime | None) -> None:
+    """Raise InputError for a moment that lies outside a log; origin: of its seconds, if known."""
+    if first <= time <= last:
+        return
+    span = f"{first} to {last}"
+    if origin is not None:
+        begin, end = (origin + timedelta(seconds=second) for second in (first, last))
+        span += f", {begin.isoformat()} to {end.isoformat()}"
+    raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
 
 
 def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:

@@ -235,6 +235,8 @@ class Params:
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )
+    #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
+    parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
     #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
     family: Annotated[str, Fact("family")] = "LSF"
 

@@ -258,6 +258,9 @@ def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None
     [
         (("events", EVENTS, "--at", "5"), "lies before the log"),
         (("acct", ACCT, "--at", "2022-02-03T18:09:23"), "has no time zone"),
+        (("acct", ACCT, "--at", "2030-01-01T00:00:00Z"), "lies outside the log"),
+        (("acct", ACCT, "--at", "9000d"), "lies outside the log"),
+        (("acct", ACCT, "--at", "5"), "lies outside the log"),
         (("events", EVENTS, "--at", "soon"), "must be a duration"),
         (("events", ACCT), "is LSF's accounting log (lsb.acct), not LSF's event log"),
         (("acct", EVENTS), "is LSF's event log (lsb.events), not LSF's accounting log"),
@@ -561,3 +564,11 @@ def test_bad_records_are_told_where_no_good_one_is_left(tmp_path: Path) -> None:
     path.write_text('"JOB_FINISH" "10.1" 1600000000 101 0 33816658 1\n')
     code, _, told = _run("import", "acct", path, "--at", "1h")
     assert (code, "the record ends before" in told) == (2, True)
+
+
+def test_a_moment_after_the_last_event_is_told(tmp_path: Path) -> None:
+    at = tmp_path / "at.yaml"
+    code, _, said = _run("import", "events", EVENTS, "--at", "2030-01-01T00:00:00Z", "-o", at)
+    assert code == 0
+    assert "the log ends before, at 2022-" in said
+    assert "the log ends before" not in _run("import", "events", EVENTS, "-o", at)[2]
