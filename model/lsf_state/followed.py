@@ -62,6 +62,8 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
+    #: Those that take no jobs.
+    closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
     #: Times of the log's first and last record.
@@ -137,6 +139,9 @@ class Follower:
             [item.live for item in self.jobs.values() if item.live],
             idle_queues=sorted(
                 n for (kind, n), shut in self.closed.items() if shut and kind == "queue"
+            ),
+            closed_queues=sorted(
+                n for (kind, n), shut in self.closed.items() if shut and kind == "submissions"
             ),
         )
 
