@@ -220,9 +220,16 @@ def events(
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
         notes.append(f"queue {name} was inactive: none of its jobs starts")
+    for name in moment.closed_queues:
+        notes.append(
+            f"queue {name} was closed: it takes no jobs, those that wait there still start"
+        )
     instance = _instance(moment, site, notes)
-    idle = moment.idle_queues
-    queues = (replace(q, active=False) if q.name in idle else q for q in instance.queues)
+    idle, shut = moment.idle_queues, moment.closed_queues
+    queues = (
+        replace(q, active=q.active and q.name not in idle, open=q.open and q.name not in shut)
+        for q in instance.queues
+    )
     write_instance(replace(instance, queues=tuple(queues)), output, format)
 
 
@@ -407,7 +414,8 @@ def _origin_of(log: SwfLog) -> str | None:
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
     """The moment on plain hosts; second 0 is the log's own."""
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.seen import Seen
 
     zero = datetime.fromtimestamp(0, UTC)
     stamped = replace(base, origin=zero.isoformat())
@@ -425,8 +433,9 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
     from ..model.lsf_state.followed import settle_limits
+    from ..model.lsf_state.seen import Seen
     from .options import read_source
 
     if moment.first is None:

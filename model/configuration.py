@@ -83,6 +83,8 @@ class Queue:
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
     #: False where badmin qinact keeps its jobs from starting.
     active: Annotated[bool, Fact("boolean")] = True
+    #: False where badmin qclose has it take no jobs; those that wait there still start.
+    open: Annotated[bool, Fact("boolean")] = True
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 

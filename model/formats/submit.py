@@ -131,6 +131,13 @@ def _in_a_queue(
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
+    closed = any(queue.name == job.queue and not queue.open for queue in instance.queues)
+    waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
+    if closed and not waits:
+        yield (
+            f"-q: queue {job.queue} is closed and takes no jobs (badmin qclose); those that wait "
+            "there still start"
+        )
     alone = replace(instance, pending=(job,), running=(), future=())
     yield from (f"-w: {text}" for text in condition_problems(instance, job))
     for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):

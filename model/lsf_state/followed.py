@@ -64,6 +64,8 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
+    #: Those that take no jobs.
+    closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
     #: CPU factors that the limits of jobs may have been multiplied by, by id.
@@ -142,6 +144,9 @@ class Follower:
             [item.live for item in self.jobs.values() if item.live],
             idle_queues=sorted(
                 n for (kind, n), shut in self.closed.items() if shut and kind == "queue"
+            ),
+            closed_queues=sorted(
+                n for (kind, n), shut in self.closed.items() if shut and kind == "submissions"
             ),
         )
 

@@ -159,7 +159,7 @@ class Resized:
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"."""
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
     time: int
     kind: str
@@ -492,10 +492,10 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     def read(name: str, fields: Fields) -> Record:
         time, code = _time(fields), fields.whole("opCode")
         # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
-        closed = code == 2 if kind == "host" else code == 4
-        says_nothing = kind == "queue" and code in (1, 2)
+        closed = code == 2 if kind == "host" else code in (2, 4)
         found = fields.text(kind)
-        return Other(time) if says_nothing else Controlled(time, kind, found, not closed)
+        what = "submissions" if kind == "queue" and code in (1, 2) else kind
+        return Controlled(time, what, found, not closed)
 
     return read
 

@@ -115,6 +115,7 @@ def test_what_happens_to_jobs() -> None:
         '"JOB_RESIZE_RELEASE" "10.108" 192 1 0 6 1 "a"',
         '"HOST_CTRL" "10.108" 193 2 "b" 0 "root" "broken"',
         '"QUEUE_CTRL" "10.108" 194 4 "night" 0 "root" ""',
+        '"QUEUE_CTRL" "10.108" 194 2 "day" 0 "root" ""',
         _status(1, 210, 64), _status(1, 211, 192), _status(9, 212, 4),
     )  # fmt: skip
     at = _moment(*lines, at=200)
@@ -130,7 +131,7 @@ def test_what_happens_to_jobs() -> None:
     assert {host.name: (host.slots, host.status) for host in at.hosts} == {
         "a": (2, "ok"), "b": (5, "closed_Adm"), "c": (2, "ok"),
     }  # fmt: skip
-    assert (at.idle_queues, at.unknown) == (["night"], 1)
+    assert (at.idle_queues, at.closed_queues, at.unknown) == (["night"], ["day"], 1)
     suspended = _moment(*lines, at=170)
     assert {j.id: j.status for j in suspended.jobs}["1"] == "USUSP"
     end = _moment(*lines)
