@@ -15,10 +15,10 @@ from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
 from ..units import MINUTE, format_duration, parse_duration
 from .cluster import Machine
-from .draft import Draft, Item, Mark, Notes
+from .draft import Concerned, Draft, Item, Mark, Notes
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
-from .params import limit_fields, lsf_keys, note_rest, take_plain
+from .params import concerned, limit_fields, lsf_keys, note_rest, take_plain
 from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
 
@@ -53,9 +53,9 @@ class RunLimits:
     def text(self, value: Value, entry: LsfEntry, where: str) -> str:
         """The limit as the document takes it. ValueError for a host that is not there."""
         spec = entry.text("DEFAULT_HOST_SPEC") or self._default
-        return " ".join(self._one(word, spec, where) for word in value.text.split())
+        return " ".join(self._one(word, spec, where, entry) for word in value.text.split())
 
-    def _one(self, word: str, default: str, where: str) -> str:
+    def _one(self, word: str, default: str, where: str, entry: LsfEntry) -> str:
         limit, slash, spec = word.partition("/")
         if slash and spec not in self._factors:
             hint = nearest(spec, self._factors)
@@ -71,6 +71,7 @@ class RunLimits:
                 "run limits count on one host and are longer or shorter on others; here they are "
                 "wall-clock time",
                 where,
+                concerned(entry, "later ends"),
             )
             return limit
         common = next(iter(self._running), None) or 1.0
@@ -149,11 +150,12 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
         return
     if found := alternatives(text):
         reason = "the first counts; LSF tries the next where it finds no hosts for it"
-        notes.may_differ("alternatives in RES_REQ", reason, where)
+        notes.may_differ("alternatives in RES_REQ", reason, where, concerned(item.entry))
         text = found[0]
     gpus = {name for name in GPUS_NAMED.findall(text) if name not in shared.kinds}
     if gpus and not shared.gpus:
-        notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", NO_GPUS, where)
+        asked = ", ".join(sorted(gpus))
+        notes.may_differ(f"{asked} in RES_REQ", NO_GPUS, where, concerned(item.entry))
         with suppress(ResreqError):  # the reader of the document says what is wrong with it
             text = heeded_part(
                 text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
@@ -168,7 +170,7 @@ def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
     if "GPU_REQ" in item.values:
         item.values["GPU_REQ"] = item.values["GPU_REQ"].strip("\"' ")
         if not shared.gpus:
-            notes.may_differ("GPU_REQ", NO_GPUS, where)
+            notes.may_differ("GPU_REQ", NO_GPUS, where, concerned(item.entry))
 
 
 def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: Problems) -> None:
@@ -197,7 +199,8 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
     if away:
         reason = "hosts of other clusters are not modelled: jobs get the others alone, or none"
-        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}")
+        by = concerned(entry)
+        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}", by)
     kept = [word for word in words if word not in away]
     found: list[str] = []
     for word in kept:
@@ -357,10 +360,10 @@ def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     for parameter, value in entry.values.items():
         key = entry.keys[parameter]
         if parameter not in _TAKEN_OF_RESOURCES:
-            _left_out(f"{key} in limits", name, notes)
+            _left_out(f"{key} in limits", name, entry, notes)
             return
         if parameter in _AMOUNTS and "%" in value.text:
-            _left_out(f"{key} in percent", name, notes)
+            _left_out(f"{key} in percent", name, entry, notes)
             return
     item = Item(entry)
     item.put("name", name, "NAME")
@@ -375,8 +378,24 @@ def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     draft.add("limits", item)
 
 
-def _left_out(topic: str, name: str, notes: Notes) -> None:
-    notes.may_differ(topic, "it is not modelled, and the limit is left out", f"limit {name}")
+def _left_out(topic: str, name: str, entry: LsfEntry, notes: Notes) -> None:
+    reason = "it is not modelled, and the limit is left out"
+    notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
+
+
+def _bound_by(entry: LsfEntry) -> Concerned:
+    """The jobs that a limit binds, as far as its scope and amounts tell."""
+    scope: dict[str, tuple[str, ...]] = {}
+    for key in ("queues", "users", "hosts"):
+        words = tokens(f"{entry.text(key.upper())} {entry.text(f'PER_{key[:-1].upper()}')}")
+        if words and not any(word == "all" or word.startswith("~") for word in words):
+            scope[key] = words
+    amounts = [name for name in _AMOUNTS if entry.text(name)]
+    if amounts and not {"SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "RESOURCE", "LICENSE"}.intersection(
+        amounts
+    ):
+        scope["resources"] = tuple(name.lower() for name in amounts)
+    return Concerned(scope)
 
 
 def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
@@ -384,7 +403,8 @@ def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> N
     if reserve := entry.text("RESERVE"):
         reason = "held resources of pending jobs: only slots and memory are held here"
         if reserve.upper() in ("Y", "YES"):
-            notes.may_differ("RESERVE in ReservationUsage", reason, name)
+            by = Concerned({"resources": (name,)})
+            notes.may_differ("RESERVE in ReservationUsage", reason, name, by)
     if not method:
         return
     method = _SAME.get(method, method)
