@@ -611,12 +611,13 @@ def queue_numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
 
 
 def _status(instance: Instance, queue: Queue) -> str:
+    taking = "Open" if queue.open else "Closed"
     if not queue.active:
-        return "Open:Inact"
+        return f"{taking}:Inact"
     now = instance.now
     windows = (queue.dispatch_window, queue.run_window)
     active = all(open_periods(text, instance.origin, now, now + 1) for text in windows)
-    return "Open:Active" if active else "Open:Inact_Win"
+    return f"{taking}:Active" if active else f"{taking}:Inact_Win"
 
 
 def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[str, Any]:
@@ -642,6 +643,7 @@ def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
         "PREEMPTIVE": queue.preemptive is not None,
         "PREEMPTABLE": queue.preemptable is not None,
         "RESOURCE_RESERVE": queue.resource_reserve is not None,
+        "IGNORE_DEADLINE": queue.ignore_deadline,
     }
     return [name for name, is_used in used.items() if is_used]
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..model.display import clock_text, wall_clock, with_stamps
+from ..model.duration import ended_by_deadline, granted_run_limit, last_start
 from ..model.formats import text as written
 from ..model.job import ArraySpec, Job, ranges_of
 from ..model.pending import bjobs_text
@@ -258,17 +259,30 @@ def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
 def _ended_text(moment: Snapshot, item: JobRecord) -> Iterator[str]:
     instance = moment.instance
     yield from head_lines(instance, moment.jobs[item.job], ending(item))
-    assert item.start is not None
     assert item.end is not None
-    where = "> <".join(places(instance, item.hosts))
-    yield f"{stamp(instance, item.start)}: Started on <{where}>;"
+    if item.start is not None:
+        where = "> <".join(places(instance, item.hosts))
+        yield f"{stamp(instance, item.start)}: Started on <{where}>;"
     if item.status != "done":
-        words = "Exited; TERM_RUNLIMIT: job killed after reaching LSF run time limit."
+        words = f"Exited; {_why_killed(instance, moment.jobs[item.job], item.start, item.end)}."
     elif (cpu := moment.jobs[item.job].cpu_time) is None:
         words = "Done successfully."
     else:
         words = f"Done successfully. The CPU time used is {cpu:.1f} seconds."
     yield f"{stamp(instance, item.end)}: {words}"
+
+
+def _why_killed(instance: Instance, job: Job, start: int | None, end: int) -> str:
+    """Why a job was killed, as bacct and bhist have it; one that never started was aborted."""
+    if job.deadline is not None and start is not None and end >= job.deadline:
+        return "TERM_DEADLINE: job killed after reaching deadline"
+    last, limit = last_start(instance, job), granted_run_limit(instance, job)
+    if start is None:
+        late = last is not None and end > last
+        return "job aborted: it would miss its deadline" if late else "job killed by its owner"
+    if limit is not None and end - start >= limit:
+        return "TERM_RUNLIMIT: job killed after reaching LSF run time limit"
+    return "TERM_OWNER: job killed by owner"
 
 
 def places(instance: Instance, allocation: Mapping[str, int]) -> list[str]:
@@ -312,10 +326,14 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
         asks.append(f", Requested GPU <{job.gpu}>")
     if job.hosts:
         asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
+    if job.begin is not None:
+        asks.append(f", Specified Start Time <{stamp(instance, job.begin)}>")
+    if job.deadline is not None:
+        asks.append(f", Specified Termination Time <{stamp(instance, job.deadline)}>")
     if job.dependency:
         asks.append(f", Dependency Condition <{job.dependency}>")
     yield f"{stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
-    limit = job.run_limit if job.run_limit is not None else instance.queue(job.queue).run_limit
+    limit = granted_run_limit(instance, job)
     if limit is not None:
         yield " RUNLIMIT"
         yield f" {limit / 60:.1f} min"
@@ -437,6 +455,10 @@ def _words(instance: Instance, item: JobHistory, event: JobEvent) -> str:
     cpu = item.job.cpu_time
     where = "> <".join(places(instance, event.slots))
     number = sum(event.slots.values())
+    if event.kind == "killed":
+        begun = [one.time for one in item.events if one.kind == "dispatched"]
+        start = begun[-1] if begun else None
+        return f"Completed <exit>; {_why_killed(instance, item.job, start, event.time)}"
     return {
         "dispatched": f"Dispatched to {f'{number} Hosts/Processors ' * (number > 1)}<{where}>",
         "resized": f"Resized to {number} Hosts/Processors <{where}>",
@@ -445,7 +467,6 @@ def _words(instance: Instance, item: JobHistory, event: JobEvent) -> str:
         "requeued": "Pending: Requeued job is waiting for rescheduling",
         "done": "Done successfully"
         + ("" if cpu is None else f". The CPU time used is {cpu:.1f} seconds"),
-        "killed": "Completed <exit>; TERM_RUNLIMIT: job killed after reaching LSF run time limit",
     }[event.kind]
 
 
@@ -582,11 +603,12 @@ def _texts(row: dict[str, Any], columns: tuple[str, ...]) -> dict[str, str]:
 
 def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
     record = _job(instance, item.job, "USUSP" if item.suspended else "RUN")
-    limit = item.job.run_limit
+    limit = granted_run_limit(instance, item.job)
     if item.finish is not None:
         finish = f"{json_stamp(instance, item.finish)} E"
     else:
-        finish = "" if limit is None else f"{json_stamp(instance, item.start + limit)} L"
+        end = ended_by_deadline(item.job, None if limit is None else item.start + limit)
+        finish = "" if end is None else f"{json_stamp(instance, end)} L"
     hosts = ":".join(f"{slots}*{host}" for host, slots in item.allocation.items())
     cpu = item.job.cpu_time
     return record | {
@@ -603,12 +625,11 @@ def _running(instance: Instance, item: RunningJob) -> dict[str, str]:
 def _ended(moment: Snapshot, item: JobRecord) -> dict[str, str]:
     instance, job = moment.instance, moment.jobs[item.job]
     hosts = ":".join(f"{slots}*{host}" for host, slots in item.hosts.items())
-    assert item.start is not None
     assert item.end is not None
     return _job(instance, job, ending(item)) | {
-        "START_TIME": json_stamp(instance, item.start),
+        "START_TIME": "" if item.start is None else json_stamp(instance, item.start),
         "FINISH_TIME": json_stamp(instance, item.end),
-        "RUN_TIME": f"{item.run_time} second(s)",
+        "RUN_TIME": f"{item.run_time or 0} second(s)",
         "CPU_USED": "" if job.cpu_time is None else f"{job.cpu_time:g} second(s)",
         "ALLOC_SLOT": hosts,
         "NALLOC_SLOT": str(item.procs),

@@ -22,6 +22,9 @@ Format = Literal["text", "json"]
 #: A requirement may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
+#: Said where a requirement hangs on a submission host that is not known.
+NO_HOME = "type==local, also by default, keeps every host here: give --from-host"
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -29,6 +32,8 @@ class Trial:
 
     hosts: tuple[str, ...]
     others: tuple[tuple[str, str], ...]
+    #: It hangs on a submission host that is not known.
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ def resreq(
         Path | None, file_option(help="Instance file: which of its hosts match, in which order.")
     ] = None,
     submitted_from: Annotated[
-        str | None, typer.Option("--from", help="Submission host, for type==local.")
+        str | None, typer.Option("--from-host", "--from", help="Submission host, for type==local.")
     ] = None,
     check_select: Annotated[
         bool,
@@ -75,7 +80,7 @@ def resreq(
     if check_select:
         raise typer.Exit(_check_select(text, output))
     if submitted_from is not None and against is None:
-        raise InputError("--from names a host of an instance: give --against too")
+        raise InputError("--from-host names a host of an instance: give --against too")
     instance = None if against is None else read_source(against)
     try:
         options = _options(instance, strict, lenient, dialect)
@@ -138,7 +143,9 @@ def _answer(
         )
         trials = tuple(_trial(part, instance, submitted_from) for part in parts)
     normal = print_requirement(requirement, options.unit)
-    return ResreqAnswer(True, "; ".join(parsed.notes), None, normal, trials, compound)
+    unsure = any(trial.unsure for trial in trials or ())
+    notes = (*parsed.notes, *((NO_HOME,) if unsure else ()))
+    return ResreqAnswer(True, "; ".join(notes), None, normal, trials, compound)
 
 
 def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Trial:
@@ -146,7 +153,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
 
     from ..model.errors import InputError
     from ..model.resreq import HostTable, order_hosts, select_mask
-    from ..model.resreq.evaluate import Local, reasons
+    from ..model.resreq.evaluate import Local, reasons, unsure_of_local
 
     hosts = instance.cluster.hosts
     table = HostTable(
@@ -156,7 +163,7 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
     if submitted_from is not None:
         home = instance.cluster.host_index().get(submitted_from)
         if home is None:
-            raise InputError(f"--from: the instance has no host '{submitted_from}'")
+            raise InputError(f"--from-host: the instance has no host '{submitted_from}'")
         local = Local(hosts[home].type, hosts[home].model)
     unit = instance.params.unit_for_limits
     mask = select_mask(simple.select, table, local_type=local.type, local_model=local.model)
@@ -171,7 +178,8 @@ def _trial(simple: Simple, instance: Instance, submitted_from: str | None) -> Tr
         for index, host in enumerate(hosts)
         if not mask[index] or outside[index]
     )
-    return Trial(tuple(hosts[index].name for index in order), others)
+    unsure = unsure_of_local(simple.select, table, local)
+    return Trial(tuple(hosts[index].name for index in order), others, unsure)
 
 
 def _outside_units(simple: Simple, instance: Instance) -> list[list[str]]:

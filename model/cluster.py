@@ -199,6 +199,10 @@ class Cluster:
         wanted = unit_type or self.default_unit_type
         return any(unit.type == wanted for unit in self.units)
 
+    def machines(self) -> frozenset[str]:
+        """What jobs may be submitted from: hosts, and machines that hosts are nodes of."""
+        return frozenset(name for host in self.hosts for name in (host.name, host.node_of) if name)
+
     def expand(self, name: str) -> tuple[str, ...] | None:
         """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
         if name == "all":

@@ -56,6 +56,8 @@ class Queue:
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
     dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
     run_window: Annotated[str, Fact("windows", "RUN_WINDOW")] = ""
+    #: A job also starts where -t, or the end of the run window, would end its run early.
+    ignore_deadline: Annotated[bool, Fact("flag", "IGNORE_DEADLINE")] = False
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
     #: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
     user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
@@ -81,6 +83,8 @@ class Queue:
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
     #: False where badmin qinact keeps its jobs from starting.
     active: Annotated[bool, Fact("boolean")] = True
+    #: False where badmin qclose has it take no jobs; those that wait there still start.
+    open: Annotated[bool, Fact("boolean")] = True
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
@@ -231,6 +235,8 @@ class Params:
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )
+    #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
+    parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
     #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
     family: Annotated[str, Fact("family")] = "LSF"
 

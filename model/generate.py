@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +73,13 @@ def generate(
         units=units,
     )
     running_jobs = maker.fill(running, load)
+    shared: dict[str, Any] = {"backfill": True, "resource_reserve": 20, "res_req": "type==any"}
     made = Instance(
         cluster,
         queues=(
-            Queue("normal", 20, backfill=True, resource_reserve=20, exclusive="CU[enclosure]"),
-            Queue("short", 30, run_limit_max=4 * HOUR, backfill=True, resource_reserve=20),
+            # Hosts are of two types, and jobs say nothing of where they were submitted.
+            Queue("normal", 20, exclusive="CU[enclosure]", **shared),
+            Queue("short", 30, run_limit_max=4 * HOUR, **shared),
         ),
         running=running_jobs,
         pending=tuple(maker.pending(number, per_enclosure) for number in range(pending)),

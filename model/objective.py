@@ -54,6 +54,8 @@ class Objective(ABC):
     meaning: ClassVar[str]
     #: How the jobs' costs make the value.
     combination: ClassVar[Combination] = "sum"
+    #: -t is a due date, which jobs may miss.
+    due_dates: ClassVar[bool] = False
     #: Jobs are not traded against each other: the start of every job is minimised in dispatch
     #: order, by methods of its own.
     in_order: ClassVar[bool] = False
@@ -133,6 +135,7 @@ class Tardiness(Objective):
     """Jobs without a deadline cost nothing."""
 
     name = "tardiness"
+    due_dates = True
     meaning = "sum of weight times the seconds that an end lies after its deadline"
 
     def cost(self, job: Job, duration: int | None, now: int) -> Cost:
@@ -165,6 +168,12 @@ def forget(name: str) -> None:
 def objectives() -> Mapping[str, Objective]:
     """All objectives by name, the default first."""
     return dict(_REGISTRY)
+
+
+def takes_due_dates(objective: str, method: str) -> bool:
+    """Whether a plan of this objective and method takes -t for a due date, which jobs may miss."""
+    aim = _REGISTRY.get(objective)
+    return aim is not None and aim.due_dates and method in ("optimal", "milp")
 
 
 def objective_named(name: str) -> Objective:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
@@ -98,7 +99,7 @@ def _term_shortage(
 
 def _points(demand: Demand, availability: Availability, instant: int) -> list[int]:
     """An instant, and those in the job's window from it at which less may be free."""
-    length = demand.duration
+    length = demand.duration_from(instant)
     starts = (start for start in availability.later_starts if start > instant)
     return [instant, *(s for s in starts if length is None or s < instant + length)]
 
@@ -518,6 +519,8 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     """Why a job has no start in any plan."""
     if demand.impossible:
         return demand.impossible
+    if demand.latest is not None and _misses_deadline(problem, demand):
+        return crowded_past_deadline(problem.instance, demand.job)
     if earliest_start(problem.empty, demand) is None:
         if problem.instance.partitions and _fits_without_partitions(problem, demand):
             return NOT_IN_A_PARTITION
@@ -535,6 +538,15 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         why = "suspended, or no run limit" if any(r.suspended for r in endless) else "no run limit"
         return f"waits for jobs whose end is unknown ({why}): {shown}"
     return "the jobs before it hold its places indefinitely (they have no run limit, or no start)"
+
+
+def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
+    """Whether -t alone leaves a job no start beside what runs, or jobs before it have its places.
+
+    A job that waits for what never ends has none whatever -t says.
+    """
+    plain = replace(demand, latest=None, killed=None)
+    return earliest_start(problem.base, plain) is not None
 
 
 def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
+from ..model.duration import last_start
 from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
 from ..model.job import Job
@@ -307,12 +308,35 @@ def _exact(
     on_progress: OnProgress | None,
 ) -> Plan:
 
-    problem = PlanningProblem.of(instance, as_lsf=as_lsf, budget=budget, margin=margin, partly=True)
+    problem = PlanningProblem.of(
+        instance,
+        as_lsf=as_lsf,
+        budget=budget,
+        margin=margin,
+        partly=True,
+        due_dates=objective.due_dates,
+    )
     found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
     found = _with_unseen(found, problem.unseen, method) if problem.unseen else found
+    found = _naming_the_late(instance, found) if objective.due_dates else found
     if as_lsf:
         return _never_later(instance, found, margin, budget) if objective.in_order else found
     return needing_backfill(instance, found, budget)
+
+
+def _naming_the_late(instance: Instance, found: Plan) -> Plan:
+    """The plan with a note of the jobs that start, or end, too late for -t as LSF takes it."""
+    late = []
+    for job in instance.pending:
+        item, last = found.get(job.id), last_start(instance, job)
+        if item is not None and item.start is not None and last is not None:
+            over = item.finish is None or item.finish > (job.deadline or 0)
+            late += [job.id] if over or item.start > last else []
+    if not late:
+        return found
+    some = ", ".join(late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
+    note = f"-t is a due date for this objective; LSF would abort or kill {some}"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _never_later(instance: Instance, found: Plan, margin: int, budget: Budget) -> Plan:

@@ -131,18 +131,29 @@ def unknown_in(event: Event) -> str:
             return ""
 
 
-def from_starts(event: Event, durations: Mapping[str, int | None]) -> Event:
-    """The same by starts alone: a job ends as many seconds after its start as it is to run."""
+#: No job that -t ends.
+NOBODY: Mapping[str, int] = {}
+
+
+def from_starts(
+    event: Event, durations: Mapping[str, int | None], killed: Mapping[str, int] = NOBODY
+) -> Event:
+    """The same by starts alone: a job ends as many seconds after its start as it is to run.
+
+    killed: the second at which jobs end at last (-t), by job id.
+    """
     match event:
         case Known() | After(start=True):
             return event
         case After(job, _, lag):
-            duration = durations.get(job)
-            if duration is None:
-                return Known(None, NO_END.format(job))
-            return After(job, True, lag + duration)
+            duration, end = durations.get(job), killed.get(job)
+            over = None if duration is None else After(job, True, lag + duration)
+            if end is None:
+                return over or Known(None, NO_END.format(job))
+            at_last = _several([After(job, True), Known(end + lag)], 2)
+            return at_last if over is None else _several([over, at_last], 1)
         case Several(parts, count):
-            return _several([from_starts(part, durations) for part in parts], count)
+            return _several([from_starts(part, durations, killed) for part in parts], count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class PlanningProblem:
         budget: Budget | None = None,
         margin: int = 0,
         partly: bool = False,
+        due_dates: bool = False,
     ) -> PlanningProblem:
         """Resolve an instance.
 
@@ -91,10 +92,17 @@ class PlanningProblem:
         reservations (TBR-19). margin: seconds to keep free behind every pending job. What runs is
         entered whatever the budget is. partly: jobs that half of its grace does not last for are
         `unseen`, which the problem is then without; else OutOfTime is raised where it is over.
+        due_dates: jobs may be late, as the tardiness objective weighs it, where -t would end them.
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
-        resolver = Resolver.of(instance, reserving=False, honour_windows=not as_lsf, margin=margin)
+        resolver = Resolver.of(
+            instance,
+            reserving=False,
+            honour_windows=not as_lsf,
+            margin=margin,
+            due_dates=due_dates,
+        )
         base = profile_of_running(resolver)
         base.accepted = accepted_of(instance)
         if partly:
@@ -220,7 +228,7 @@ class PlanningProblem:
         return PlannedJob(
             job=demand.job.id,
             start=start.time,
-            finish=None if demand.runs is None else start.time + demand.runs,
+            finish=demand.end_of_run(start.time),
             allocation=self.named(start.allocation),
             method=method,
             bound=bound,
@@ -239,12 +247,13 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
     if not precedence:
         return demands
     durations = {demand.job.id: demand.duration for demand in demands}
+    killed = {d.job.id: d.killed + d.margin for d in demands if d.killed is not None}
     least = {demand.job.id: demand.earliest for demand in demands if not demand.impossible}
     found: list[Demand] = []
     for demand in demands:
         release = precedence.releases.get(demand.job.id)
         if release is not None and not demand.impossible:
-            event = from_starts(release.event, durations)
+            event = from_starts(release.event, durations, killed)
             soonest = released(replace(demand, after=event), least)
             known = isinstance(event, Known)
             if isinstance(event, Known) and event.time is None:

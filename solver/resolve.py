@@ -24,11 +24,11 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
-from ..model.resreq.evaluate import Local, named, narrowing
+from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
 from .availability.calendar import Calendar, accept_interval
-from .availability.demand import Demand, TermDemand, UnitDemand
+from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
 from .availability.profile import FOREVER, Profile, held_for_life
 from .availability.resources import (
     Allocation,
@@ -94,6 +94,8 @@ class Resolver:
     honour_windows: bool = False
     #: Seconds that are kept free behind the end of a pending job.
     margin: int = 0
+    #: -t is a due date, to be missed: what the tardiness objective weighs.
+    due_dates: bool = False
     _index: dict[str, int] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
 
@@ -105,11 +107,12 @@ class Resolver:
         reserving: bool = True,
         honour_windows: bool = False,
         margin: int = 0,
+        due_dates: bool = False,
     ) -> Resolver:
         """A resolver with its tables built; margin: seconds kept free behind pending jobs."""
         table = ResourceTable(instance)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
-        return cls(instance, table, hosts, reserving, honour_windows, margin)
+        return cls(instance, table, hosts, reserving, honour_windows, margin, due_dates)
 
     def running_uses(
         self, running: RunningJob, allocation: Allocation
@@ -197,6 +200,11 @@ class Resolver:
         """Whether a job has an affinity section, which no plan heeds."""
         return any(simple.affinity for simple in self._simples(job))
 
+    def unsure_of_home(self, job: Job) -> bool:
+        """Whether hosts are chosen by a submission host of which nobody knows type or model."""
+        local = Local(*self.home(job))
+        return any(unsure_of_local(one.select, self.hosts, local) for one in self._simples(job))
+
     def spreads_tasks(self, job: Job) -> bool:
         """Whether a job has stripe or gtile in its span[], which no plan heeds."""
         return any(simple.tiling for simple in self._simples(job))
@@ -220,9 +228,8 @@ class Resolver:
             by_slot=self.instance.params.parallel_sched_by_slot,
             values=dict(values),
         )
-        return Resolver(
-            self.instance, self.table, hosts, self.reserving, self.honour_windows, self.margin
-        )
+        kept = (self.reserving, self.honour_windows, self.margin, self.due_dates)
+        return Resolver(self.instance, self.table, hosts, *kept)
 
     def requirement(self, job: Job) -> Requirement:
         """The effective requirement of a job, looked up once for equal jobs."""
@@ -271,18 +278,22 @@ class Resolver:
         except TypeError:  # lists in the place of tuples: such a job is alone of its kind
             found = self._resolved(job)
         runs = self.spans(job)[0]
-        return replace(
+        found = replace(
             found,
             job=job,
             duration=None if runs is None else runs + self.margin,
             earliest=max(self.instance.now, job.begin or self.instance.now),
         )
+        return found if self.due_dates else with_deadline(self.instance, found)
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
         """Seconds a job is expected to run (TBR-03), and after which it is ended (LOP-02)."""
         key = alike.spans(job)
         if key not in self._kept.spans:
-            found = expected_duration(self.instance, job), granted_run_limit(self.instance, job)
+            found = (
+                expected_duration(self.instance, job),
+                granted_run_limit(self.instance, job),
+            )
             self._kept.spans[key] = found
         return self._kept.spans[key]
 

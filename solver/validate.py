@@ -24,6 +24,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     claims.entries,
     claims.allocations,
     times.starts,
+    times.deadlines,
     times.finishes,
     times.dependencies,
     times.dispatch_windows,
@@ -74,7 +75,8 @@ def validate(
     """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
 
     as_lsf: leave out what LSF's own estimate ignores: dispatch and run windows and advance
-    reservations (TBR-19). Deadlines are soft and never a violation. Of the running jobs it is told
+    reservations (TBR-19). Where tardiness is minimised, -t may be
+    missed. Of the running jobs it is told
     alone where they hold more slots than a host has; their other faults are not the plan's. stop:
     asked as the judge goes; once it says yes, Unfinished is raised. Of a plan without a fault each
     start that is later than its bound allows is tried on the same hosts at the instants before it,

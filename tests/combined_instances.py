@@ -135,6 +135,7 @@ def _queue(
         name,
         priority=random.choice([1, 1, 2]) if name == "a" else 1,
         exclusive="CU[enc]",
+        res_req="type==any",  # jobs do not say where they were submitted
         backfill=_maybe(random, 0.5),
         resource_reserve=100,
         hosts=(HostRequest("g"),) if _maybe(random, 0.08) else (),
@@ -256,7 +257,6 @@ def pending_job(
         run_limit=random.choice([1, 2, 3, 4, 6]) * MINUTE if _maybe(random, 0.96) else None,
         submit=-100 + number,
         begin=begin,
-        deadline=random.choice([None, None, 10 * MINUTE]),
         weight=random.choice([1.0, 2.0]),
         hosts=hosts,
         exclusive=len(terms) == 1 and _maybe(random, 0.15),

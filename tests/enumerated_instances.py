@@ -133,7 +133,8 @@ def _queue(random: Random) -> Queue:
     return Queue(
         "default",
         exclusive=random.choice(["CU[enc]"] * 9 + ["N"]),
-        res_req=random.choice([""] * 8 + ["rusage[lim=1]"]),
+        # Jobs do not say where they were submitted.
+        res_req=random.choice(["type==any"] * 8 + ["select[type==any] rusage[lim=1]"]),
         host_slots=random.choice([None] * 6 + [2]),
         queue_slots=random.choice([None] * 6 + [3, 4]),
         user_slots=random.choice([None] * 6 + [3]),

@@ -48,6 +48,7 @@ def drawn(seed: int, *, to_come: int) -> Instance:
         Queue(
             "normal",
             30,
+            res_req="type==any",  # jobs do not say where they were submitted
             backfill=draw.random() < 0.6,
             slot_reserve=draw.choice([None, 2, 3, 5, 1000]),
             exclusive="CU[enc]",
@@ -56,6 +57,7 @@ def drawn(seed: int, *, to_come: int) -> Instance:
         Queue(
             "urgent",
             40,
+            res_req="type==any",
             backfill=draw.random() < 0.3,
             resource_reserve=draw.choice([None, 3, 1000]),
             exclusive="Y",

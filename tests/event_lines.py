@@ -8,14 +8,15 @@ def job_new(number: int, time: int, **fields: object) -> str:
     given: dict[str, object] = {
         "options": 33554434, "slots": 1, "user": "ann", "queue": "q", "res_req": "", "limit": -1,
         "name": "", "most": 1, "group": "", "priority": -1, "hosts": "0", "app": "", "idx": 0,
-        "begin": 0, "port": "",
+        "begin": 0, "port": "", "deadline": 0, "from_host": "host",
     }  # fmt: skip
     g = given | fields
     return (
         f'"JOB_NEW" "10.108" {time} {number} 1501 {g["options"]} {g["slots"]} {time} '
-        f"{g['begin']} 0 "
+        f"{g['begin']} {g['deadline']} "
         f'-65535 0 0 "{g["user"]}" -1 -1 -1 -1 -1 -1 -1 -1 -1 {g["limit"]} -1 "" 1.00 2 '
-        f'"{g["queue"]}" "{g["res_req"]}" "host" "/" "" "" "" "" "/home" "file" {g["hosts"]} "" "" '
+        f'"{g["queue"]}" "{g["res_req"]}" "{g["from_host"]}" '
+        f'"/" "" "" "" "" "/home" "file" {g["hosts"]} "" "" '
         f'"{g["name"]}" "cmd" 0 "" "default" {g["port"]}{g["most"]} "ANY" "" "" "{g["group"]}" "" '
         f'7184 {g["idx"]} "" "" "" {g["priority"]} -1 -1 4194304 "{g["app"]}" "" -1 "" 0 -1 "" "" '
         "0 0 0 0"

@@ -6,7 +6,7 @@ An invariant is a function of a case that gives sentences, none where all is wel
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -17,6 +17,7 @@ from slotwise.model.job import Job
 from slotwise.model.plan import Plan
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.records import Simulation
 from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
@@ -208,6 +209,8 @@ def _held_for_good(instance: Instance) -> bool:
         or windows(instance)
         or any(job.begin or job.array_limit is not None for job in jobs)
         or limited
+        # A host that has just taken another job is closed to whoever has a place there.
+        or instance.params.job_accept_interval
         or instance.limits
         or instance.users
         or instance.cluster.shared
@@ -219,27 +222,27 @@ def _held_for_good(instance: Instance) -> bool:
 
 
 def no_reservation_delays_who_preempts(it: Site) -> Found:
-    """A job that may preempt starts no later where its queue reserves."""
+    """The first job that may preempt, and does, starts no later where its queue reserves."""
     if not preempts(it.instance):
         return
     instance = still(it.instance)
     none = [replace(q, slot_reserve=None, resource_reserve=None) for q in instance.queues]
-    bare = replace(instance, queues=tuple(none))
     able = [q.name for q in instance.queues if q.preemptive]
-    jobs = [job for job in instance.pending if job.queue in able][:1]
+    bare = _loop(replace(instance, queues=tuple(none)), "none")
+    when = {entry["time"] for entry in bare.log if entry.get("preempted")}
+    first = next((job.id for job in it.order if job.queue in able), "")
+    start = bare.starts.get(first)
+    if start is None or start not in when:
+        return
     for fields in ({"slot_reserve": 30}, {"resource_reserve": 30}, {"slot_reserve": 2}):
         queues = tuple(replace(q, **fields) if q.name in able else q for q in none)
-        holding = replace(instance, queues=queues)
-        for job in jobs:
-            with_, without = (
-                _loop(each, method) for each, method in ((holding, "greedy"), (bare, "none"))
-            )
-            if with_.get(job.id, math.inf) > without.get(job.id, math.inf):
-                yield f"{fields}, job {job.id}: {with_.get(job.id)}, without {without[job.id]}"
+        later = _loop(replace(instance, queues=queues), "greedy").starts.get(first, math.inf)
+        if later > start:
+            yield f"{fields}, job {first}: {later}, without {start}"
 
 
-def _loop(instance: Instance, method: str) -> Mapping[str, int]:
-    return simulate(instance, reservation=method, until=HORIZON, top=4).starts  # type: ignore[arg-type]
+def _loop(instance: Instance, method: str) -> Simulation:
+    return simulate(instance, reservation=method, until=HORIZON, top=4, keep_log=True)  # type: ignore[arg-type]
 
 
 def more_never_makes_the_first_later(it: Site) -> Found:

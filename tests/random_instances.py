@@ -93,6 +93,7 @@ def instances(draw: st.DrawFn, most_hosts: int = 4, most_jobs: int = 3) -> Insta
             Queue(
                 "default",
                 exclusive="CU[enclosure]",
+                res_req="type==any",  # jobs do not say where they were submitted
                 host_slots=draw(st.sampled_from([None, None, None, 2])),
                 queue_slots=draw(st.sampled_from([None, None, None, 4])),
             ),

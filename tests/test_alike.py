@@ -154,7 +154,7 @@ def plain(value: Any) -> Any:
 def demand_of(job: Job) -> Any:
     """What a job asks for, and what it holds while it runs, looked up by nobody before."""
     instance = site(job, *elements())
-    resolver = Resolver.of(instance)
+    resolver = Resolver.of(instance, due_dates=True)
     found = replace(resolver.demand(job), job=Job(""), duration=None, earliest=0)
     running = RunningJob(job, 0, {"a": job.slots})
     held = Resolver.of(instance)

@@ -259,9 +259,12 @@ def test_a_plan_for_another_instant() -> None:
     )
 
 
-def test_a_late_job_is_not_a_violation() -> None:
+def test_a_late_job_is_no_violation_where_tardiness_is_weighed() -> None:
     instance = problem(job("j", 1, deadline=10))
-    assert faults(instance, {"j": (500, {"A": 1})}) == []
+    late = {"j": (500, {"A": 1})}
+    assert faults(instance, late, objective="tardiness", method="optimal") == []
+    (told, _) = faults(instance, late)
+    assert told.startswith("deadline: job j: it starts at 500 s, its termination time (-t) is 10 s")
 
 
 @pytest.mark.parametrize(
@@ -326,10 +329,14 @@ RIGHT = {
 
 @pytest.mark.parametrize("objective", RIGHT)
 def test_every_objective_is_recomputed(objective: str) -> None:
-    right = RIGHT[objective]
-    assert faults(LATE, THEIRS, objective=objective, value=right) == []
+    right, late = RIGHT[objective], LATE
+    if objective != "tardiness":  # elsewhere -t is no due date
+        plain = (replace(job, deadline=None) for job in LATE.pending)
+        late = replace(LATE, pending=tuple(plain))
+    claim = {"objective": objective, "method": "optimal"}
+    assert faults(late, THEIRS, value=right, **claim) == []
     for wrong in (0.0, right * (1 + 1e-8), right - 1, -right):
-        (found,) = faults(LATE, THEIRS, objective=objective, value=wrong)
+        (found,) = faults(late, THEIRS, value=wrong, **claim)
         assert found.startswith("value: value")
         assert f"{objective} gives" in found
 

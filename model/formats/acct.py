@@ -32,6 +32,7 @@ from .log_lines import (
     malformed,
     refused_records,
 )
+from .names import Domains
 from .sniff import refuse_other
 
 #: Record types of lsb.acct that are no finished job.
@@ -265,13 +266,14 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     options = fields.whole("options")
     slots = fields.whole("numProcessors")
     submit, begin = fields.time("submitTime"), fields.time("beginTime")
-    fields.skip("termTime")
+    deadline = fields.time("termTime")
     start = fields.time("startTime")
     user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
     fields.skip("dependCond", "preExecCmd")
     if lava and options & HAS_POST_EXEC:
         fields.skip("postExecCmd")
-    fields.skip("fromHost", "cwd", "inFile", "outFile", "errFile", "jobFile")
+    from_host = fields.text("fromHost")
+    fields.skip("cwd", "inFile", "outFile", "errFile", "jobFile")
     for _ in range(fields.count("numAskedHosts")):
         fields.skip("askedHosts")
     hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
@@ -309,6 +311,8 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
         status=status,
         application=application,
         charged=charged,
+        deadline=deadline,
+        from_host=from_host,
     )
     return number, index, job, (submit, start, end) != written
 
@@ -447,6 +451,13 @@ class Requirements:
             host.gpu_count for host in cluster.cluster.hosts
         )
         self._known: dict[tuple[str, int], tuple[str | None, tuple[str, ...]]] = {}
+        self._machines = frozenset[str]() if cluster is None else cluster.cluster.machines()
+        self._domains = Domains(self._machines)
+
+    def home(self, name: str) -> str:
+        """A submission host as the cluster calls it; "" where it is none of its hosts."""
+        known = self._domains.known(name)
+        return known if known in self._machines else ""
 
     @property
     def hostless(self) -> bool:
@@ -546,6 +557,8 @@ class AcctJobs(OnDemand[Job]):
             cpu_time=job.cpu_time,
             submit=job.submit - self.zero,
             begin=job.begin - self.zero if job.begin else None,
+            deadline=job.deadline - self.zero if job.deadline > 0 else None,
+            from_host=self._requirements.home(job.from_host),
             application="" if self._requirements.hostless else job.application,
         )
 

@@ -35,10 +35,17 @@ class FinishedJob:
     application: str = ""
     #: Path of the share account (``/group/user``), "" where it is not said.
     charged: str = ""
+    #: -t.
+    deadline: int = 0
+    #: Where it was submitted.
+    from_host: str = ""
 
 
-_WHOLE = ("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status")
-_TEXTS = ("user", "queue", "project", "res_req", "application", "charged")
+_WHOLE = (
+    *("submit", "begin", "start", "end", "slots", "max_slots", "run_limit", "status"),
+    "deadline",
+)
+_TEXTS = ("user", "queue", "project", "res_req", "application", "charged", "from_host")
 _NO_LIMIT = -1
 
 

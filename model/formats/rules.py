@@ -313,9 +313,7 @@ class _References:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
-        self._machines = {
-            name for host in cluster.hosts for name in (host.name, host.node_of) if name
-        }
+        self._machines = cluster.machines()
         self._hosts = {"all", OTHERS, *host_names(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
         self._sound: set[tuple[object, ...]] = set()

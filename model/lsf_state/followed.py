@@ -62,6 +62,8 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
+    #: Those that take no jobs.
+    closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
     #: Times of the log's first and last record.
@@ -137,6 +139,9 @@ class Follower:
             [item.live for item in self.jobs.values() if item.live],
             idle_queues=sorted(
                 n for (kind, n), shut in self.closed.items() if shut and kind == "queue"
+            ),
+            closed_queues=sorted(
+                n for (kind, n), shut in self.closed.items() if shut and kind == "submissions"
             ),
         )
 
@@ -319,6 +324,7 @@ def _job(record: r.Submitted, index: int) -> SeenJob:
         project=record.project,
         group=record.group,
         application=record.application,
+        from_host=record.from_host,
         priority=max(0, record.priority),
         slots=record.slots,
         max_slots=record.max_slots if record.max_slots > record.slots else None,
@@ -344,6 +350,10 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.res_req = plain_requirement(record.res_req)
     if record.run_limit is not None:
         job.run_limit = record.run_limit
+    if record.begin is not None:
+        job.begin = record.begin or None
+    if record.deadline is not None:
+        job.deadline = record.deadline or None
     if record.hosts is not None:
         job.hosts = " ".join(record.hosts)
 
@@ -469,10 +479,12 @@ def _seen(job: FinishedJob, at: int) -> SeenJob:
         queue=job.queue,
         project=job.project,
         application=job.application,
+        from_host=job.from_host,
         slots=sum(job.hosts.values()) or job.slots or 1,
         res_req=requirement(job.res_req),
         submit=job.submit,
         begin=job.begin or None,
+        deadline=job.deadline or None,
         start=job.start if runs else None,
         run_limit=job.run_limit,
         real_run_time=job.end - job.start if job.start else None,

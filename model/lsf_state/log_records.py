@@ -28,6 +28,8 @@ _BLOCKS = 0x04
 MOST_ELEMENTS = 100_000
 #: A bmod that says nothing about -n has a number like this, or 0.
 _ANY_NUMBER = 2**30
+#: In place of a time: bmod takes it away (-bn, -tn).
+_TAKEN_AWAY = -2
 _ARRAY = re.compile(r"\[([\d\s,:-]+)\](?:%\d+)?$")
 _INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
 
@@ -58,6 +60,8 @@ class Submitted:
     exclusive: bool
     name: str
     depends: str
+    #: Where it was submitted.
+    from_host: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,9 @@ class Modified:
     res_req: str | None
     run_limit: int | None
     hosts: tuple[str, ...] | None
+    #: Of -b and -t, since 1970; 0 where they are taken away.
+    begin: int | None
+    deadline: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,7 @@ class Resized:
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"."""
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
     time: int
     kind: str
@@ -259,8 +266,8 @@ def _new(name: str, fields: Fields) -> Record:
     limits = _limits(fields, lava)
     fields.skip("umask")
     queue, res_req = fields.text("queue"), fields.text("resReq")
-    fields.skip("fromHost", "cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir")
-    fields.skip("jobFile")
+    from_host = fields.text("fromHost")
+    fields.skip("cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir", "jobFile")
     hosts = _asked(fields)
     depends = fields.text("dependCond")
     fields.skip("preExecCmd")
@@ -303,6 +310,7 @@ def _new(name: str, fields: Fields) -> Record:
         bool(options & _EXCLUSIVE),
         job_name,
         depends,
+        from_host,
     )
 
 
@@ -423,7 +431,8 @@ def _modify(name: str, fields: Fields) -> Record:
     removed = fields.whole("delOptions")
     fields.skip("userId", "userName", "submitTime", "umask")
     slots = fields.whole("numProcessors")
-    fields.skip("beginTime", "termTime", "sigValue", "restartPid")
+    begin, deadline = fields.whole("beginTime"), fields.whole("termTime")
+    fields.skip("sigValue", "restartPid")
     # What was not modified is not written: the options say which of these fields there are.
     if options & _HAS_JOB_NAME:
         fields.skip("jobName")
@@ -441,7 +450,14 @@ def _modify(name: str, fields: Fields) -> Record:
         asks,
         limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
         hosts,
+        _new_time(begin),
+        _new_time(deadline),
     )
+
+
+def _new_time(time: int) -> int | None:
+    """What bmod makes of a time: 0 where it takes it away, None where it says nothing of it."""
+    return 0 if time == _TAKEN_AWAY else time if time > 0 else None
 
 
 def _migrate(name: str, fields: Fields) -> Record:
@@ -468,10 +484,10 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     def read(name: str, fields: Fields) -> Record:
         time, code = _time(fields), fields.whole("opCode")
         # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
-        closed = code == 2 if kind == "host" else code == 4
-        says_nothing = kind == "queue" and code in (1, 2)
+        closed = code == 2 if kind == "host" else code in (2, 4)
         found = fields.text(kind)
-        return Other(time) if says_nothing else Controlled(time, kind, found, not closed)
+        what = "submissions" if kind == "queue" and code in (1, 2) else kind
+        return Controlled(time, what, found, not closed)
 
     return read
 

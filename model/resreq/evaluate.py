@@ -36,6 +36,10 @@ _COMPARE_TEXT: dict[str, Callable[[str, str], bool]] = {
 }
 
 
+#: What ``local`` means of the submission host.
+LIKE_HOME = ("type", "model")
+
+
 @dataclass(frozen=True, slots=True)
 class Local:
     """The submission host, as ``type==local`` and ``model==local`` mean it.
@@ -93,7 +97,40 @@ def open_to(expression: Expression | None, table: HostTable) -> BoolArray:
 
 def needs_local_type(expression: Expression | None, table: HostTable, local: Local) -> bool:
     """Whether the default ``type==local`` applies and the type of the submission host is known."""
-    if not local.default or local.type is None:
+    return local.type is not None and _defaults_to_local(expression, table, local)
+
+
+def unsure_of_local(expression: Expression | None, table: HostTable, local: Local) -> bool:
+    """Whether a selection hangs on what is not known of the submission host.
+
+    With hosts of one type, or model, the submission host is taken to be like them.
+    """
+    several = {name: len(set(table.text(name).code.tolist()) - {-1}) > 1 for name in LIKE_HOME}
+    if local.type is None and several["type"] and _defaults_to_local(expression, table, local):
+        return True
+    return any(
+        local.value(name) is None and (several[name] or sign != "==")
+        for name, sign in _asks_for_local(expression)
+    )
+
+
+def _asks_for_local(part: Expression | None) -> Iterator[tuple[str, str]]:
+    """The comparisons of type and model with ``local``: resource and operator."""
+    match part:
+        case Binary(sign, Name(name), String("local") | Name("local")) if name in LIKE_HOME:
+            yield name, sign
+        case Unary(sign, operand):
+            # What is negated takes the other hosts.
+            found = _asks_for_local(operand)
+            yield from ((name, "!=") for name, _ in found) if sign == "!" else found
+        case Binary(_, left, right):
+            yield from _asks_for_local(left)
+            yield from _asks_for_local(right)
+
+
+def _defaults_to_local(expression: Expression | None, table: HostTable, local: Local) -> bool:
+    """Whether LSF's default ``type==local`` applies to a selection (REQ-04)."""
+    if not local.default:
         return False
     kinds = {table.vocabulary.kind(name) for name in named(expression, table)}
     return not kinds & {"string", "boolean"}
@@ -183,7 +220,7 @@ def compare_text(table: HostTable, resource: str, sign: str, word: str, local: L
     """A comparison with a string resource; any fits every value, whatever the operator."""
     column = table.text(resource)
     has: BoolArray = column.code >= 0
-    if resource in ("type", "model") and word in ("any", "local"):
+    if resource in LIKE_HOME and word in ("any", "local"):
         known = local.value(resource) if word == "local" else None
         if known is None:
             return has

@@ -13,6 +13,8 @@ from typing import Protocol, TypeAlias
 
 from ...model.configuration import Queue
 from ...model.dependency import waiting_order
+from ...model.duration import aborted, bounds_of_deadline
+from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Pending
 from ..alike import Same
@@ -121,6 +123,10 @@ class Demand:
     #: Seconds that a host takes no job of its queue after another job (JOB_ACCEPT_INTERVAL), None
     #: where no queue has such a rule.
     interval: int | None = None
+    #: No start after this second, since it could not run for its limit before -t; None: any.
+    latest: int | None = None
+    #: -t, where it may end the job before its duration does; None elsewhere.
+    killed: int | None = None
     #: When its dependency condition (-w) can hold, by the starts of pending jobs; None where it can
     #: by `earliest`.
     after: Event | None = None
@@ -137,6 +143,22 @@ class Demand:
         """Seconds the job itself is expected to run, None when unknown."""
         return None if self.duration is None else self.duration - self.margin
 
+    def duration_from(self, start: int) -> int | None:
+        """The duration from a start at this second: -t may end it sooner."""
+        if self.killed is None:
+            return self.duration
+        left = max(1, self.killed - start) + self.margin
+        return left if self.duration is None else min(left, self.duration)
+
+    def end_of_run(self, start: int) -> int | None:
+        """When the job itself is expected to end after a start at this second, None for unknown."""
+        duration = self.duration_from(start)
+        return None if duration is None else start + duration - self.margin
+
+    def begun_at(self, start: int) -> Demand:
+        """The job with the duration that it has from a start at this second."""
+        return self if self.killed is None else replace(self, duration=self.duration_from(start))
+
     @property
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
@@ -149,6 +171,16 @@ _OF_KIND: Callable[[Demand], tuple[object, ...]] = attrgetter(
 )
 #: What is compared by value; all else is the same object for jobs that are alike.
 _VALUES = (int, str, NoneType, Known, After, Several)
+
+
+def with_deadline(instance: Instance, demand: Demand) -> Demand:
+    """The demand of a job as its -t bounds it."""
+    latest, killed = bounds_of_deadline(instance, demand.job, demand.runs)
+    if latest is None:
+        return demand
+    late = aborted(instance, demand.job) if latest < demand.earliest else ""
+    why = demand.impossible or late
+    return replace(demand, latest=latest, killed=killed, impossible=why)
 
 
 def released(demand: Demand, starts: Mapping[str, int]) -> Demand:

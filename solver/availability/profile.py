@@ -428,8 +428,10 @@ class Profile:
     # --- windows ------------------------------------------------------------------------------
 
     def open_for(self, demand: Demand, time: int) -> bool:
-        """Whether the windows that bind the job let it start at `time`."""
-        return demand.calendar is None or demand.calendar.allows(time, demand.duration)
+        """Whether -t and the windows that bind the job let it start at `time`."""
+        if demand.latest is not None and time > demand.latest:
+            return False
+        return demand.calendar is None or demand.calendar.allows(time, demand.duration_from(time))
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
         """Candidate times with those at which a window of the job, or a host for it, opens."""
@@ -558,7 +560,7 @@ class Profile:
     ) -> TermCapacity:
         """What one term of a job finds over its window from `start`."""
         return find_capacity(
-            self, demand, term, alternative, self.checkpoints(start, demand.duration)
+            self, demand, term, alternative, self.checkpoints(start, demand.duration_from(start))
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from .accounts import Account, Change, Meter, ShareTree
@@ -115,7 +116,7 @@ class Ledger:
         self.trees = trees
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
-        self._queues = {queue.name: queue for queue in instance.queues}
+        self._instance = instance
         #: Which one counts a queue's jobs, a host's slots. cpu_per_slot: CPU seconds a second and
         #: slot of a job that does not say its own.
         self.tree_of_queue = tree_of_queue
@@ -134,13 +135,11 @@ class Ledger:
     ) -> None:
         """A job starts on `allocation` (host to slots) and holds `memory` MB."""
         self.reserved(job, {}, now, under)
-        queue = self._queues[job.queue]
-        limit = queue.run_limit if queue.run_limit is not None else queue.run_limit_max
         entry = Entry(
             job,
             allocation={},
             memory=memory,
-            committed=job.run_limit if job.run_limit is not None else limit,
+            committed=granted_run_limit(self._instance, job),
             cpu_rate=0.0,
             cpu=Meter(stamp=now),
             ran=Meter(rate=1.0, stamp=now),

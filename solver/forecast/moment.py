@@ -181,7 +181,7 @@ def _is_pool(instance: Instance) -> bool:
 def _is_plain_job(job: Job) -> bool:
     """Whether a job says nothing of itself but what a pool heeds, or no scheduler does."""
     said = ("slots", "user", "queue", "run_limit", "cpu_limit", "run_time", "cpu_time", "submit")
-    unheeded = ("deadline", "weight", "project", "from_host")
+    unheeded = ("weight", "project", "from_host")
     return job == Job(job.id, **{name: getattr(job, name) for name in (*said, *unheeded)})
 
 

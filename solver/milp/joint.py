@@ -57,7 +57,7 @@ def instants(
 ) -> list[int]:
     """Instants at which `demand` may first fit beside jobs whose starts are fixed, ascending."""
     times = set(problem.base.candidate_times(demand.earliest))
-    times |= {start + span for other, start in settled for span in spans(other)}
+    times |= {start + span for other, start in settled for span in spans(other.begun_at(start))}
     kept = sorted(time for time in times if time >= demand.earliest)
     return problem.base.with_openings(demand, kept)
 
@@ -79,6 +79,7 @@ def closure(
     Raises TooMany when there are more than `most` in all.
     """
     known: dict[tuple[int, int], set[int]] = {}
+    ends_by_deadline = {d.killed + d.margin for d in demands if d.killed is not None}
     full = (1 << len(demands)) - 1
     count = 0
 
@@ -90,6 +91,7 @@ def closure(
             demand = demands[number]
             times = {demand.earliest, *problem.base.candidate_times(demand.earliest)}
             times |= set() if demand.after is None else known_times(demand.after)
+            times |= ends_by_deadline
             for other, before in enumerate(demands):
                 if others >> other & 1:
                     steps = steps_to(demand, before)

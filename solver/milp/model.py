@@ -391,7 +391,7 @@ class Option:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job would hold something at `point`."""
-        duration = self.demand.duration
+        duration = self.demand.duration_from(self.time)
         return self.time <= point and (duration is None or point < self.time + duration)
 
 

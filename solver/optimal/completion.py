@@ -24,6 +24,8 @@ from .order_search import Starts, decode, times_of
 Jointly = Callable[[Profile, Sequence[tuple[Demand, int]]], tuple[str, dict[str, Start]]]
 
 LIMIT = "the limit of the search was reached"
+#: Why it is not proved that jobs have no start: another order may leave one before -t.
+DEADLINES = "jobs with a termination time (-t) were not tried in every order"
 
 
 def completed(
@@ -43,6 +45,8 @@ def completed(
     again = decode(problem, [*ending, *endless], dict(alone))
     if len(again) == len(able):
         return again, ""
+    if any(demand.latest is not None for demand in able):
+        return max(found, again, key=len), DEADLINES
     found = max(found, again, key=len)
     kept = {job: start for job, start in again.items() if job not in {d.job.id for d in endless}}
     if len(kept) < len(ending) or not endless:

@@ -290,7 +290,13 @@ def moved_by_windows(
     if not problem.honours_windows or not (bound or instance.advance_reservations):
         return ()
     try:
-        without = PlanningProblem.of(instance, as_lsf=True, budget=budget, margin=problem.margin)
+        without = PlanningProblem.of(
+            instance,
+            as_lsf=True,
+            budget=budget,
+            margin=problem.margin,
+            due_dates=problem.resolver.due_dates,
+        )
         literal = plan_first_fit(without, budget)
     except OutOfTime:
         return ()

@@ -103,6 +103,7 @@ class IntervalModel:
         weight = PairWeight(memory=MEMORY, a_second=WORTH / len(demands), share=1.0)
         pairs = sum(int(t.candidates.size) * len(t.alternatives) for d in demands for t in d.terms)
         known = all(d.duration is not None and d.calendar is None for d in demands)
+        known = known and all(d.latest is None and d.killed is None for d in demands)
         known = known and not any(counts_once(demand) for demand in demands)
         return known and pairs <= ModelRoom(budget, weight).most_pairs()
 

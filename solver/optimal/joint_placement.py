@@ -379,7 +379,7 @@ class PlacedChoice:
 
     def runs_at(self, point: int) -> bool:
         """Whether the job, started as chosen, runs at an instant."""
-        duration = self.demand.duration
+        duration = self.demand.duration_from(self.time)
         return self.time <= point and (duration is None or point < self.time + duration)
 
     def held(self, shape: TermShape, point: int) -> Iterable[tuple[Use, float]]:

@@ -97,6 +97,7 @@ class JointProbe:
         share: of the time left, that a model may take.
         """
         beside_base = start_at(self.base, demand, time)
+        demand = demand.begun_at(time)
         if beside_base is None or self._too_full(settled, demand, time):
             return "INFEASIBLE", {}
         if self._pool_too_full(settled, demand, time):
@@ -340,8 +341,11 @@ class _Open:
 class _Settled:
     """A job whose start is fixed."""
 
+    #: With the duration that it has from there.
     demand: Demand
     start: Start
+    #: As it may start at any time.
+    asked: Demand
     #: Stretches of instants before it that are not refuted.
     open: list[_Open] = field(default_factory=list)
 
@@ -440,7 +444,8 @@ class _Search:
                 self.given_up[demand.job.id] = f"{looked.open[0].why} was reached"
             return False
         hold_start(self.profile(), demand, incumbent)
-        self.settled.append(_Settled(demand, incumbent, looked.open))
+        begun = demand.begun_at(incumbent.time)
+        self.settled.append(_Settled(begun, incumbent, demand, looked.open))
         self._leave_warm(demand, incumbent)
         return True
 
@@ -454,18 +459,14 @@ class _Search:
         if number is None or number >= len(self.settled) or demand.interval is not None:
             return None
         found = self.settled[number]
-        return found if found.demand.kind == demand.kind else None
+        return found if found.asked.kind == demand.kind else None
 
     def _as_refuted_since(self, number: int, item: _Settled) -> None:
         """Leave out what has been refuted for an equal job before it."""
         if not item.open:
             return
         equal = next(
-            (
-                other
-                for other in self.settled[:number][::-1]
-                if other.demand.kind == item.demand.kind
-            ),
+            (other for other in self.settled[:number][::-1] if other.asked.kind == item.asked.kind),
             None,
         )
         if equal is not None:
@@ -508,7 +509,8 @@ class _Search:
         """Settle the job at the instant found, with the placements of all jobs found there."""
         for item in self.settled:
             item.start = looked.placed.get(item.demand.job.id, item.start)
-        self.settled.append(_Settled(demand, looked.placed[demand.job.id], looked.before()))
+        start = looked.placed[demand.job.id]
+        self.settled.append(_Settled(demand.begun_at(start.time), start, demand, looked.before()))
         self.same_as_warm = False
         self._profile = None
 
@@ -534,11 +536,11 @@ class _Search:
         whole, self.settled = self.settled, self.settled[:number]
         for part in item.open:
             if looked.found is None:
-                self._look(item.demand, part.times, looked)
+                self._look(item.asked, part.times, looked)
         if looked.found is None:
             self.settled, item.open = whole, looked.open
             return
-        self._take(item.demand, looked)
+        self._take(item.asked, looked)
         self._share = FIRST_SHARE
         behind = self._behind(item.demand)
         again = {demand.job.id for demand in behind}
@@ -583,6 +585,7 @@ class _Search:
         profile = self.profile()
         times = {*profile.candidate_times(demand.earliest), *self._other_drops()}
         opened = profile.with_openings(demand, sorted(t for t in times if t >= demand.earliest))
+        last = last if demand.latest is None else min(last, demand.latest + 1)
         instants = [time for time in opened if first <= time < last]
         if not instants or demand.calendar is not None or demand.interval is not None:
             return [[time] for time in instants]

@@ -117,6 +117,9 @@ def _search_and_prove(
 ) -> _Found:
     """The pool of all slots, bounds with plans by them, a search, the exact model, a search."""
     placed = [demand for demand in problem.demands if demand.job.id in found.starts]
+    if any(demand.latest is not None for demand in placed):
+        # The models know no bound of starts and no run that ends sooner (-t).
+        return _search(problem, costs, budget, alone, found, False, tell)
     least = {job: alone[job] for job in found.starts}
     within = costs.within(least, found.total)
     pooled = solve_as_pool(problem, placed, within, alone, budget, tell)

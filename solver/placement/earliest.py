@@ -116,7 +116,7 @@ def _split(
 
 def not_crowded(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
     """The instants, ascending, without those whose windows are known to be too crowded."""
-    if profile.crowded is None or not _by_slots(demand):
+    if profile.crowded is None or demand.killed is not None or not _by_slots(demand):
         return times
     at = np.array(times, dtype=np.int64)
     slots = max(term.slots for term in demand.terms)
@@ -128,7 +128,7 @@ def note_crowded(profile: Profile, demand: Demand, time: int) -> None:
     """A job does not fit: if slots alone are short, remember it."""
     if profile.crowded is None or not _by_slots(demand):
         return
-    points = profile.checkpoints(time, demand.duration)
+    points = profile.checkpoints(time, demand.duration_from(time))
     free = np.floor(profile.least_free(SLOTS, points) + SLACK)
     slots = int(np.maximum(free, 0.0).sum())
     if slots < max(term.slots for term in demand.terms):
@@ -187,7 +187,8 @@ class Start:
 
     def finish(self, demand: Demand) -> int | None:
         """When the job gives its place back, by its limit and margin; None if that is unknown."""
-        return None if demand.duration is None else self.time + demand.duration
+        duration = demand.duration_from(self.time)
+        return None if duration is None else self.time + duration
 
 
 class Found:
@@ -317,7 +318,7 @@ def _in_order(
     """Each term where it first fits beside the terms before it."""
     scratch = availability.copy()
     placed: list[Allocation] = []
-    end = None if demand.duration is None else time + demand.duration
+    end = Start(time, ()).finish(demand)
     for term in demand.terms:
         alternative = term.alternatives[number]
         if alternative.missing:
@@ -405,6 +406,8 @@ def earliest_start(
     """
     if demand.impossible:
         return None
+    if demand.latest is not None:
+        not_after = demand.latest if not_after is None else min(not_after, demand.latest)
     earliest = max(demand.earliest, not_before or demand.earliest)
     minds = profile.minds_intervals(demand)
     if minds and len(demand.terms) == 1:
@@ -498,7 +501,7 @@ def _fits(profile: Profile, demand: Demand, time: int, found: Found | None = Non
 
 def _least_of(demand: Demand) -> Demand | None:
     """What a job of one term needs at every instant of its window; None for other jobs."""
-    if len(demand.terms) > 1 or demand.calendar is not None:
+    if len(demand.terms) > 1 or demand.calendar is not None or demand.killed is not None:
         return None
     if is_constant(demand):
         return replace(demand, floors=(), interval=None)

@@ -167,7 +167,7 @@ def _may_fit(item: Standing, begins: set[int]) -> bool:
     if item.place is None:
         return False
     demand, start = item.place
-    if demand.duration is None or demand.margin:
+    if demand.duration is None or demand.margin or demand.killed is not None:
         return False
     calendar = demand.calendar
     closes = calendar is not None and not calendar.allows(start.time, demand.duration + 1)
@@ -327,7 +327,7 @@ def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) 
 
     future: without the place. What becomes free by its start need not be held until then.
     """
-    window = future.checkpoints(start.time, demand.duration)
+    window = future.checkpoints(start.time, demand.duration_from(start.time))
     found: FloatArray = np.floor(future.least_free(SLOTS, window)) - np.floor(now)
     return np.maximum(found, 0.0)
 
@@ -337,7 +337,7 @@ def free_over_run(plain: Profile, demand: Demand, start: Start) -> FloatArray:
 
     plain: with its place.
     """
-    window = plain.checkpoints(start.time, demand.duration)
+    window = plain.checkpoints(start.time, demand.duration_from(start.time))
     left: FloatArray = np.floor(plain.least_free(SLOTS, window))
     for host, count in whole_place(demand, start, plain.table).items():
         left[host] += count

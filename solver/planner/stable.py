@@ -342,12 +342,11 @@ def _entry(
     entry = replace(_moved(instance, item, start), method=method, fallback="")
     if start.time == item.start:
         return entry.unproved()
-    finish = None if demand.runs is None else start.time + demand.runs
     why = "keeps its promised start, or makes way for one"
     return replace(
         entry.unproved(),
         start=start.time,
-        finish=finish,
+        finish=demand.end_of_run(start.time),
         estimate=None,
         waits_for=why,
         exact_fit="",

@@ -383,7 +383,8 @@ class Eligibility:
     def queue_open(self, job: Job, duration: int | None) -> str:
         """Why the windows of its queue do not let a job start now, "" if they do.
 
-        A job with a known duration starts only if its run window stays open long enough.
+        A job with a known duration starts only if its run window stays open long enough, but for
+        one of a queue with IGNORE_DEADLINE.
         """
         if not self.any_windows:
             return ""
@@ -397,7 +398,8 @@ class Eligibility:
             if not windows.is_open(now):
                 return f"the run window of queue {queue.name} is closed"
             until = windows.open_until(now)
-            if until is not None and duration is not None and now + duration > until:
+            beyond = until is not None and duration is not None and now + duration > until
+            if beyond and not queue.ignore_deadline:
                 return f"it would run beyond the run window of queue {queue.name}"
         return ""
 
@@ -407,7 +409,12 @@ class Eligibility:
         return not text or Windows(text, self.situation.instance.origin).is_open(now)
 
     def run_window_end(self, queue: str) -> int | None:
-        """When the run window of a queue that is open now closes; None for never, or if shut."""
+        """When the run window of a queue that is open now closes to jobs that cannot end before.
+
+        None for never, or if it is shut.
+        """
+        if self._queues[queue].ignore_deadline:
+            return None
         text, now = self._queues[queue].run_window, self.situation.now
         if not text or not self.run_window_open(queue, now):
             return None

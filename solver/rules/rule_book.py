@@ -152,6 +152,8 @@ def pools_used(demand: Demand) -> set[int]:
 
 # --- What no method and no loop obeys: options of jobs, and what the instance itself leaves out ---
 
+#: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
+SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
@@ -217,6 +219,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     with suppress(InputError):
+        if resolver.unsure_of_home(job):
+            yield SUBMISSION_HOST
         if resolver.binds_cores(job):
             yield "affinity[]"
         gpus = resolver.gpus(job)
@@ -255,6 +259,8 @@ class LeftOut:
     times_only: bool = False
 
 
+#: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
+BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
 #: Said of a job whose partitions, each alone, have no place for it.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -433,6 +439,15 @@ class RuleBook:
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
             yield LeftOut("preemption", everybody, may_help=True, unless_now=asking)
+        beyond = frozenset(
+            demand.job.id
+            for demand in demands
+            if demand.calendar is not None
+            and demand.calendar.run is not None
+            and demand.queue.ignore_deadline
+        )
+        if beyond:
+            yield LeftOut(BEYOND_WINDOWS, beyond)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running

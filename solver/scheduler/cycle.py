@@ -699,7 +699,7 @@ class Cycle:
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.refusal(job.job) or shape.never
                 if not known and not isinstance(self.world.order, FirstCome):
-                    known = self.state.not_yet(job.job, job.duration)
+                    known = self.state.not_yet(job)
                 self.state.note(job, known or self.state.why(job, shape, closed))
         self.world.arrivals.new.clear()
 
@@ -759,7 +759,7 @@ class Cycle:
     def _waits_for_the_clock(self, job: JobState, offer: Offer) -> bool:
         """Whether nothing but its begin time or a window keeps a job from being considered."""
         state = self.state
-        return bool(state.not_yet(job.job, job.duration)) and not state.shut_out(job, offer)
+        return bool(state.not_yet(job)) and not state.shut_out(job, offer)
 
     def _foresee_all(self) -> None:
         """Estimates for those that wait for the clock or others, each behind those it waits for."""

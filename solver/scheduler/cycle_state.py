@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...model.configuration import Queue
+from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
@@ -251,22 +252,30 @@ class CycleState:
 
     def barred(self, state: JobState, offer: Offer) -> str:
         """Why a job may not start in this cycle at all, "" if it may."""
-        return self.shut_out(state, offer) or self.not_yet(state.job, state.duration)
+        return self.shut_out(state, offer) or self.not_yet(state)
 
     def shut_out(self, state: JobState, offer: Offer) -> str:
         """Why a job is not even planned for in this cycle, "" if it is."""
         shape = self.shape(state)
-        return offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+        never = offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+        if never or self.world.may_start_by_deadline(state):
+            return never
+        return aborted(self.instance, state.job)
 
-    def not_yet(self, job: Job, duration: int | None) -> str:
+    def not_yet(self, state: JobState) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
+        job = state.job
         if job.begin is not None and job.begin > self.world.now:
             return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
             release = self.release_of(job)
             if release is None or release > self.world.now or self._let_go_just_now(job):
                 return sentence(not_yet(job))
-        return self.eligibility.queue_open(job, duration)
+        return self.eligibility.queue_open(job, self.duration_now(state))
+
+    def duration_now(self, state: JobState) -> int | None:
+        """Seconds for which a job that starts now is expected to run, the margin included."""
+        return state.duration_from(self.world.now, self.settings.margin)
 
     # --- jobs that wait for others (-w) -----------------------------------------------------------
 
@@ -319,9 +328,13 @@ class CycleState:
             # Where others have places in the future an estimate without one is no start.
             estimate = held.estimate if self.settings.reservation == "greedy" else None
             start = estimate if held.start is None else held.start.time
+            last = last_start(self.instance, state.job)
+            if start is not None and last is not None and start > last:
+                return None  # it is aborted before (-t)
         if start is None or other.start:
             return None if start is None else start + starts_later
-        return None if state.duration is None else start + state.duration
+        duration = state.duration_from(start, self.settings.margin)
+        return None if duration is None else start + duration
 
     def not_before(self, state: JobState) -> int:
         """The first second at which a job may start, for a place in the future."""
@@ -360,7 +373,7 @@ class CycleState:
         view = Residual(self.world.free_now, self.world.now, self.holdings.held)
         view.closed = closed
         if self.instance.advance_reservations:
-            duration = state.duration if state is not None else 1
+            duration = self.duration_now(state) if state is not None else 1
             view.blocked = self.set_aside(duration, preempting=preempting)
         return view
 
@@ -371,7 +384,7 @@ class CycleState:
 
     def span(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
-        return state.duration if self.instance.advance_reservations else None
+        return self.duration_now(state) if self.instance.advance_reservations else None
 
     def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside what other pending jobs hold."""
@@ -477,7 +490,7 @@ class CycleState:
         turns.recount, turns.repetition.holds = True, False
         turns.before_last_start = len(self.reservations)
         if self.planned.made:
-            demand = replace(self.shape(state).demand, duration=state.duration)
+            demand = replace(self.shape(state).demand, duration=self.duration_now(state))
             self.planned.add(demand, start)
 
     # --- reservations ---------------------------------------------------------------------------

@@ -538,7 +538,7 @@ class PlannedFuture:
         if self._profile is not None:
             hold_start(self._profile, demand, start)
             if self._always_free is not None:
-                window = self._profile.checkpoints(start.time, demand.duration)
+                window = self._profile.checkpoints(start.time, demand.duration_from(start.time))
                 left = self._profile.least_free(SLOTS, window)
                 self._always_free = np.minimum(self._always_free, left)
         if self._guard is not None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...model.compact import IntTable, NamePlaces, OnDemand
-from ...model.duration import expected_run_time
+from ...model.duration import bounds_of_deadline, ended_by_deadline, expected_run_time
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
@@ -62,7 +62,8 @@ class Requests:
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        self.resolver = Resolver.of(instance, reserving=False, margin=margin)
+        #: It looks at what equal jobs share, which -t is no part of.
+        self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
@@ -187,7 +188,9 @@ class Requests:
             )
         found = self._cycle.get(shape.number)
         if found is None:
-            resolver = Resolver(self.instance, self.resolver.table, self._hosts, False)
+            resolver = Resolver(
+                self.instance, self.resolver.table, self._hosts, False, due_dates=True
+            )
             found = self._timeless(resolver.demand(shape.job))
             self._cycle[shape.number] = found
         return found
@@ -195,11 +198,15 @@ class Requests:
     def reserving(self, shape: Shape, job: Job, now: int) -> Demand:
         """The demand of one job as its reservation sees it: its own duration, no start before."""
         runs = self.duration(job)
+        latest, killed = bounds_of_deadline(self.instance, job, runs)
         return replace(
             shape.reserving,
             job=job,
             duration=None if runs is None else runs + self.margin,
             earliest=max(now, job.begin or now),
+            latest=latest,
+            killed=killed,
+            margin=self.margin,
         )
 
 
@@ -253,6 +260,7 @@ class Event(IntEnum):
     SUBMIT = 2
     OVERDUE = 3
     COMMAND = 4
+    ABORT = 5
 
 
 #: Where a job stands.
@@ -323,6 +331,8 @@ class JobState:
     start: int | None = None
     #: When it really ended.
     end: int | None = None
+    #: When the jobs that it waits for (-w) let it go, think time included; None where none did.
+    released: int | None = None
     since: int = 0
     #: Seconds it ran before `since`, the start of its present stretch of running.
     ran: int = 0
@@ -371,6 +381,11 @@ class JobState:
         """Slots it holds."""
         return sum(sum(term.values()) for term in self.terms)
 
+    @property
+    def waits_since(self) -> int:
+        """From when its wait counts: its submission, or when other jobs have let it go."""
+        return self.job.submit if self.released is None else self.released
+
     def why_not_at_once(self, now: int) -> str:
         """What kept it from starting at first; before any cycle saw it, its begin time.
 
@@ -394,22 +409,38 @@ class JobState:
     def real_end(self) -> int | None:
         """When it will end if nothing else happens; None for never."""
         ends = [span for span in (self.work, self.limit) if span is not None]
-        return self.since + min(ends) - self.ran if ends else None
+        undisturbed = self.since + min(ends) - self.ran if ends else None
+        return ended_by_deadline(self.job, undisturbed)
 
     def expected_end(self, now: int) -> int | None:
         """When it is expected to end; one that is beyond its limit, in the next second."""
         span = expected_run_time(self.duration, self.limit, now - self.since + self.ran)
-        return None if span is None else max(self.since + span - self.ran, now + 1)
+        end = None if span is None else self.since + span - self.ran
+        end = ended_by_deadline(self.job, end)
+        return None if end is None else max(end, now + 1)
 
-    @property
-    def killed_by_limit(self) -> bool:
-        """Whether the run limit ends it before its work is done."""
-        return self.limit is not None and (self.work is None or self.work > self.limit)
+    def duration_from(self, start: int, margin: int = 0) -> int | None:
+        """Seconds it is expected to run from a start at this second: -t may end it sooner.
+
+        margin: what the duration has of it.
+        """
+        if self.job.deadline is None:
+            return self.duration
+        left = max(1, self.job.deadline - start) + margin
+        return left if self.duration is None else min(left, self.duration)
+
+    def cut_short_at(self, time: int) -> bool:
+        """Whether a job that ends then is killed, by its run limit or -t, with work to do."""
+        by_limit = self.limit is not None and (self.work is None or self.work > self.limit)
+        if by_limit or self.job.deadline is None or time < self.job.deadline:
+            return by_limit
+        done = self.work is not None and self.since + self.work - self.ran <= time
+        return self.status != RUNNING or not done
 
 
 # --- Jobs that have ended, as rows: some 30 bytes a job instead of an object with its parts -------
 
-_TIMES = ("start", "end", "duration", "estimate", "estimated_at")
+_TIMES = ("start", "end", "duration", "estimate", "estimated_at", "released")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
 #: What only jobs have that were suspended, resized, sent back or placed term by term.

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from ...model.compact import no_collection
+from ...model.duration import aborted, crowded_past_deadline, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
@@ -415,7 +416,8 @@ class NextCycle:
             demand = held.demand if held is not None and state.start is None else None
             if demand is None:
                 shape = self.cycle.state.shape(state)
-                demand = replace(shape.demand, job=state.job, duration=state.duration)
+                duration = state.duration_from(start.time, self.margin)
+                demand = replace(shape.demand, job=state.job, duration=duration)
             # What starts beside all that is held would do so with any limit.
             hangs = state.start is None or state.number in self.cycle.state.turns.filling
             promise = None if state.start is not None else self._promise(job)
@@ -473,7 +475,7 @@ class NextCycle:
         job, cycle = state.job, self.cycle.state
         if state.number in self._unseen:
             return not_looked_at(job, Greedy.name)
-        if why := self._stuck.get(job.id):
+        if why := self._stuck.get(job.id) or self._missed.get(job.id):
             return Unplaced(job.id, why)
         withheld = cycle.turns.withheld.get(state.number, "")
         if withheld and self._refused(job):
@@ -511,7 +513,7 @@ class NextCycle:
 
         def when(other: After) -> int | None:
             state = self.world.states.of(other.job)
-            endless = state.duration is None and not other.start
+            endless = state.duration_from(self.world.now) is None and not other.start
             return None if endless or self._has_no_start(state, found) else 0
 
         for job in self._order if cycle.precedence else ():
@@ -520,12 +522,31 @@ class NextCycle:
                 continue
             ends = {other.id: self.world.states.of(other.id).duration for other in self._order}
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
+            killed = {o.id: o.deadline for o in self._order if o.deadline is not None}
             none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
-            found[job.id] = unknown_in(event) or unknown_in(from_starts(event, ends)) or none
+            in_vain = unknown_in(from_starts(event, ends, killed))
+            found[job.id] = unknown_in(event) or in_vain or none
+        return found
+
+    @cached_property
+    def _missed(self) -> Mapping[str, str]:
+        """Jobs that find no start by their -t, and why."""
+        found: dict[str, str] = {}
+        for job in self._order:
+            last, held = last_start(self.instance, job), self.held.get(job.id)
+            state = self.world.states.of(job.id)
+            if last is None or state.start is not None or state.number in self._unseen:
+                continue
+            if not self.world.may_start_by_deadline(state):
+                found[job.id] = aborted(self.instance, job)
+            elif held is not None and held.start is None and (held.estimate or last) > last:
+                found[job.id] = crowded_past_deadline(self.instance, job)
         return found
 
     def _has_no_start(self, state: JobState, stuck: Mapping[str, str]) -> bool:
         """Whether a plan has no start for a job, at whatever time."""
+        if state.job.id in self._missed:
+            return True
         if state.start is not None:
             return False
         held = self.held.get(state.job.id)
@@ -593,7 +614,8 @@ class NextCycle:
 
     def _finish(self, state: JobState, start: int) -> int | None:
         """When the job itself is expected to end."""
-        return None if state.duration is None else start + state.duration - self.margin
+        duration = state.duration_from(start, self.margin)
+        return None if duration is None else start + duration - self.margin
 
     def _by_term(self, terms: Sequence[Allocation]) -> tuple[dict[str, int], ...]:
         """Host names to slots of each term of a compound requirement, () for others."""

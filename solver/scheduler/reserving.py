@@ -657,7 +657,8 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         # The instant before the start is all that is asked about.
         times = profile.candidate_times(demand.earliest, finishes_only=True)
         last = times[bisect.bisect_left(times, start.time) - 1]
-        end = FOREVER if demand.duration is None else last + max(1, demand.duration)
+        duration = demand.duration_from(last)
+        end = FOREVER if duration is None else last + max(1, duration)
         profile = cycle.planned.guard(state).beside(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
@@ -669,7 +670,7 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
             PlannedJob(
                 job,
                 place.time,
-                None if asked.runs is None else place.time + asked.runs,
+                asked.end_of_run(place.time),
                 cycle.world.named(place.allocation),
                 alternative=place.alternative,
             )

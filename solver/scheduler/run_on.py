@@ -143,7 +143,8 @@ def loop_session(
 
 def placed(world: World, state: JobState, method: str) -> PlannedJob:
     """What the loop gave a job that has started."""
-    start, duration = state.start, state.duration
+    start = state.start
+    duration = None if start is None else state.duration_from(start)
     return PlannedJob(
         job=state.job.id,
         start=start,

@@ -35,6 +35,7 @@ from ...model.changes import (
     status_after,
 )
 from ...model.compact import Joined, no_collection
+from ...model.duration import aborted
 from ...model.errors import InputError, Problem
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
@@ -433,6 +434,9 @@ class Session:
                 self._change(self.changes[number])
                 any_event = True
                 continue
+            if kind == Event.ABORT:
+                any_event |= self._abort(number)
+                continue
             if kind == Event.SUBMIT:
                 state = world.states.keep(number)
                 # bmod may have put its begin off; a plan looks at all jobs at once.
@@ -445,7 +449,10 @@ class Session:
                 any_event = True
                 continue
             running = world.running.get(number)
-            if running is None or running.status != RUNNING:
+            if running is None:
+                continue
+            killed = running.job.deadline is not None and running.job.deadline <= at
+            if running.status != RUNNING and not (kind == Event.END and killed):
                 continue
             if kind == Event.END:
                 if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:
@@ -457,6 +464,20 @@ class Session:
                 self._only_submissions = False
                 any_event = True
         return any_event
+
+    def _abort(self, number: int) -> bool:
+        """End a job that waits and cannot run for its limit before -t any more; whether it was so.
+
+        In a plan no job is gone: each gets an answer.
+        """
+        state = self.world.pending.get(number)
+        if state is None or self.settings.planning or self.world.may_start_by_deadline(state):
+            return False
+        self._only_submissions = False
+        self.cycle.state.let_go(state)
+        state.reason = aborted(self.instance, state.job)
+        self.world.cancel(state)
+        return True
 
     def _run_out(self, until: int | None) -> None:
         """Events up to the horizon still count; no cycle follows them."""

@@ -108,7 +108,7 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
         yield Reason(Pending.QUEUE_INACTIVE)
     if rules.queue_open(job.job, None):
         yield Reason(Pending.QUEUE_WINDOW)
-    elif rules.queue_open(job.job, job.duration):
+    elif rules.queue_open(job.job, job.duration_from(state.world.now)):
         yield Reason(Pending.QUEUE_WINDOW_CLOSES)
     if queue.slots is not None:
         least, _, most = queue.slots

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.duration import expected_finish, within_queue_limit
+from ...model.duration import last_start, undisturbed_finish, within_queue_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
@@ -73,13 +73,14 @@ def ends_of_running(
         )
     )
     known = _or_forever([item.finish for item in running])
+    killed = _or_forever([item.job.deadline for item in running])
     before = np.where(known < FOREVER, known, _after(starts, durations))
     # Who has passed an estimate is expected at the limit.
     expected = np.where(before > now, before, _after(starts, limits))
     told = np.where(expected < FOREVER, np.maximum(expected, now + 1), FOREVER)
     done = np.where(works < FOREVER, _after(starts, works), told)
-    ends = np.minimum(done, _after(starts, limits))
-    return ends, np.maximum(expected, now + 1)
+    ends = np.minimum(np.minimum(done, _after(starts, limits)), killed)
+    return ends, np.maximum(np.minimum(expected, killed), now + 1)
 
 
 def _or_forever(column: Iterable[int | None]) -> IntArray:
@@ -230,13 +231,21 @@ class World:
             elif self._is_over(state, dependents):
                 self.cancel(state)
             return True
-        if state.job.think_time and state.number not in dependents.ready:
+        if self._still_thinks(state, dependents):
             if state.number not in dependents.waiting:
                 dependents.take(state)
             self._let_go(state, Holds.YES, self.now)
             return True
+        state.released = dependents.released(state, self.now)
         dependents.release(state)
         return False
+
+    def _still_thinks(self, state: JobState, dependents: Dependents) -> bool:
+        """Whether the think time of a job goes by, whose condition holds."""
+        if not state.job.think_time or state.number in dependents.ready:
+            return False
+        held = dependents.held_since(state.job)
+        return held is None or self.now < held + state.job.think_time
 
     def _is_over(self, state: JobState, dependents: Dependents) -> bool:
         """Whether the grace of a job has passed whose condition never holds."""
@@ -260,7 +269,9 @@ class World:
             think = state.job.think_time
             if think:
                 dependents.ready.add(state.number)
-            at = max(soonest, self.now + think, self.eligible_time(state.job))
+            held = dependents.held_since(state.job) if think else None
+            over = (self.now if held is None else held) + think
+            at = max(soonest, over, self.eligible_time(state.job))
             self.events.push(at, Event.SUBMIT, state.number)
         elif holds is Holds.NEVER and state.number not in dependents.orphans:
             dependents.orphans[state.number] = self.now
@@ -287,8 +298,9 @@ class World:
         """Since when and where a job runs, and how long it will."""
         self.set_durations(state)
         if running.job.run_time is None:
-            finish = expected_finish(self.instance, replace(running, suspended=False))
-            state.work = None if finish is None else finish - running.start
+            finish = undisturbed_finish(self.instance, replace(running, suspended=False))
+            soonest = self.instance.now + 1
+            state.work = None if finish is None else max(finish, soonest) - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start
         state.start = state.since = state.placed = running.start
@@ -361,7 +373,19 @@ class World:
         state.shape = None
         self.set_durations(state, margin=self.requests.margin)
         self._queue(state)
+        self._expect_abort(state)
         self.changed = True
+
+    def _expect_abort(self, state: JobState) -> None:
+        """When a job that waits can run for its limit before -t no more, it is aborted."""
+        last = last_start(self.instance, state.job)
+        if last is not None:
+            self.events.push(max(self.now, last + 1), Event.ABORT, state.number)
+
+    def may_start_by_deadline(self, state: JobState) -> bool:
+        """Whether a job that waits could still run for its limit before -t."""
+        last = last_start(self.instance, state.job)
+        return last is None or max(self.now, state.job.begin or self.now) <= last
 
     def withdraw(self, state: JobState) -> None:
         """A pending job does not stand any more where it stood in the queue."""
@@ -420,10 +444,11 @@ class World:
         One that the instance says runs at its now does run then: it ends a second later or later.
         """
         end = state.real_end()
-        if end is not None:
-            ran_before = state.number < len(self.instance.running)
-            earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
-            self.events.push(max(end, earliest), Event.END, state.number)
+        ran_before = state.number < len(self.instance.running)
+        earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
+        for time in {end, state.job.deadline} - {None}:
+            assert time is not None
+            self.events.push(max(time, earliest), Event.END, state.number)
         self._expect_overdue(state, end, self.now)
 
     def _expect_overdue(self, state: JobState, end: int | None, now: int) -> None:
@@ -438,7 +463,7 @@ class World:
         if state.status == PREEMPTED:
             state.placed = time  # its slots went to others before
         self._release(state)
-        killed = state.killed_by_limit if killed is None else killed
+        killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE
         state.end = time
         self.order.ended(state.job.id, time)
@@ -467,6 +492,7 @@ class World:
         state.duration, state.limit = self.requests.spans(state.job)
         self._wait(state)
         self._queue(state)
+        self._expect_abort(state)
 
     def _release(self, state: JobState) -> None:
         self.running_profile.ended(state.number)
@@ -536,7 +562,7 @@ class World:
     def _expect_anew(self, state: JobState, at: int | None) -> None:
         """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
-        finish = None if at is None else state.expected_end(at)
+        finish = state.job.deadline if at is None else state.expected_end(at)
         self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:

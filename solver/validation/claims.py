@@ -240,8 +240,8 @@ def _waits(known: _Known, now: int) -> list[tuple[Job, int]]:
 
 
 def _end(facts: Facts, job: Job, start: int) -> int:
-    """A job without a known end counts by its start."""
-    finish = facts.finish_of(job, start)
+    """A job without a known end counts by its start; -t cuts no job short here."""
+    finish = facts.undisturbed_finish(job, start)
     return start if finish is None else finish
 
 

@@ -26,6 +26,7 @@ from ...model.duration import expected_duration, expected_finish
 from ...model.errors import SlotwiseError
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
+from ...model.objective import takes_due_dates
 from ...model.plan import Plan, PlannedJob
 from ...model.reservation import Reservation
 from ...model.resreq import effective_requirement
@@ -621,6 +622,12 @@ class Facts:
 
     def finish_of(self, job: Job, start: int) -> int | None:
         """When a job that starts then is expected to end (TBR-03), None for never."""
+        finish, plan = self.undisturbed_finish(job, start), self.plan
+        last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
+        return min((time for time in (finish, last) if time is not None), default=None)
+
+    def undisturbed_finish(self, job: Job, start: int) -> int | None:
+        """The same where -t does not end it."""
         duration = expected_duration(self.instance, job)
         return None if duration is None else start + duration
 

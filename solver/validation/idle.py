@@ -28,6 +28,7 @@ from .schedule import (
     is_later_part,
     lives,
     stretches,
+    whole_name,
 )
 from .shape import ptile_of, split
 
@@ -95,8 +96,9 @@ class _Observed:
         if step:
             found = {first + -(-max(0, time - first) // step) * step for time in found}
         # What a job that preempts leaves over is seen by the next cycle.
-        found -= {start for it in self.schedule.jobs for _, start, _ in it.held[:-1] if start}
-        found -= {first if any(it.held[:-1] for it in self.schedule.jobs) else -1}
+        for record in self.schedule.jobs:
+            off = record.held if record.status == "preempted" else record.held[:-1]
+            found -= {end for _, end, _ in off if end is not None}
         return sorted(time for time in found if first <= time <= self.schedule.time)
 
     def waiting(self, time: int) -> list[Job]:
@@ -185,6 +187,8 @@ class _Observed:
             end = part.end
             if following is not None and is_later_part(following.job.id, part.job.id):
                 end = following.start
+            elif self.records[whole_name(part.job.id)].status == "preempted":
+                end = None
             if part.start <= time and (end is None or time < end):
                 finish = FOREVER if end is None else end
                 lasting = replace(part, end=finish).lasting

@@ -198,6 +198,11 @@ def is_later_part(name: str, other: str) -> bool:
     return whole == first and number == before + 1
 
 
+def whole_name(name: str) -> str:
+    """The name of the job of which this is a stretch."""
+    return _numbered(name)[0] + "]" * name.endswith("]")
+
+
 def _numbered(name: str) -> tuple[str, int]:
     head, dot, tail = name.removesuffix("]").rpartition(_DOT)
     return (head, int(tail)) if dot else (name.removesuffix("]"), 0)

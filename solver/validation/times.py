@@ -17,6 +17,7 @@ from ...model.dependency import (
     parse_dependency,
 )
 from ...model.job import Job
+from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
 from .facts import Facts, Holding, Violation
 
@@ -33,6 +34,46 @@ def starts(facts: Facts) -> Iterator[Violation]:
         if begin is not None and holding.start < begin:
             text = f"it starts at {holding.start} s, -b allows no start before {begin} s"
             yield _violation("start", holding, text)
+
+
+def deadlines(facts: Facts) -> Iterator[Violation]:
+    """No job starts that cannot run for its limit before its -t, but under IGNORE_DEADLINE."""
+    if takes_due_dates(facts.plan.objective, facts.plan.method):
+        return
+    for holding in facts.planned:
+        end = holding.job.deadline
+        if end is None:
+            continue
+        limit = limit_of(facts, holding.job)
+        if holding.start >= end:
+            text = f"it starts at {holding.start} s, its termination time (-t) is {end} s"
+            yield _violation("deadline", holding, text)
+        elif facts.queues[holding.job.queue].ignore_deadline or limit is None:
+            continue
+        elif holding.start + limit > end:
+            text = f"it starts at {holding.start} s and may run {limit} s, -t is {end} s"
+            yield _violation("deadline", holding, text)
+
+
+def limit_of(facts: Facts, job: Job) -> int | None:
+    """Seconds of run time, else of CPU time, after which a job is killed; None for no limit.
+
+    The application's limits come before the queue's, and are never above its maximum.
+    """
+    queue = facts.queues[job.queue]
+    found = next((a for a in facts.instance.applications if a.name == job.application), None)
+    run, cpu = (None, None) if found is None else (found.run_limit, found.cpu_limit)
+    choices = (
+        (job.run_limit, run, queue.run_limit, queue.run_limit_max),
+        (job.cpu_limit, cpu, None, queue.cpu_limit),
+    )
+    for asked, of_application, default, most in choices:
+        if asked is not None:
+            return asked
+        limits = [n for n in (of_application, default, most) if n is not None]
+        if limits:
+            return limits[0] if most is None else min(limits[0], most)
+    return None
 
 
 def finishes(facts: Facts) -> Iterator[Violation]:

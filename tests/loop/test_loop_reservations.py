@@ -74,7 +74,8 @@ def test_worked_examples_one_and_two() -> None:
     ("of_job", "of_queue", "of_application", "end"),
     [
         ({"run_limit": 600}, {"run_limit": 1200}, {"run_limit": 1800}, 600),
-        ({}, {"run_limit": 1200}, {"run_limit": 1800}, 1200),
+        ({}, {"run_limit": 1200}, {"run_limit": 1800}, 1800),
+        ({}, {"run_limit": 1200}, {}, 1200),
         ({}, {}, {"run_limit": 1800, "run_time": 2400}, 1800),
         ({"cpu_limit": 3000}, {}, {"run_time": 2400}, 2400),
         ({"cpu_limit": 3000}, {}, {}, 3000),

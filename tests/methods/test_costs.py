@@ -32,7 +32,7 @@ JOBS = (
 
 def problem(*jobs: Job, hosts: int = 3) -> PlanningProblem:
     cluster = Cluster(tuple(Host(f"h{n}", 1) for n in range(hosts)))
-    return PlanningProblem.of(Instance(cluster, pending=jobs))
+    return PlanningProblem.of(Instance(cluster, pending=jobs), due_dates=True)
 
 
 def costs_of(name: str, planning: PlanningProblem) -> Costs:

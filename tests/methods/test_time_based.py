@@ -125,19 +125,19 @@ def test_an_overdue_job_is_expected_to_end_in_the_next_second() -> None:
 
 CHAIN = (
     ("run_limit", Job, 10),
-    ("run_limit", Queue, 20),
-    ("run_limit", Application, 30),
+    ("run_limit", Application, 20),
+    ("run_limit", Queue, 30),
     ("run_time", Application, 40),
     ("cpu_limit", Job, 50),
-    ("cpu_limit", Queue, 60),
-    ("cpu_limit", Application, 70),
+    ("cpu_limit", Application, 60),
+    ("cpu_limit", Queue, 70),
 )
 
 
 @pytest.mark.behaviour("TBR-03")
 @pytest.mark.parametrize("first", range(len(CHAIN) + 1))
 def test_the_duration_is_the_first_that_is_given(first: int) -> None:
-    """-W, RUNLIMIT of queue and application, RUNTIME, then the CPU limits; none: no known end."""
+    """-W, RUNLIMIT of application and queue, RUNTIME, then the CPU limits; none: no known end."""
     given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}}
     for name, kind, seconds in CHAIN[first:]:
         given_by[kind][name] = seconds
@@ -163,7 +163,13 @@ def test_the_duration_is_the_first_that_is_given(first: int) -> None:
         )
 
 
-ESTIMATES = ((Job, 11), (Application, 12), (Queue, 13), (Params, 14))
+ESTIMATES = (
+    ("estimated_run_time", Job, 11),
+    ("estimated_run_time", Application, 12),
+    ("run_time", Application, 13),
+    ("estimated_run_time", Queue, 14),
+    ("estimated_run_time", Params, 15),
+)
 
 
 @pytest.mark.behaviour("SUB-04")
@@ -172,21 +178,21 @@ ESTIMATES = ((Job, 11), (Application, 12), (Queue, 13), (Params, 14))
 def test_an_estimate_is_the_planned_length_and_the_limit_bounds_it(
     first: int, limit: int | None
 ) -> None:
-    """-We, then ESTIMATED_RUNTIME of application, queue and cluster."""
+    """-We, then ESTIMATED_RUNTIME of application (or RUNTIME), queue and cluster."""
     given_by: dict[type, dict[str, int]] = {Job: {}, Queue: {}, Application: {}, Params: {}}
-    for kind, seconds in ESTIMATES[first:]:
-        given_by[kind]["estimated_run_time"] = seconds
+    for name, kind, seconds in ESTIMATES[first:]:
+        given_by[kind][name] = seconds
     instance = Instance(
         Cluster((host("A"),)),
         queues=(Queue("default", run_limit=limit, **given_by[Queue]),),
-        applications=(Application("app", run_time=3, cpu_limit=2, **given_by[Application]),),
+        applications=(Application("app", cpu_limit=2, **given_by[Application]),),
         params=Params(**given_by[Params]),
         pending=(
             Job("j", 4, application="app", submit=-1, **given_by[Job]),
             Job("next", 1, run_limit=5),
         ),
     )
-    wanted = ESTIMATES[first][1] if limit is None else min(limit, ESTIMATES[first][1])
+    wanted = ESTIMATES[first][2] if limit is None else min(limit, ESTIMATES[first][2])
     for method in ("time-based", "optimal"):
         found = plan(instance, method, effort=10)
         assert (found["j"].finish, found["next"].start) == (wanted, wanted)
@@ -202,6 +208,48 @@ def test_a_job_runs_past_its_estimate_until_its_limit() -> None:
     result = simulate(instance, cycle=1)
     assert next((job.job, job.start, job.end) for job in result.jobs) == ("j", 0, 100)
     assert next(job for job in result.jobs if job.job == "next").start >= 100
+
+
+LIMITS = (  # default and maximum of the queue, the application's, what is granted
+    (240, None, 60, 60),
+    (60, None, 240, 240),
+    (180, 240, 60, 60),
+    (60, 100, 240, 100),
+    (None, 100, 240, 100),
+    (None, 100, 60, 60),
+    (None, 100, None, 100),
+    (200, 100, None, 100),
+)
+
+
+@pytest.mark.behaviour("TBR-03")
+@pytest.mark.parametrize(("default", "most", "own", "granted"), LIMITS)
+@pytest.mark.parametrize("name", ["run_limit", "cpu_limit"])
+def test_the_limit_of_an_application_overrides_the_default_of_its_queue(
+    name: str, default: int | None, most: int | None, own: int | None, granted: int
+) -> None:
+    """It cannot exceed the maximum; CPULIMIT of a queue is one number, its maximum."""
+    if name == "run_limit":
+        queue = Queue("default", run_limit=default, run_limit_max=most)
+    elif most is None:
+        return
+    else:
+        queue = Queue("default", cpu_limit=most)
+    instance = Instance(
+        Cluster((host("A"),)),
+        queues=(queue,),
+        applications=(Application("app", **{name: own}),),
+        pending=(
+            Job("j", 4, application="app", submit=-1, run_time=1000),
+            Job("next", 1, run_limit=5),
+        ),
+    )
+    for method in ("greedy", "time-based", "optimal"):
+        found = plan(instance, method, effort=10)
+        assert found["j"].finish == granted
+        assert validate(instance, found) == []
+    if name == "run_limit":
+        assert simulate(instance, cycle=1)["j"].end == granted
 
 
 @pytest.mark.behaviour("TBR-03")

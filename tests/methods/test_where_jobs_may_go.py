@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource
 from slotwise.model.configuration import Limit, ReservationUsage
 from slotwise.model.errors import InputError
@@ -15,6 +17,7 @@ from slotwise.model.plan import PlannedJob
 from slotwise.solver.planning import plan
 from slotwise.solver.scheduler import simulation
 from slotwise.solver.validate import validate
+from typer.testing import CliRunner
 
 METHODS = ("greedy", "time-based", "optimal", "milp")
 
@@ -318,13 +321,8 @@ def test_an_unknown_submission_host_is_refused() -> None:
 
 
 @pytest.mark.behaviour("VEW-01", "REQ-04")
-def test_ask_and_views_know_the_submission_host(tmp_path: object) -> None:
-    from pathlib import Path
-
-    from slotwise.cli.main import app
-    from typer.testing import CliRunner
-
-    file = Path(str(tmp_path)) / "homes.yaml"
+def test_ask_and_views_know_the_submission_host(tmp_path: Path) -> None:
+    file = tmp_path / "homes.yaml"
     job = "pending: [{id: a, slots: 2, run_limit: 60, from_host: p1}]\n"
     file.write_text("format: slotwise/1\n" + HOMES + job)
     told = CliRunner().invoke(app, ["show", "bjobs", str(file), "-l"]).stdout
@@ -337,6 +335,112 @@ def test_ask_and_views_know_the_submission_host(tmp_path: object) -> None:
         assert place in told
     wrong = CliRunner().invoke(app, ["ask", str(file), line, "--from", "nosuch"])
     assert wrong.exit_code != 0
+
+
+# --- a submission host that nobody knows (REQ-04, PAI-08) ----------------------------------------
+
+SAYS = "submission host for type==local (from_host)"
+TWO = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: PPC}]\n"
+ONE = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: X86}]\n"
+
+
+def left_open(instance: Instance, method: str = "optimal", **options: object) -> set[str]:
+    """Jobs whose start is not proved, for the submission host alone."""
+    found = plan(instance, method, time_limit=30, **options)
+    assert validate(instance, found) == []
+    named = [item for item in found.omissions if item.what == SAYS]
+    touched = {job for item in named for job in item.jobs or ()}
+    opened = {item.job for item in found if not item.proved} | {u.job for u in found.unplaced}
+    assert touched <= opened
+    return touched
+
+
+@pytest.mark.behaviour("PAI-08")
+@pytest.mark.parametrize("method", ["optimal", "milp"])
+@pytest.mark.parametrize(
+    ("requirement", "of_two", "of_one"),
+    [
+        ("", True, False),
+        ("type==local", True, False),
+        ("type!=local", True, True),
+        ("!(type==local)", True, True),
+        ("mem>=0 && type==local", True, False),
+        ("select[r1m<5]", True, False),
+        ("span[hosts=1]", True, False),
+        ("same[type]", True, False),
+        ("1*{type==any}+1*{type==local}", True, False),
+        ("type==any", False, False),
+        ("type==X86", False, False),
+        ("hname==x1", False, False),
+        ("hname!=x1", False, False),
+        ("model==x", False, False),
+    ],
+)
+def test_nothing_that_hangs_on_an_unknown_submission_host_is_proved(
+    method: str, requirement: str, of_two: bool, of_one: bool
+) -> None:
+    """With hosts of one type it is taken to be like them, but not where others are asked for."""
+    asked = f", res_req: '{requirement}'" if requirement else ""
+    for hosts, hangs in ((TWO, of_two), (ONE, of_one)):
+        job = f"{{id: a, slots: 2, run_limit: 60{asked}"
+        assert left_open(read(hosts + f"pending: [{job}}}]"), method) == ({"a"} if hangs else set())
+        known = read(hosts + f"pending: [{job}, from_host: p1}}]")
+        assert left_open(known, method) == set()
+
+
+@pytest.mark.behaviour("PAI-08")
+def test_who_meets_such_a_job_is_not_proved_either() -> None:
+    jobs = [
+        "{id: first, slots: 1, run_limit: 60, res_req: 'hname==x1'}",
+        "{id: hangs, slots: 2, run_limit: 60}",
+        "{id: meets, slots: 2, run_limit: 60, res_req: 'hname==p1'}",
+        "{id: apart, slots: 1, run_limit: 60, res_req: 'type==S390'}",
+    ]
+    hosts = TWO.replace("}]", "}, {name: s1, slots: 1, type: S390}]")
+    queue = "queues: [{name: normal, HOSTS: x1 p1 s1}, {name: two, HOSTS: x1 p1}]\n"
+    jobs[1] = jobs[1].replace("}", ", queue: two}")
+    instance = read(hosts + queue + f"pending: [{', '.join(jobs)}]")
+    assert left_open(instance) == {"hangs"}
+    found = plan(instance, "optimal", time_limit=30)
+    assert {item.job: (item.proved, item.proved_if) for item in found} == {
+        "first": (True, ()), "hangs": (False, ()), "meets": (False, ("hangs",)),
+        "apart": (True, ()),
+    }  # fmt: skip
+    told = [item for item in plan(instance, "time-based").omissions if item.what == SAYS]
+    assert [item.jobs for item in told] == [("hangs",)]
+    result = simulation.simulate(instance)
+    assert SAYS in [item.what for item in result.omissions]
+
+
+@pytest.mark.behaviour("PAI-08")
+def test_the_default_of_queue_and_application_counts_too() -> None:
+    queues = "queues: [{name: any, RES_REQ: 'type==any'}, {name: mem, RES_REQ: 'mem>0'}]\n"
+    profile = "applications: [{name: app, RES_REQ: 'type==any'}]\n"
+    jobs = ", ".join(
+        f"{{id: {name}, slots: 1, run_limit: 60, queue: {queue}{more}}}"
+        for name, queue, more in (
+            ("a", "any", ""), ("b", "mem", ""), ("c", "mem", ", application: app"),
+        )
+    )  # fmt: skip
+    hosts = TWO.replace("slots: 2", "slots: 2, mem: 10").replace("slots: 2,", "slots: 9,")
+    instance = read(hosts + queues + profile + f"pending: [{jobs}]")
+    told = [item for item in plan(instance, "time-based").omissions if item.what == SAYS]
+    assert [item.jobs for item in told] == [("b",)]
+
+
+@pytest.mark.behaviour("PAI-08")
+def test_ask_says_so_until_it_is_told_the_host(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text("format: slotwise/1\n" + TWO)
+    for option in ("--from-host", "--from"):
+        words = ["ask", str(file), "bsub -n 2 -W 1"]
+        plain = CliRunner().invoke(app, words).stdout
+        assert f"not considered: {SAYS}" in " ".join(plain.split())
+        told = CliRunner().invoke(app, [*words, option, "p1"]).stdout
+        assert "submission host" not in told
+        assert "2*p1" in told
+    told = CliRunner().invoke(app, ["resreq", "", "--against", str(file)]).stdout
+    assert "give --from-host" in told
 
 
 # --- states of hosts ----------------------------------------------------------------------------

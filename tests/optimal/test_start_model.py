@@ -32,7 +32,7 @@ class Case:
     """A problem with its costs."""
 
     def __init__(self, instance: Instance, objective: str = "total-start") -> None:
-        self.problem = PlanningProblem.of(instance)
+        self.problem = PlanningProblem.of(instance, due_dates=True)
         self.costs = Costs.of(objective_named(objective), self.problem.demands, instance.now)
         self.alone = earliest_alone(self.problem)
         self.jobs = [d for d in self.problem.demands if d.job.id in self.alone]

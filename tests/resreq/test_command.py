@@ -106,7 +106,7 @@ def test_hosts_in_order_and_why_the_others_do_not_match(instance: str) -> None:
 def test_json(instance: str) -> None:
     assert answer("mem>10 order[mem]", "--against", instance) == {
         "valid": True,
-        "message": "",
+        "message": "type==local, also by default, keeps every host here: give --from-host",
         "position": None,
         "normal": "select[mem>10] order[mem]",
         "hosts": ["hostA", "hostB"],
@@ -150,7 +150,7 @@ def test_an_unknown_submission_host_is_refused(instance: str) -> None:
     result = run("cs", "--against", instance, "--from", "nohost")
     assert result.exit_code != 0
     alone = run("cs", "--from", "hostA")
-    assert str(alone.exception) == "--from names a host of an instance: give --against too"
+    assert str(alone.exception) == "--from-host names a host of an instance: give --against too"
 
 
 @pytest.mark.behaviour("REQ-09")

@@ -10,6 +10,7 @@ from ...configuration import Queue
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
 from ...job import Application
+from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
@@ -330,14 +331,19 @@ _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOUR
 _SCOPES = (
     ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT"]
 )  # fmt: skip
-_TAKEN_OF_RESOURCES = frozenset(["NAME", *_AMOUNTS, *_SCOPES])
+#: INELIGIBLE only says how the pending time of a job counts.
+_TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
+#: Amounts that nothing here counts.
+_OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_CYCLE"])
+#: A term of RESOURCE.
+_TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
 #: Names of LSF 10.1 for the same.
 _SAME = {"PER_TASK": "PER_SLOT"}
 
 
 def read_resources(
-    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+    sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     """Limits and ReservationUsage into the document."""
     unnamed = 0
@@ -346,7 +352,7 @@ def read_resources(
             for entry in entries(section, problems):
                 name = entry.text("NAME") or f"NONAME{unnamed:03d}"
                 unnamed += not entry.text("NAME")
-                _limit(name, entry, draft, notes)
+                _limit(name, entry, shared.kinds, draft, notes)
         elif section.name == "ReservationUsage":
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
@@ -355,47 +361,78 @@ def read_resources(
             notes.may_differ(section.name, reason, notes.at(section.place))
 
 
-def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
-    """A limit whose scope or amount is not modelled is left out whole: it would bind too many."""
-    for parameter, value in entry.values.items():
-        key = entry.keys[parameter]
-        if parameter not in _TAKEN_OF_RESOURCES:
-            _left_out(f"{key} in limits", name, entry, notes)
-            return
-        if parameter in _AMOUNTS and "%" in value.text:
-            _left_out(f"{key} in percent", name, entry, notes)
-            return
+def _limit(
+    name: str, entry: LsfEntry, kinds: Mapping[str, str], draft: Draft, notes: Notes
+) -> None:
+    """A limit without the amounts that are not modelled.
+
+    One with a scope that is not modelled is left out whole: it would bind too many.
+    """
+    scopes = (set(entry.values) - _TAKEN_OF_RESOURCES) - _OTHER_AMOUNTS
+    if scopes:
+        reason = "it is not modelled, and the limit is left out"
+        for parameter in sorted(scopes):
+            topic = f"{entry.keys[parameter]} in limits"
+            notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
+        return
     item = Item(entry)
     item.put("name", name, "NAME")
-    for key in ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP"):
-        item.take(key)
+    gone = {f"{entry.keys[key]} in limits": key for key in entry.values if key in _OTHER_AMOUNTS}
+    for key in _AMOUNTS[:6]:
+        if "%" in entry.text(key):
+            gone[f"{entry.keys[key]} in percent"] = key
+        else:
+            item.take(key)
     for key in _SCOPES:
         item.take(key, plain=False)
     for parameter in ("RESOURCE", "LICENSE"):
         if text := entry.text(parameter):
-            bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-            item.put("RESOURCE", bare, parameter)
-    draft.add("limits", item)
+            kept, without = _resources(text, kinds)
+            gone |= without
+            if kept:
+                item.put("RESOURCE", kept, parameter)
+    left = bool(item.values.keys() & {*_AMOUNTS})
+    rest = "the rest of the limit counts" if left else "the limit is left out"
+    for topic, key in gone.items():
+        by = _bound_by(entry, key)
+        notes.may_differ(topic, f"it is not modelled, and {rest}", f"limit {name}", by)
+    if left or not gone:
+        draft.add("limits", item)
 
 
-def _left_out(topic: str, name: str, entry: LsfEntry, notes: Notes) -> None:
-    reason = "it is not modelled, and the limit is left out"
-    notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
+def _bound_by(entry: LsfEntry, amount: str = "") -> Concerned:
+    """The jobs that a limit binds, as far as its scope tells.
 
-
-def _bound_by(entry: LsfEntry) -> Concerned:
-    """The jobs that a limit binds, as far as its scope and amounts tell."""
+    amount: the one in question, a parameter or a resource; "" for all that it has.
+    """
     scope: dict[str, tuple[str, ...]] = {}
     for key in ("queues", "users", "hosts"):
         words = tokens(f"{entry.text(key.upper())} {entry.text(f'PER_{key[:-1].upper()}')}")
         if words and not any(word == "all" or word.startswith("~") for word in words):
             scope[key] = words
-    amounts = [name for name in _AMOUNTS if entry.text(name)]
-    if amounts and not {"SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "RESOURCE", "LICENSE"}.intersection(
-        amounts
-    ):
-        scope["resources"] = tuple(name.lower() for name in amounts)
+    if amount in ("MEM", "SWP", "TMP"):
+        scope["resources"] = (amount.lower(),)
+    elif amount and amount not in {*_AMOUNTS, *_OTHER_AMOUNTS}:
+        scope["resources"] = (GPUS if GPUS_NAMED.fullmatch(amount) else amount,)
     return Concerned(scope)
+
+
+def _resources(text: str, kinds: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """RESOURCE of a limit without the terms that are not modelled, and these by words."""
+    bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    gone: dict[str, str] = {}
+
+    def kept(term: re.Match[str]) -> str:
+        name = term[1].strip()
+        if "%" in term[2]:
+            gone[f"{name} in percent"] = name
+        elif GPUS_NAMED.fullmatch(name) and name not in kinds:
+            gone[f"{name} in limits"] = name
+        else:
+            return term[0]
+        return ""
+
+    return _TERM.sub(kept, bare).strip(), gone
 
 
 def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition
-from ....model.duration import expected_duration, expected_finish
+from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
 from ....model.job import Job, RunningJob
@@ -267,7 +267,11 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         for run in instance.running
         if not run.suspended and expected_finish(instance, run) is None
     ]
-    pending = [other for other in instance.pending if expected_duration(instance, other) is None]
+    pending = [
+        other
+        for other in instance.pending
+        if ended_by_deadline(other, expected_duration(instance, other)) is None
+    ]
     names = dict.fromkeys([*(run.job.queue for run in running), *(item.queue for item in pending)])
     parts = []
     for name in names:
