@@ -225,7 +225,7 @@ class Choices:
 
 def ask(
     instance: Instance,
-    line: str,
+    line: str | Job,
     *,
     choices: Choices | None = None,
     explore: bool = False,
@@ -242,7 +242,7 @@ def ask(
     script: str | None = None,
     script_name: str = "",
 ) -> Answer:
-    """When the job of a bsub line would start, submitted now as the last one of its queue.
+    """When the job of a bsub line, or a job, would start, submitted now as the last of its queue.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
