@@ -17,7 +17,7 @@ from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.lsf_state.assemble import Seen
+    from ..model.lsf_state.seen import Seen
     from ..model.lsf_state.values import Text
 
 
@@ -43,7 +43,7 @@ Bhosts = Annotated[
     list[Path] | None,
     file_option(
         "--bhosts",
-        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l beside it.",
+        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s beside it.",
         callback=from_stdin,
     ),
 ]
@@ -176,13 +176,19 @@ def make_instance(
         notes += shares.notes
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
-    return _balanced(instance, made.seen) if printed.bjobs else instance
+    return _balanced(instance, made.seen, counting=not rusage) if printed.bjobs else instance
 
 
-def _balanced(instance: Instance, seen: Seen) -> Instance:
-    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
-    from ..solver.plausibility import balance_of
+def _balanced(instance: Instance, seen: Seen, *, counting: bool) -> Instance:
+    """The instance with what contradicts itself in what was printed; the balance goes to stderr.
 
+    counting: whether reserved amounts may say what rusage[] counts for.
+    """
+    from ..solver.plausibility import as_reserved, balance_of
+
+    if counting:
+        instance, why = as_reserved(instance, seen)
+        tell_some([f"inferred: {why}"] if why else [])
     balance = balance_of(instance, seen)
     for line in balance.lines:
         tell(f"balance: {line}")
@@ -193,10 +199,11 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """What the texts say; InputError with all that is wrong with them."""
     from ..model.errors import InputError, Problem
-    from ..model.lsf_state.assemble import Seen
     from ..model.lsf_state.bjobs import read_bjobs
     from ..model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+    from ..model.lsf_state.consumables import is_of_shared, read_shared
     from ..model.lsf_state.gpus import is_of_gpus, read_gpus
+    from ..model.lsf_state.seen import Seen
     from ..model.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
@@ -214,7 +221,8 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     notes = Remarks()
     jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
-    hosts = read(read_bhosts, [text for text in printed.bhosts if text not in gpus])
+    shared = [text for text in printed.bhosts if is_of_shared(text)]
+    hosts = read(read_bhosts, [text for text in printed.bhosts if text not in (*gpus, *shared)])
     queues = read(read_bqueues, printed.bqueues)
     partitions = read(read_bhpart, printed.bhpart)
     if problems:
@@ -228,6 +236,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
         partitions=partitions,
         gpus=read(read_gpus, gpus) or [],
+        shared=read(read_shared, shared) or [],
         notes=notes,
     )
 

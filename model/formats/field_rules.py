@@ -453,14 +453,14 @@ class ClassRules:
         changed = False
         for value, (name, usual, _) in zip(values, self.beside, strict=True):
             if value is not usual and type(value) not in _SCALARS:
-                plain = _without_numpy(value)
+                plain = without_numpy(value)
                 if plain is not value:
                     object.__setattr__(item, name, plain)
                     changed = True
         return self.look(item) if changed else values
 
 
-def _without_numpy(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
     """The same with Python's numbers, also inside tuples and mappings; itself where it has them.
 
     A whole number of a column of floats, which a data frame makes of one with gaps, is an int.
@@ -469,10 +469,10 @@ def _without_numpy(value: Any) -> Any:
         number = value.item()
         return int(number) if isinstance(number, float) and number.is_integer() else number
     if type(value) is tuple and value:
-        parts = tuple(map(_without_numpy, value))
+        parts = tuple(map(without_numpy, value))
         return value if all(map(is_, parts, value)) else parts
     if type(value) is dict and value:
-        found = {key: _without_numpy(part) for key, part in value.items()}
+        found = {key: without_numpy(part) for key, part in value.items()}
         return value if all(map(is_, found.values(), value.values())) else found
     return value
 

@@ -36,11 +36,10 @@ class Kind:
 _IMPORT = "slotwise import"
 #: What LSF prints that no command takes: what it is, and what says the same to us.
 _NOT_READ = {
-    "bhosts -s": "shared resources: give bhosts -l, and --site with the configuration",
     "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
-    "lsload -s": "shared resources: give --site with the configuration",
+    "lsload -s": "shared resources: give bhosts -s",
     "busers": "limits and counts of users: slotwise import lsf reads the limits (lsb.users)",
     "bparams": "parameters: slotwise import lsf reads lsb.params",
     "blimits": "limits in use: slotwise import lsf reads them (lsb.resources)",
@@ -69,6 +68,7 @@ KINDS = {
             Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
             for name in ("bhosts", "lshosts", "lsload")
         ),
+        Kind("bhosts -s", "output of bhosts -s", f"{_IMPORT} snapshot --bhosts"),
         Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),

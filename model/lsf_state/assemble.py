@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Gpus, Host, Thresholds
@@ -35,10 +35,14 @@ from ..job import (
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
 from .bjobs import WAITING, SeenJob
-from .bqueues import SeenHost, SeenPartition, SeenQueue
+from .bqueues import SeenHost
+from .consumables import with_consumables
+from .cut_names import with_whole_names
 from .dependencies import still_open
 from .gpus import SeenGpus
 from .queues import merged_queues
+from .seen import Seen
+from .unknown import without_unknown
 from .values import Remarks
 
 # --- GPUs of a moment: how many hosts have, which jobs hold them, and what nobody said of them ----
@@ -232,26 +236,6 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the commands printed; None where one was not run."""
-
-    jobs: list[SeenJob] = field(default_factory=list)
-    #: Jobs submitted after it.
-    later: list[SeenJob] = field(default_factory=list)
-    hosts: list[SeenHost] | None = None
-    #: What lists of GPUs say.
-    gpus: list[SeenGpus] = field(default_factory=list)
-    queues: list[SeenQueue] | None = None
-    partitions: list[SeenPartition] | None = None
-    #: Whether a host that is not listed is missing.
-    all_hosts: bool = True
-    #: Whether a job that is not listed has ended.
-    gone: bool = False
-    #: What the commands said besides, a sentence each.
-    notes: Remarks = field(default_factory=Remarks)
-
-
-@dataclass(slots=True)
 class Assembled:
     """An instance of what the commands printed, and the notes on it."""
 
@@ -286,7 +270,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     """
     notes = Remarks(seen.notes)
     base, shift = _clocked(site, now)
-    seen = _with_one_name(seen, base.cluster, notes)
+    seen = _with_one_name(with_whole_names(seen, base, notes), base.cluster, notes)
     if seen.hosts is not None:
         seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
@@ -297,9 +281,12 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     names: dict[str, bool] = {}
+    waiting: dict[str, list[str]] = {}
     for job in (*seen.jobs, *seen.later):
         names[job.queue] = names.get(job.queue, False) or job.exclusive
-    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
+        if job.status in WAITING:
+            waiting.setdefault(job.queue, []).append(job.id)
+    base = merged_queues(base, seen.queues, seen.partitions, names, waiting, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
@@ -308,7 +295,8 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
     instance = _enough_slots(instance, notes)
     instance = described(instance, seen.hosts or (), seen.gpus, notes)
-    instance = acceptable(instance, notes)
+    instance = with_consumables(instance, seen.hosts or (), seen.shared, notes)
+    instance = without_unknown(acceptable(instance, notes), notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
 
@@ -347,7 +335,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
-    """Hosts that are closed without a reason, as plain bhosts prints them, by their own numbers."""
+    """Hosts with the reason why they are closed: plain bhosts prints none, their numbers tell."""
     closed = [host for host in hosts if host.status == "closed"]
     full = [host.name for host in closed if host.is_full]
     if full:
@@ -360,6 +348,11 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
         notes.touch(
             f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
             "administrator (bhosts -l has the reason)"
+        )
+    if busy := [host.name for host in hosts if host.is_busy]:
+        notes.touch(
+            f"bhosts says closed_Busy of {_some(busy)}: nothing starts there until the load falls, "
+            "and no input says when that is"
         )
     return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
 
@@ -552,7 +545,7 @@ class _Jobs:
         listed = {job.id for job in jobs}
         for job in jobs:
             if job.status in RUNNING or job.status in WAITING:
-                self.unread.update(job.unread)
+                self.unread.update(job.unheeded)
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
@@ -671,7 +664,7 @@ class _Jobs:
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
             gpu=gpu,
-            unheeded=seen.unread,
+            unheeded=seen.unheeded,
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

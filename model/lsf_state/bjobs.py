@@ -29,11 +29,11 @@ READ = frozenset(
     {"job", "user", "project", "user group", "application", "status", "queue", "job priority"}
     | {"submitted from host", "requested resources", "specified hosts", "exclusive execution"}
     | {"specified start time", "specified termination time", "requested gpu"}
-    | {"dependency condition", "job name"}
+    | {"dependency condition", "job name", "reservation", "job group"}
 )
 #: What has no say in when a job starts, or where.
 SILENT = frozenset(
-    {"command", "mail", "job group", "share group charged", "job description", "cwd"}
+    {"command", "mail", "share group charged", "job description", "cwd"}
     | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
     | {"output file (overwrite)", "error file (overwrite)", "checkpoint directory", "esub"}
     | {"pre-execute command", "post-execute command", "pre-exec", "post-exec", "execution home"}
@@ -42,6 +42,15 @@ SILENT = frozenset(
     | {"interactive pseudo-terminal shell mode", "ssh", "x11 forwarding", "job messages"}
     | {"interactive", "interactive shell mode", "user-defined signal", "warning action"}
     | {"checkpoint period", "migration threshold", "host file", "umask", "shared memory"}
+)
+#: The titled parts of which the reader takes something, and those without a say.
+READ_PARTS = frozenset(
+    {"PENDING REASONS", "RESOURCE REQUIREMENT DETAILS", "ESTIMATION", "EXTERNAL MESSAGES"}
+    | {*GPU_PARTS}
+)
+SILENT_PARTS = frozenset(
+    {"SCHEDULING PARAMETERS", "SUSPENDING REASONS", "MEMORY USAGE", "RESOURCE USAGE"}
+    | {"RESOURCE USAGE COLLECTED", "PENDING TIME DETAILS", "CPU USAGE", "GPU USAGE"}
 )
 _SLOTS = re.compile(r"\d+(?:\s*[,-]\s*\d+)? (?:processors? requested|task\(s\))")
 
@@ -82,6 +91,8 @@ def unread(sentence: str) -> list[str]:
 TIMED = re.compile(
     r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
 )
+#: What stands between two jobs.
+_RULER = re.compile(r"\s*-{20,}\s*")
 #: No other line begins with as many blanks.
 _LEAST_INDENT = 15
 #: Columns of text, where no line that was broken is longer.
@@ -145,7 +156,7 @@ def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
             if block:
                 yield start, block
             start, block = number, [text.lstrip()]
-        elif block:
+        elif block and not _RULER.fullmatch(line):
             block.append(text)
     if block:
         yield start, block
@@ -174,6 +185,8 @@ _UNREAD = (
     *("NETWORK_REQ", "SERVICE_CLASS", "SLA"),
     *("LICENSE_PROJECT", "DATA_REQUIREMENT"),
 )
+#: What a column of such a kind says of a job that has none of it.
+_NO = frozenset({"", "0", "n", "no", "-"})
 #: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
 #: the job would stay on hosts of the type of its submission host.
 _DEFAULTS = re.compile(
@@ -223,6 +236,12 @@ class SeenJob:
     #: Of -m, as typed.
     hosts: str = ""
     exclusive: bool = False
+    #: -U, the advance reservation in which it runs.
+    reservation: str = ""
+    #: -g.
+    job_group: str = ""
+    #: Slots that the scheduler reserves for it while it waits.
+    reserved: int = 0
     submit: int | None = None
     begin: int | None = None
     deadline: int | None = None
@@ -260,6 +279,13 @@ class SeenJob:
     estimate: int | None = None
     #: In the text, or None.
     line: int | None = None
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """What was said of it that nobody obeys, in the words of bsub where it has some."""
+        asked = ("-U", self.reservation), ("-g", self.job_group)
+        options = (f"{option} {text.strip()}" for option, text in asked if not values.blank(text))
+        return (*self.unread, *options)
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
@@ -410,7 +436,15 @@ def _job_of_json(
         name=_name(pick(record, "JOB_NAME"), pick(record, "JARRAY_SPEC", "ARRAY_SPEC")),
         dependency=pick(record, "DEPENDENCY"),
         dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
-        unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
+        exclusive=pick(record, "EXCLUSIVE").strip().lower() not in _NO,
+        reservation=pick(record, "RSVID", "RESERVATION"),
+        job_group=pick(record, "JOB_GROUP"),
+        estimated_run_time=value(
+            "ESTIMATED_RUN_TIME",
+            pick(record, "ESTIMATED_RUN_TIME", "ESTIMATED_RUNTIME"),
+            values.limit,
+        ),
+        unread=tuple(name for name in _UNREAD if pick(record, name).strip().lower() not in _NO),
         gpus_held=allocated(pick(record, "GPU_ALLOC")),
         reason=pick(record, "PEND_REASON"),
         estimate=value(
@@ -420,11 +454,15 @@ def _job_of_json(
         ),
     )
     job.gpu = _gpus(record, max(1, len(job.allocation)))
-    counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
+    _check_slots(job, record, reading)
+    return job
+
+
+def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:
+    counted = reading.value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
         reading.wrong(f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}")
-    return job
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -443,6 +481,11 @@ _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
+#: What is said behind the time at which the scheduler expects to start a job.
+_ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
+_SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
+#: An estimate in the same line, as some programs join them.
+_LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
@@ -473,11 +516,16 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
     job.name = fields.get("Job Name", "")
+    job.reservation = fields.get("Reservation", "")
+    job.job_group = fields.get("Job Group", "")
     asked, job.gpus_held = of_block(block)
-    plain = [line for title, lines in sections(block) if title not in GPU_PARTS for line in lines]
+    parts = list(sections(block))
+    job.reason = _reasons(parts)
+    job.unread = (*job.unread, *_unknown_parts(parts))
+    plain = [line for title, lines in parts if title not in GPU_PARTS for line in lines]
     for number, line in enumerate(plain):
-        if timed := TIMED.match(line):
-            _event(job, timed[1], line[timed.end() :], reading, calendar)
+        if timed := TIMED.match(line.lstrip()):
+            _event(job, timed[1], line.lstrip()[timed.end() :], reading, calendar)
             continue
         limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if "RUNLIMIT" in limits:
@@ -505,8 +553,28 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+    elif found := _SET_ASIDE.match(text):
+        job.reserved = int(found[1])
+        if later := _LATER_STAMP.search(text):
+            job.estimate = reading.value("estimated start", later[1], calendar.coming)
+    elif _ESTIMATE.search(text):
+        job.estimate = reading.value("estimated start", stamp, calendar.coming)
     if used := _CPU.search(text):
         job.cpu_time = reading.value("CPU time", used[1], values.seconds)
+
+
+def _reasons(parts: Sequence[tuple[str, list[str]]]) -> str:
+    """Why a job waits: the lines under the title, up to a line without text or one with limits."""
+    lines = next((lines for title, lines in parts if title == "PENDING REASONS"), [])
+    own = takewhile(lambda line: line.strip() and not limit_row(line, ""), lines)
+    return " ".join(line.strip() for line in own if not TIMED.match(line.lstrip()))
+
+
+def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+    """Titles of the parts of which nobody knows whether they have a say."""
+    for title, lines in parts:
+        if title and title not in READ_PARTS | SILENT_PARTS and any(map(str.strip, lines)):
+            yield title
 
 
 def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:

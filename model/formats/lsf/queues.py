@@ -327,14 +327,19 @@ _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOUR
 _SCOPES = (
     ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT"]
 )  # fmt: skip
-_TAKEN_OF_RESOURCES = frozenset(["NAME", *_AMOUNTS, *_SCOPES])
+#: INELIGIBLE only says how the pending time of a job counts.
+_TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
+#: Amounts that nothing here counts.
+_OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_CYCLE"])
+#: A term of RESOURCE.
+_TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
 #: Names of LSF 10.1 for the same.
 _SAME = {"PER_TASK": "PER_SLOT"}
 
 
 def read_resources(
-    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+    sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     """Limits and ReservationUsage into the document."""
     unnamed = 0
@@ -343,7 +348,7 @@ def read_resources(
             for entry in entries(section, problems):
                 name = entry.text("NAME") or f"NONAME{unnamed:03d}"
                 unnamed += not entry.text("NAME")
-                _limit(name, entry, draft, notes)
+                _limit(name, entry, shared.kinds, draft, notes)
         elif section.name == "ReservationUsage":
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
@@ -352,31 +357,59 @@ def read_resources(
             notes.may_differ(section.name, reason, notes.at(section.place))
 
 
-def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
-    """A limit whose scope or amount is not modelled is left out whole: it would bind too many."""
-    for parameter, value in entry.values.items():
-        key = entry.keys[parameter]
-        if parameter not in _TAKEN_OF_RESOURCES:
-            _left_out(f"{key} in limits", name, notes)
-            return
-        if parameter in _AMOUNTS and "%" in value.text:
-            _left_out(f"{key} in percent", name, notes)
-            return
+def _limit(
+    name: str, entry: LsfEntry, kinds: Mapping[str, str], draft: Draft, notes: Notes
+) -> None:
+    """A limit without the amounts that are not modelled.
+
+    One with a scope that is not modelled is left out whole: it would bind too many.
+    """
+    scopes = (set(entry.values) - _TAKEN_OF_RESOURCES) - _OTHER_AMOUNTS
+    if scopes:
+        reason = "it is not modelled, and the limit is left out"
+        for parameter in sorted(scopes):
+            notes.may_differ(f"{entry.keys[parameter]} in limits", reason, f"limit {name}")
+        return
     item = Item(entry)
     item.put("name", name, "NAME")
-    for key in ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP"):
-        item.take(key)
+    gone = [f"{entry.keys[key]} in limits" for key in entry.values if key in _OTHER_AMOUNTS]
+    for key in _AMOUNTS[:6]:
+        if "%" in entry.text(key):
+            gone.append(f"{entry.keys[key]} in percent")
+        else:
+            item.take(key)
     for key in _SCOPES:
         item.take(key, plain=False)
     for parameter in ("RESOURCE", "LICENSE"):
         if text := entry.text(parameter):
-            bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-            item.put("RESOURCE", bare, parameter)
-    draft.add("limits", item)
+            kept, without = _resources(text, kinds)
+            gone += without
+            if kept:
+                item.put("RESOURCE", kept, parameter)
+    left = bool(item.values.keys() & {*_AMOUNTS})
+    rest = "the rest of the limit counts" if left else "the limit is left out"
+    for topic in gone:
+        notes.may_differ(topic, f"it is not modelled, and {rest}", f"limit {name}")
+    if left or not gone:
+        draft.add("limits", item)
 
 
-def _left_out(topic: str, name: str, notes: Notes) -> None:
-    notes.may_differ(topic, "it is not modelled, and the limit is left out", f"limit {name}")
+def _resources(text: str, kinds: Mapping[str, str]) -> tuple[str, list[str]]:
+    """RESOURCE of a limit without the terms that are not modelled, and these in words."""
+    bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    gone: list[str] = []
+
+    def kept(term: re.Match[str]) -> str:
+        name = term[1].strip()
+        if "%" in term[2]:
+            gone.append(f"{name} in percent")
+        elif GPUS_NAMED.fullmatch(name) and name not in kinds:
+            gone.append(f"{name} in limits")
+        else:
+            return term[0]
+        return ""
+
+    return _TERM.sub(kept, bare).strip(), gone
 
 
 def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
