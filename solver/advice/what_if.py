@@ -375,10 +375,6 @@ class Asker:
         except OutOfTime:
             return None
 
-    def in_force(self, job: Job) -> str:
-        """The reservation method in force."""
-        return self._run(job).method
-
     def _may_plan(self, world: Instance) -> bool:
         large = len(world.running) + len(world.pending) > LARGE
         return not self.stopped() and (self._limited or self.effort is not None or not large)

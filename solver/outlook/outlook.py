@@ -150,6 +150,7 @@ def _of_job(
         as_configured_end=None if started is None else started.finish,
         as_configured_on={} if started is None else started.allocation,
         estimate=configured.estimates.get(job.id),
+        estimate_by=configured.estimate_by.get(job.id, ""),
         condition=condition,
         held_back=configured.waiting.get(job.id, ""),
         cautions=cautions_of(job.id, omissions),

@@ -262,6 +262,8 @@ class LeftOut:
 
 #: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
 BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
+#: A plan keeps a run inside one window, so that a job without a known end would have no place.
+STOPPED_BY_WINDOWS = "that jobs without a run limit start, and are stopped as RUN_WINDOW closes"
 #: Said of a job whose partitions, each alone, have no place for it.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -449,6 +451,16 @@ class RuleBook:
         )
         if beyond:
             yield LeftOut(BEYOND_WINDOWS, beyond)
+        endless = frozenset(
+            demand.job.id
+            for demand in demands
+            if demand.calendar is not None
+            and demand.calendar.run is not None
+            and demand.duration is None
+            and demand.killed is None
+        )
+        if endless - beyond:
+            yield LeftOut(STOPPED_BY_WINDOWS, endless - beyond)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
