@@ -22,7 +22,7 @@ from ..formats.lsf.shared import HostFacts, read_lshosts
 from ..formats.sniff import kind_of_text
 from ..formats.units import parse_size
 from ..instance import Instance
-from .values import Remarks, Text
+from .values import Remarks, Text, json_records
 
 #: The commands that tell of it.
 COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts")
@@ -221,18 +221,26 @@ def _host_groups(text: Text, facts: SiteFacts) -> SiteFacts:
 
 def _users(text: Text, facts: SiteFacts) -> SiteFacts:
     found = {user.name: user for user in facts.users}
+    for row in _rows(text):
+        name = row.get("USER/GROUP", "").rstrip("/")
+        most, each = _number(row.get("MAX", "-")), _number(row.get("JL/P", "-"))
+        if name and (most is not None or each is not None):
+            found[name] = User(name, None if most is None else int(most), each)
+    return replace(facts, users=tuple(found.values()))
+
+
+def _rows(text: Text) -> Iterator[dict[str, str]]:
+    """The rows of busers by column."""
+    if text.is_json:
+        yield from (row for _, row in json_records(text))
+        return
     titles: list[str] = []
     for line in text.content.splitlines():
         words = line.split()
         if words[:1] == ["USER/GROUP"]:
             titles = words
         elif titles and len(words) >= len(titles):
-            row = dict(zip(titles, words, strict=False))
-            most, each = _number(row.get("MAX", "-")), _number(row.get("JL/P", "-"))
-            if most is not None or each is not None:
-                slots = None if most is None else int(most)
-                found[words[0]] = User(words[0].rstrip("/"), slots, each)
-    return replace(facts, users=tuple(found.values()))
+            yield dict(zip(titles, words, strict=False))
 
 
 # --- machines -------------------------------------------------------------------------------------
