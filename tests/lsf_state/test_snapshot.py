@@ -396,7 +396,7 @@ def test_the_commands_are_run(path: Path) -> None:
     assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
-    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r"]
+    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r", "-s"]
 
 
 def test_an_older_bjobs_without_json(path: Path) -> None:
