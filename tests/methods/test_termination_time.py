@@ -214,7 +214,7 @@ pending:
     compared = told("compare", str(file), "--wide")
     assert "2 jobs start only once something happens: d and e." in compared
     assert "not known" not in compared
-    late = "starts only if a place is free by 2026-07-28 16:15:00: later LSF aborts it"
+    late = "a place is free by 2026-07-28 16:15:00: later LSF aborts it"
     assert late in told("ask", str(file), "-n 1 -W 10 -t 16:25 x")
     explained = told("explain", str(file), "d")
     assert late in explained
