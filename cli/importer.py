@@ -434,6 +434,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
     from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.followed import settle_limits
     from ..model.lsf_state.seen import Seen
     from .options import read_source
 
@@ -452,6 +453,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     if base is None and not hosts:
         raise InputError("no job of the log ran anywhere: give the hosts with --site")
     seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
+    settle_limits(moment, base, seen.notes)
     if base is not None and any(host.gpu_count for host in base.cluster.hosts):
         seen.notes.touch(GPUS_OF_LOGS)
     zone = UTC

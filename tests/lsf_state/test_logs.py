@@ -572,3 +572,28 @@ def test_a_moment_after_the_last_event_is_told(tmp_path: Path) -> None:
     assert code == 0
     assert "the log ends before, at 2022-" in said
     assert "the log ends before" not in _run("import", "events", EVENTS, "-o", at)[2]
+
+
+@pytest.mark.parametrize(
+    ("site", "limits", "told"),
+    [
+        ("queues: [{name: q, RUNLIMIT: 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
+        ("queues: [{name: q, RUNLIMIT: 5 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
+        ("queues: [{name: q, RUNLIMIT: 1000}]", (18000, 6000), "are taken as written"),
+        ("queues: [{name: q}]", (18000, 6000), "are taken as written"),
+        ("params: {family: OpenLava}\nqueues: [{name: q}]", (180, 60), "scheduler of the site"),
+    ],
+)
+def test_limits_with_a_cpu_factor_of_an_unknown_member(
+    site: str, limits: tuple[int, int], told: str, tmp_path: Path
+) -> None:
+    lines = [_new(1, 100, limit=18000), _new(2, 101, limit=6000), _new(3, 102)]
+    log, base, out = (tmp_path / name for name in ("lsb.events", "site.yaml", "out.yaml"))
+    log.write_text("\n".join(line.replace(' "" 1.00 2 ', ' "" 100.00 2 ') for line in lines))
+    base.write_text("format: slotwise/1\nhosts: [{name: a, slots: 2}]\n" + site)
+    code, _, said = _run("import", "events", log, "--site", base, "-o", out)
+    assert code == 0
+    found = load(out)
+    assert tuple(job.run_limit for job in found.pending[:2]) == limits
+    assert f"{told}" in said
+    assert any("as written" in item.what for item in found.omissions) == ("written" in told)
