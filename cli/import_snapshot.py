@@ -159,6 +159,7 @@ def make_instance(
     from ..model.formats.sniff import lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_family
     from ..solver.fairshare.reports import PrintedShares
+    from ..solver.plausibility import counted_as_reserved
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
@@ -166,7 +167,14 @@ def make_instance(
     if now is None:
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
-    made = with_family(assemble(seen, now, base), lava_family(printed.lsid), rusage)
+    made = assemble(seen, now, base)
+    family, default = lava_family(printed.lsid), made.instance.params.reserve_per_slot
+    counted, why = (
+        ("", "") if rusage or not seen.jobs else counted_as_reserved(made.instance, made.seen)
+    )
+    if why and (family or default != (counted == "slot")):
+        tell(f"inferred: {why}")
+    made = with_family(made, family, rusage or counted)
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes
@@ -176,19 +184,13 @@ def make_instance(
         notes += shares.notes
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
-    return _balanced(instance, made.seen, counting=not rusage) if printed.bjobs else instance
+    return _balanced(instance, made.seen) if printed.bjobs else instance
 
 
-def _balanced(instance: Instance, seen: Seen, *, counting: bool) -> Instance:
-    """The instance with what contradicts itself in what was printed; the balance goes to stderr.
+def _balanced(instance: Instance, seen: Seen) -> Instance:
+    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
+    from ..solver.plausibility import balance_of
 
-    counting: whether reserved amounts may say what rusage[] counts for.
-    """
-    from ..solver.plausibility import as_reserved, balance_of
-
-    if counting:
-        instance, why = as_reserved(instance, seen)
-        tell_some([f"inferred: {why}"] if why else [])
     balance = balance_of(instance, seen)
     for line in balance.lines:
         tell(f"balance: {line}")

@@ -270,9 +270,18 @@ def test_reserved_memory_says_what_rusage_counts_for(
     reserved: str, per_slot: bool, contradicts: bool
 ) -> None:
     runs = RUNS.format(", Requested Resources <rusage[mem=4096]>", "a")
-    it = made(bjobs=runs, bhosts=LONG_HOST.format("a", 8, reserved, 4, 0))
+    host = LONG_HOST.format("a", 8, reserved, 4, 0)
+    it = made(bjobs=runs, bhosts=host)
     assert it.params.reserve_per_slot == per_slot
     assert any("belong to no job" in item.what for item in it.omissions) == contradicts
+    for family in ("OpenLava Project 3.3", "volclava 1.0.0"):  # a guess where figures say nothing
+        printed = Printed([Text(runs, "j")], [Text(host, "h")], lsid=family)
+        it = make_instance(printed, NOW, NOW, None, "")
+        guesses = [item for item in it.omissions if "rusage[mem] is counted" in item.what]
+        assert (guesses == []) != contradicts
+        assert it.params.reserve_per_slot == (per_slot or (contradicts and "Open" in family))
+        told = make_instance(printed, NOW, NOW, None, "host")
+        assert not told.params.reserve_per_slot
 
 
 def test_what_is_wrong_with_every_record_is_said_once() -> None:
