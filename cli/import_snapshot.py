@@ -300,8 +300,13 @@ FIELDS = (
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
+#: All that have a say, with those of the newest versions.
+ALL_FIELDS = (
+    f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} exclusive rsvid job_group estimated_run_time from_host"
+)
 COMMANDS = {
     "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", FIELDS),

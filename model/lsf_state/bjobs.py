@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from ..errors import InputError, Problem
 from . import values
-from .facts import columns, needed, read_parts, told_columns
 from .gpus import GPU_PARTS, allocated, of_block, sections
+from .printed_facts import columns, needed, read_parts, told_columns
 from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row
 from .values import field as pick
 

@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
-from slotwise.model.lsf_state.facts import FACTS, FORMS, HOSTS, JOBS, JSON, LONG, PLAIN, QUEUES
+from slotwise.model.lsf_state.printed_facts import (
+    FACTS,
+    FORMS,
+    HOSTS,
+    JOBS,
+    JSON,
+    LONG,
+    PLAIN,
+    QUEUES,
+)
 from slotwise.model.lsf_state.values import PrintedTimes, Text
 
 pytestmark = pytest.mark.behaviour("CFG-04")
