@@ -13,7 +13,6 @@ from ..instance import Instance
 from ..job import ArraySpec, Job, elements, too_large
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
-from ..unknown_amounts import as_known
 from .bsub import bsub_line
 from .field_rules import class_rules
 from .finding import Finding
@@ -21,6 +20,7 @@ from .objects import in_default_queue
 from .requirements import check_requirements
 from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
+from .unknown_amounts import as_known
 
 
 @dataclass(frozen=True, slots=True)

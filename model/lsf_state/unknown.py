@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..cluster import BUILTIN_AMOUNTS
+from ..formats.unknown_amounts import not_given, sentence, without
 from ..instance import Instance
 from ..job import Job
 from ..omissions import Omission
-from ..unknown_amounts import not_given, sentence, without
 from .values import Remarks
 
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
-from .errors import InputError
-from .instance import Instance
-from .job import Job
-from .resreq import Options, heeded_part
+from ..cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ..errors import InputError
+from ..instance import Instance
+from ..job import Job
+from ..resreq import Options, heeded_part
 
 _TOLD = re.compile(r"no input says how much ([a-z0-9, ]+) hosts have")
 
