@@ -305,7 +305,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
     if answer.outlook is not None:
-        told = outlook_lines(clock, who, answer.outlook, answer.in_force, wide)
+        told = outlook_lines(clock, who, answer.outlook, wide)
         text += "".join(map(paragraph, told))
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide))

@@ -187,7 +187,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told = [] if found.array is None else [_array_text(clock, found.array)]
     job = found.answer.job.id
     if found.outlook is not None:
-        told += outlook_lines(clock, job, found.outlook, found.in_force, wide)
+        told += outlook_lines(clock, job, found.outlook, wide)
     if found.outlook is None or found.method != "configured":
         told += [placed_text(clock, job, found.answer, found.method, wide)]
         if found.answer.start is None:

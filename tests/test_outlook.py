@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import slotwise as sw
 from agreement_cases import case
 from sampling import some
+from slotwise.cli.ask import answer_output
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.render import plan_output
 from slotwise.model.formats.objects import examine_objects
@@ -19,7 +21,7 @@ from slotwise.solver.scheduler.history import snapshot_of
 
 #: Random instances of one run, and of `make test-all`.
 SEEDS = range(400)
-STARTS = ("as_configured", "estimate", "possible", "state", "proved")
+STARTS = ("as_configured", "estimate", "estimate_by", "possible", "state", "proved")
 
 
 def told(item: object) -> dict[str, object]:
@@ -71,6 +73,28 @@ def every_answer(instance: Instance, effort: float = 1.0) -> None:
         assert explained.answer.start == row.as_configured, row.job
         text = explanation_output(instance, explained, "json")
         assert json.loads(text)["outlook"]["as_configured"] == row.as_configured
+
+
+def test_an_estimate_has_the_name_of_its_method(tmp_path: Path) -> None:
+    """Beyond LSB_TIME_RESERVE_NUMJOBS slots are reserved greedily: bjobs says no sooner than."""
+    asked = "-n 8 -W 2:00 -R span[ptile=4]"
+    alone = sw.load(sw.example("headline"))
+    file = tmp_path / "two.yaml"
+    text = sw.example("headline").read_text(encoding="utf-8")
+    file.write_text(text + f'  - {{id: job6, bsub: "{asked}"}}\n', encoding="utf-8")
+    instance = sw.load(file)
+    whole = sw.outlook(instance)
+    assert [(row.estimate, row.estimate_by) for row in whole] == [
+        (3 * 3600, "time-based"),
+        (3 * 3600, "greedy"),
+    ]
+    for job, said in (
+        ("job5", "LSF's time-based estimate: +3h"),
+        ("job6", "LSF's greedy estimate: no sooner than +3h"),
+    ):
+        assert said in explanation_output(instance, sw.explain(instance, job), "text").splitlines()
+    answer = answer_output(alone, sw.ask(alone, asked), "text")
+    assert "LSF's greedy estimate: no sooner than +3h" in answer.splitlines()
 
 
 @pytest.mark.parametrize("seed", some(SEEDS, 10))

@@ -32,6 +32,7 @@ from ..job import (
     parse_array,
     too_many_elements,
 )
+from ..omissions import GPUS
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
 from .bjobs import WAITING, SeenJob
@@ -56,7 +57,8 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
         models = sorted(set(listed.models.values()))
         if len(models) > 1:
             kinds = ", ".join(models)
-            notes.touch(f"host {host.name} has GPUs of several models ({kinds}): any of them suit")
+            text = f"host {host.name} has GPUs of several models ({kinds}): any of them suit"
+            notes.touch(text, hosts=(host.name,), resources=(GPUS,))
     if count is None:
         return host
     if host.gpu_count not in (None, count):
@@ -74,7 +76,8 @@ def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
         return job
     number = max(held.values())
     if len({*held.values()}) > 1 or len(held) != len(seen.allocation):
-        notes.touch(f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts")
+        text = f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts"
+        notes.touch(text, resources=(GPUS,))
     rest = [part for part in job.gpu.split(":") if part and not part.strip().startswith("num=")]
     return replace(job, gpu=":".join([f"num={number}/host", *rest]))
 
@@ -117,7 +120,8 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
         return instance
     notes.touch(
         "no input says how many GPUs hosts have: taken as those that running jobs hold "
-        "(give bhosts -l or bhosts -gpu -l)"
+        "(give bhosts -l or bhosts -gpu -l)",
+        resources=(GPUS,),
     )
     hosts = tuple(
         replace(host, gpus=Gpus(held[host.name])) if held[host.name] else host
@@ -327,9 +331,15 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     params = replace(params, family=family) if family else params
     before = len(made.notes.omissions)
     if what:
-        jobs = [job.id for job in instance.pending if any("rusage" in r for r in job.res_req)]
-        everybody = any(queue.res_req for queue in instance.queues)
-        made.notes.touch(f"{family}: {what}", None if everybody else jobs)
+        asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
+        asking |= {app.name for app in instance.applications if "rusage" in app.res_req}
+        jobs = [
+            job.id
+            for job in instance.pending
+            if any("rusage" in text for text in job.res_req)
+            or not asking.isdisjoint((job.queue, job.application))
+        ]
+        made.notes.touch(f"{family}: {what}", jobs)
     omissions = (*instance.omissions, *made.notes.omissions[before:])
     return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
@@ -347,7 +357,8 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
     if other:
         notes.touch(
             f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
-            "administrator (bhosts -l has the reason)"
+            "administrator (bhosts -l has the reason)",
+            hosts=other,
         )
     if busy := [host.name for host in hosts if host.is_busy]:
         notes.touch(
@@ -431,12 +442,15 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
         item = shown.pop(host.name, None)
         hosts.append(host if item is None else _merged(host, item, notes))
     if missing:
-        notes.touch(f"bhosts does not list {_some(missing)}: left as the site has it")
+        notes.touch(
+            f"bhosts does not list {_some(missing)}: left as the site has it", hosts=missing
+        )
     if known and shown:
         notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
     unlimited = [name for name, item in shown.items() if item.slots is None]
     if unlimited:
-        notes.touch(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
+        text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
+        notes.touch(text, hosts=unlimited)
     hosts += [
         _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, Remarks())
         for name, item in shown.items()

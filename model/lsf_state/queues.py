@@ -147,12 +147,14 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         if unknown:
             notes.touch(
                 f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which nothing describes: "
-                "taken as all hosts"
+                "taken as all hosts",
+                queues=(seen.name,),
             )
             wanted, excluded = (), ()
     users = tuple(name.rstrip("/") for name in seen.users.split())
     if any(name.endswith("/") for name in seen.users.split()) and not base.groups:
-        notes.touch(f"queue {seen.name}: USERS names groups, which nothing describes: not checked")
+        text = f"queue {seen.name}: USERS names groups, which nothing describes: not checked"
+        notes.touch(text, queues=(seen.name,))
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies else "N")

@@ -265,12 +265,33 @@ class Remarks(list[str]):
             self.omissions += texts.omissions
 
     def touch(
-        self, text: str, jobs: Iterable[str] | None = None, *, where: str = "", count: int = 1
+        self,
+        text: str,
+        jobs: Iterable[str] | None = None,
+        *,
+        where: str = "",
+        count: int = 1,
+        queues: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        resources: Iterable[str] = (),
     ) -> None:
-        """Something that may change starts. jobs: of these pending jobs, of any where None."""
+        """Something that may change starts: of these pending jobs, of any where None.
+
+        queues, hosts, resources: of jobs of these queues alone, that may use one of these hosts and
+        name one of these resources.
+        """
         ids = None if jobs is None else tuple(jobs)
         self.append(f"{where}: {text}" if where else text)
-        self.omissions.append(Omission(text, where, count, ids))
+        touched = Omission(
+            text,
+            where,
+            count,
+            ids,
+            queues=tuple(queues),
+            hosts=tuple(hosts),
+            resources=tuple(resources),
+        )
+        self.omissions.append(touched)
 
 
 # --- The JSON of bjobs, bhosts and bqueues: records of texts under the names of the fields --------

@@ -498,8 +498,6 @@ class Explanation:
     diagnosis: Diagnosis | None = None
     #: As configured, as LSF estimates it and as it is possible, None where a limit came before.
     outlook: JobOutlook | None = None
-    #: The reservation method in force, "" where the outlook is None.
-    in_force: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -622,7 +620,7 @@ def explain(
     )
     found = replace(found, array=planned)
     if not forecast.stopped():
-        found = replace(found, outlook=forecast.outlook(asked), in_force=forecast.in_force(asked))
+        found = replace(found, outlook=forecast.outlook(asked))
     try:
         if answer.start == instance.now:
             return found

@@ -6,11 +6,12 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ...cluster import BUILTIN_INDICES
+from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
+from ...omissions import Change
 from ..fields import FACTORS, KINDS, factors
-from .draft import Draft, Item, Mark, Notes, number
+from .draft import Concerned, Draft, Item, Mark, Notes, number
 from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
 
@@ -90,6 +91,69 @@ CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
 
 #: Values by which they do nothing.
 _OFF = frozenset(["", "-", "0", "0.0", "()", "N", "NO"])
+
+#: Of these, parameters by which a job can only end sooner than at its run limit, or which are of
+#: failing hosts or of jobs to come: what is proved by run limits stays true.
+_SOONER_ENDS = frozenset(
+    [
+        "ELIGIBLE_PEND_TIME_LIMIT",
+        "MEMLIMIT",
+        "MEMLIMIT_TYPE",
+        "ORPHAN_JOB_TERM_GRACE_PERIOD",
+        "PEND_TIME_LIMIT",
+        "RCVJOBS_FROM",
+        "RERUN",
+        "RERUNNABLE",
+        "SWAPLIMIT",
+    ]
+)
+#: Parameters by which a job may hold what it has for longer than its run limit says.
+_LATER_ENDS = frozenset(
+    [
+        "EXTENDABLE_RUNLIMIT",
+        "IGNORE_DEADLINE",
+        "JOB_RUNLIMIT_RATIO",
+        "RESUME_COND",
+        "RUNWINDOW",
+        "STOP_COND",
+    ]
+)
+#: Parameters of a queue or application that move jobs of others too.
+_OF_OTHERS = frozenset(
+    [
+        "ALLOCATION_PLANNER",
+        "DISPATCH_BY_QUEUE",
+        "PLAN",
+        "QUEUE_GROUP",
+        "RELAX_JOB_DISPATCH_ORDER",
+        "USE_SUSP_SLOTS",
+        *(name for name in CHANGES_ANSWERS if "PREEMPT" in name),
+    ]
+)
+
+
+def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
+    """The jobs of the queue, application, user or host that an entry is of; any for other ones."""
+    for key, name in (
+        ("queues", entry.text("QUEUE_NAME")),
+        ("applications", entry.text("NAME") if entry.section == "Application" else ""),
+        ("users", entry.text("USER_NAME")),
+        ("hosts", entry.text("HOST_NAME") or entry.text("HOSTNAME")),
+    ):
+        if name:
+            return Concerned({key: (name,)}, changes)
+    return Concerned(changes=changes)
+
+
+def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
+    """The jobs that a parameter of :data:`CHANGES_ANSWERS` may move."""
+    if parameter in _SOONER_ENDS:
+        return concerned(entry, "sooner ends")
+    if parameter in _OF_OTHERS:
+        return Concerned()
+    return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
+
+
 #: Other parameters of the references: known, without a say in starts or seldom with one.
 _KNOWN = frozenset(
     [
@@ -221,7 +285,8 @@ def note_rest(
             continue
         if parameter in CHANGES_ANSWERS:
             if value.text.upper() not in _OFF:
-                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where)
+                by = _concerned_by(parameter, entry)
+                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where, by)
             continue
         if parameter not in _KNOWN and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)
@@ -411,7 +476,7 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
         reason = f"queues differ in it; here it is {'Y' if common else 'N'} for all"
         for name, value in asked.items():
             if value != common:
-                notes.may_differ(key, reason, f"queue {name}")
+                notes.may_differ(key, reason, f"queue {name}", Concerned({"queues": (name,)}))
 
 
 def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
@@ -429,7 +494,11 @@ def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
     if asked or params.reserve_per_slot:
         given[key] = "Y" if params.reserve_per_slot else "N"
     if what:
-        notes.may_differ("the scheduler's family", what, family)
+        document = draft.document
+        counted = [item["name"] for item in document.get("resources", ())]
+        counted += [item["name"] for item in document.get("shared_resources", ())]
+        by = Concerned({"resources": (*BUILTIN_AMOUNTS, *dict.fromkeys(counted))})
+        notes.may_differ("the scheduler's family", what, family, by)
     if not given:
         del draft.document["params"]
 
@@ -481,7 +550,9 @@ def note_missing(draft: Draft, notes: Notes) -> None:
         users = [entry for entry in draft.document.get(section, ()) if key in entry]
         if module not in modules and users:
             reason = "it is not listed, and without it LSF does not do what others ask for"
-            notes.may_differ(f"module {module}", reason, what)
+            fair = module == "schmod_fairshare" and section == "queues"
+            by = Concerned({"queues": tuple(entry["name"] for entry in users)}) if fair else None
+            notes.may_differ(f"module {module}", reason, what, by)
     order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
     if order == ["schmod_reserve", "schmod_parallel"]:
         reason = "schmod_reserve precedes it; the documentation wants it to follow"
