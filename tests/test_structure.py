@@ -128,6 +128,7 @@ ROOMS = (
     "solver.rules",
     "solver.problem",
     "solver.pending_reasons",
+    "solver.beyond_capacity",
     "solver.optimal",
     "solver.milp",
     "solver.scheduler",
