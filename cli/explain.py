@@ -58,7 +58,7 @@ _NO_START = {
     "never": "never starts",
     "no place found": "has no start: no place found",
     "?": "has no known start",
-    "starts if": "starts only if something else happens first",
+    "starts if": "starts once something else happens",
     "unknown end": "has no known start: nothing says when what it waits for ends",
     "impossible": "cannot start on this cluster",
     "not examined": "was not examined",

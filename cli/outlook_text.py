@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: What is said of a job of each state, between its name and what must happen.
 _STATES = {
-    "starts if": "starts only if",
+    "starts if": "starts once something else happens:",
     "unknown end": "has no known start:",
     "impossible": "cannot start on this cluster:",
     "not examined": "was not examined: the limit was reached first",

@@ -312,7 +312,7 @@ def test_no_cause_begins_with_a_name() -> None:
     """It begins a sentence, whose first letter is made a capital."""
     folder = Path(sw.__file__).parent / "solver" / "advice" / "diagnosis"
     first = set()
-    for path in (folder / "limits.py", folder / "probes.py", folder / "diagnose.py"):
+    for path in sorted(folder.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "cause":
                 begin = getattr(node.value, "values", [None])[0]

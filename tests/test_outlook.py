@@ -11,6 +11,8 @@ import slotwise as sw
 from agreement_cases import case
 from sampling import some
 from slotwise.cli.ask import answer_output
+from slotwise.cli.comparison import comparison_output
+from slotwise.cli.diagnose import diagnosis_output
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.render import plan_output
 from slotwise.model.display import WrittenTimes
@@ -125,6 +127,17 @@ def test_states_have_their_own_words() -> None:
     assert found["behind"].state == "unknown end"
     shut = replace(instance, queues=(replace(queue, active=False),), running=())
     assert sw.outlook(shut)["behind"].state == "starts if"
+    for world in (instance, shut):
+        for format in ("text", "json", "csv"):
+            table = comparison_output(world, sw.compare(world, methods=True), format)
+            assert "never" not in table, table
+        told = "\n".join(
+            explanation_output(world, sw.explain(world, job.id), "text") for job in pending
+        )
+        assert "never" not in told, told
+        assert " never" not in diagnosis_output(world, sw.diagnose(world), "text")
+    closed = replace(instance, cluster=sw.Cluster((*hosts, sw.Host("b", 16, status="closed_Adm"))))
+    assert sw.outlook(closed)["large"].condition == "b is opened or comes back"
     assert sw.outlook(replace(instance, running=()))["behind"].state == "starts"
 
 

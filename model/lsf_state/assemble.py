@@ -40,6 +40,7 @@ from .bqueues import SeenHost
 from .consumables import with_consumables
 from .cut_names import with_whole_names
 from .dependencies import still_open
+from .facts import with_machines
 from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
@@ -284,6 +285,8 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         )
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    if seen.machines:
+        base = replace(base, cluster=with_machines(base.cluster, seen.machines))
     names: dict[str, bool] = {}
     waiting: dict[str, list[str]] = {}
     for job in (*seen.jobs, *seen.later):

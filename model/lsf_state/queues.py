@@ -66,8 +66,23 @@ def merged_queues(
     found = _partitions(base, partitions or (), notes)
     if not base.partitions:
         printed += [account for partition in partitions or () for account in partition.accounts]
-    groups = base.groups or _groups(printed)
+    groups = _with_shares(base.groups, _groups(printed))
     return replace(base, queues=queues, params=params, partitions=found, groups=groups)
+
+
+def _with_shares(known: Sequence[UserGroup], printed: Sequence[UserGroup]) -> tuple[UserGroup, ...]:
+    """The groups, those without shares with the shares that are printed of them."""
+    shares = {group.name: group.user_shares for group in printed}
+    names = {group.name for group in known}
+    return (
+        *(
+            replace(group, user_shares=shares.get(group.name, ()))
+            if not group.user_shares
+            else group
+            for group in known
+        ),
+        *(group for group in printed if group.name not in names),
+    )
 
 
 def _tell(

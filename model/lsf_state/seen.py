@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..formats.lsf.shared import HostFacts
 from .bjobs import SeenJob
 from .bqueues import SeenHost, SeenPartition, SeenQueue
 from .consumables import SeenShared
@@ -25,6 +27,8 @@ class Seen:
     shared: list[SeenShared] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
+    #: What lshosts says.
+    machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Whether a host that is not listed is missing.
     all_hosts: bool = True
     #: Whether a job that is not listed has ended.

@@ -65,7 +65,8 @@ class Reasons:
         demand = self._all_open.demand_of(job)
         if demand.impossible or earliest_start(self._all_open.empty, demand) is None:
             return ""
-        return f"{_some(self._shut)} {'is' if len(self._shut) == 1 else 'are'} opened or come back"
+        happens = "is opened or comes back" if len(self._shut) == 1 else "are opened or come back"
+        return f"{_some(self._shut)} {happens}"
 
     @cached_property
     def _shut(self) -> list[str]:

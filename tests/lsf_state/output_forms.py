@@ -289,6 +289,38 @@ LSHOSTS = (
               "hostA            0  TeslaV100       418.67         7.0            0")),
 )  # fmt: skip
 
+#: What stands in for the files of a site where nobody has these.
+TELLING = (
+    Form("`busers`, `-w`", ALL, "import snapshot --busers", "read", "MAX and JL/P of users",
+         ("- {name: ann, MAX_JOBS: 8}",),
+         jobs("USER/GROUP          JL/P    MAX  NJOBS   PEND    RUN  SSUSP  USUSP    RSV",
+              "ann                    -      8      0      0      0      0      0      0")),
+    Form("`busers -json`", NEW, "import snapshot --busers", "read", "MAX and JL/P of users",
+         ("- {name: ann, MAX_JOBS: 8}",),
+         '{"COMMAND":"busers","USERS":1,"RECORDS":[{"USER/GROUP":"ann","MAX":"8"}]}'),
+    Form("`bparams`", ALL, "import snapshot --bparams", "read", "cycle, accept interval, queue",
+         ("MBD_SLEEP_TIME: 10",),
+         jobs("Default Queues:  normal", "MBD_SLEEP_TIME used for calculations:  10 seconds")),
+    Form("`bparams -l`", ALL, "import snapshot --bparams", "read",
+         "parameters that Slotwise knows", ("MBD_SLEEP_TIME: 10",),
+         jobs("System default queues for automatic queue selection:",
+              "    DEFAULT_QUEUE =  normal", "    MBD_SLEEP_TIME = 10 (seconds)")),
+    Form("`bparams -a`", NEW, "import snapshot --bparams", "read",
+         "parameters that Slotwise knows", ("MBD_SLEEP_TIME: 10",),
+         jobs("lsb.params configuration at Fri Apr 22 15:18:50", "     MBD_SLEEP_TIME = 10")),
+    Form("`bmgroup`, `-r`", ALL, "import snapshot --bmgroup", "read", "host groups",
+         ("hg1: h1",), jobs("GROUP_NAME    HOSTS", "hg1           h1")),
+    Form("`bugroup`, `-r`", ALL, "import snapshot --bugroup", "read", "user groups",
+         ("- {name: ug1, members: ann bob}",),
+         jobs("GROUP_NAME    USERS", "ug1           ann bob")),
+    Form("`bugroup -l`", ALL, "import snapshot --bugroup", "read", "user groups and their shares",
+         ("USER_SHARES[[ann,2]]",),
+         jobs("GROUP_NAME: ug1", "USERS:  ann bob", "SHARES: [ann,2]")),
+    Form("`lshosts -w`", ALL, "import snapshot --lshosts", "read",
+         "memory, swap, type, model, factor, processors, resources of hosts that bhosts lists",
+         ("model: Opteron",), _LSHOSTS.replace("hostA", "h1   ")),
+)  # fmt: skip
+
 #: Of these no command takes anything: name, versions, what to use instead, a part of it, the text.
 _OTHERS = (
     ("`lsload`, `-w`, `-l`", ALL, "load: use `bhosts -l`", "give bhosts -l",
@@ -296,15 +328,6 @@ _OTHERS = (
           "h1                  ok   0.0   0.0   0.0   0%   0.0   1     0  911M  915M    2G")),
     ("`lsload -s`", ALL, "shared resources: use `bhosts -s`", "give bhosts -s",
      jobs("RESOURCE                                VALUE       LOCATION", "lic   4    h1")),
-    ("`busers`", ALL, "limits of users: `import lsf` reads `lsb.users`", "lsb.users",
-     jobs("USER/GROUP          JL/P    MAX  NJOBS   PEND    RUN  SSUSP  USUSP    RSV",
-          "ann                    -      8      0      0      0      0      0      0")),
-    ("`bparams`", ALL, "`import lsf` reads `lsb.params`", "lsb.params",
-     jobs("Default Queues:  normal", "MBD_SLEEP_TIME used for calculations:  10 seconds")),
-    ("`bparams -l`", ALL, "`import lsf` reads `lsb.params`", "lsb.params",
-     jobs("System default queues for automatic queue selection:", "    DEFAULT_QUEUE =  normal")),
-    ("`bparams -a`", NEW, "`import lsf` reads `lsb.params`", "lsb.params",
-     jobs("lsb.params configuration at Fri Apr 22 15:18:50", "     MBD_SLEEP_TIME = 10")),
     ("`blimits`", LSF, "`import lsf` reads `lsb.resources`", "lsb.resources",
      jobs("INTERNAL RESOURCE LIMITS:", "",
           "NAME    USERS   QUEUES  HOSTS  PROJECTS  SLOTS", "l1   ann   -  -   -  2/8")),
@@ -325,16 +348,10 @@ _OTHERS = (
           "Summary of time in seconds spent in various states by  Fri Apr 22 15:19:50",
           "  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL",
           "  60       0        0        0        0        0        60")),
-    ("`bmgroup`", ALL, "`import lsf` reads `lsb.hosts`", "lsb.hosts",
-     jobs("GROUP_NAME    HOSTS", "hg1           h1 h2")),
-    ("`bugroup`", ALL, "`import lsf` reads `lsb.users`", "lsb.users",
-     jobs("GROUP_NAME    USERS", "ug1           ann bob")),
     ("`bapp`, `-l`", LSF, "`import lsf` reads `lsb.applications`", "lsb.applications",
      jobs("APP_NAME            NJOBS     PEND      RUN     SUSP", "app1  0  0  0  0")),
     ("`badmin showconf`", ALL, "`import lsf` reads the files", "configuration files",
      jobs("MBD configuration at Fri Apr 22 15:18:50", "LSB_SHAREDIR = /x")),
-    ("`busers -json`", NEW, "limits of users: `import lsf` reads `lsb.users`", "lsb.users",
-     '{"COMMAND":"busers","USERS":1,"RECORDS":[{"USER/GROUP":"ann","MAX":"8"}]}'),
     ("`lsload -json`", NEW, "load: use `bhosts -l`", "give bhosts -l",
      '{"COMMAND":"lsload","HOSTS":1,"RECORDS":[{"HOST_NAME":"h1","status":"ok"}]}'),
     ("`lsid`", ALL, "the cluster's name: `import lsf --cluster`", "--cluster",
@@ -388,4 +405,4 @@ PRINTED = (
          jobs("Begin Limit", "NAME = l1", "SLOTS = 8", "End Limit")),
 )  # fmt: skip
 
-FORMS = (*BJOBS, *BHOSTS, *BQUEUES, *LSHOSTS, *OTHERS, *PRINTED, *FILES)
+FORMS = (*BJOBS, *BHOSTS, *BQUEUES, *LSHOSTS, *TELLING, *OTHERS, *PRINTED, *FILES)

@@ -501,9 +501,7 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
-    starts = f"starts {clock.at(item.simulated)}"
-    if item.simulated is None:
-        starts = f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
+    starts = _starts(clock, item)
     together = "its slots are free together" if item.slots > 1 else "its slot is free"
     proof = "proved the earliest" if item.proved else "by time-based reservation"
     if item.cause in IN_LINE | OF_THE_JOB:
@@ -511,17 +509,25 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
         yield f"As the cluster is configured it {starts}; with one change it would start {then}."
     else:
         later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
+        sign = ";" if item.simulated is None else ":"
         yield (
-            f"As the cluster is configured it {starts}{later}: {together} "
+            f"As the cluster is configured it {starts}{later}{sign} {together} "
             f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
         )
     yield from _passed(item)
 
 
+def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
+    """When it starts as configured, or why it has no start."""
+    if item.simulated is not None:
+        return f"starts {clock.at(item.simulated)}"
+    return f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
+
+
 #: What is said of a job that does not start as configured.
 _NO_START: Mapping[State, str] = {
     "starts": "does not start",
-    "starts if": "starts only if something else happens first",
+    "starts if": "starts once something else happens",
     "unknown end": "has no known start",
     "impossible": "cannot start",
     "not examined": "was not examined",
@@ -567,8 +573,8 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
     for item in others[:MOST_NAMED]:
         best = item.remedies[0]
         yield (
-            f"{called(item.job)} ({counted(item.slots, 'slot')}) starts "
-            f"{clock.at(item.simulated)}, and with the first remedy {clock.at(best.start)}."
+            f"{called(item.job)} ({counted(item.slots, 'slot')}) {_starts(clock, item)}, and with "
+            f"the first remedy {clock.at(best.start)}."
         )
     if len(others) > MOST_NAMED:
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
