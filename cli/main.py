@@ -54,8 +54,8 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
-        "method objective reservation reservations policy methods configured simulate explain explore slots "
-        "ptile limit cu queue set vary until cycle configuration"
+        "method objective reservation reservations policy methods configured simulate explain "
+        "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
     "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",
     "A moment of the simulation": (
