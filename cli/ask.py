@@ -358,7 +358,7 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     whole = answer.array
     if whole is None:
         return f"{answer.elements} elements, none with a start"
-    parts = [starts_text(clock, whole), profile_text(clock, whole)]
+    parts = [starts_text(clock, whole, answer.elements), profile_text(clock, whole)]
     if missing := answer.elements - len(whole.elements):
         parts.append(f"{missing} without a start")
     if whole.last.waits_for and whole.last.start != whole.first.start:

@@ -17,6 +17,7 @@ from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
+    from ..model.lsf_state.assemble import Assembled
     from ..model.lsf_state.seen import Seen
     from ..model.lsf_state.values import Text
 
@@ -216,7 +217,8 @@ def make_instance(
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
     elif facts.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
-    made = with_family(assemble(seen, now, told), lava_family(printed.lsid), rusage)
+    made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    made = with_family(made, family, rusage or _counting(made, family))
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes
@@ -226,19 +228,23 @@ def make_instance(
         notes += shares.notes
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
-    return _balanced(instance, made.seen, counting=not rusage) if printed.bjobs else instance
+    return _balanced(instance, made.seen) if printed.bjobs else instance
 
 
-def _balanced(instance: Instance, seen: Seen, *, counting: bool) -> Instance:
-    """The instance with what contradicts itself in what was printed; the balance goes to stderr.
+def _counting(made: Assembled, family: str) -> str:
+    """What rusage[] counts for by the amounts that are reserved, "" where they do not tell."""
+    from ..solver.plausibility import counted_as_reserved
 
-    counting: whether reserved amounts may say what rusage[] counts for.
-    """
-    from ..solver.plausibility import as_reserved, balance_of
+    counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
+    if why and (family or made.instance.params.reserve_per_slot != (counted == "slot")):
+        tell(f"inferred: {why}")
+    return counted
 
-    if counting:
-        instance, why = as_reserved(instance, seen)
-        tell_some([f"inferred: {why}"] if why else [])
+
+def _balanced(instance: Instance, seen: Seen) -> Instance:
+    """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
+    from ..solver.plausibility import balance_of
+
     balance = balance_of(instance, seen)
     for line in balance.lines:
         tell(f"balance: {line}")
@@ -348,8 +354,13 @@ FIELDS = (
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
+#: All that have a say, with those of the newest versions.
+ALL_FIELDS = (
+    f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} exclusive rsvid job_group estimated_run_time from_host"
+)
 COMMANDS = {
     "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", FIELDS),

@@ -217,29 +217,32 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             yield Omission(text, where="bhosts", count=len(short), jobs=asking)
 
 
-def as_reserved(instance: Instance, seen: Seen) -> tuple[Instance, str]:
-    """The instance with rusage[] counted as the reserved amounts say, and a sentence with them.
+def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
+    """What rusage[] counts for by the amounts that are reserved: "slot" or "host", and a sentence.
 
-    "" where they fit the way it counts already, or neither way.
+    "" where the amounts fit neither way, or both.
     """
-    per_slot = instance.params.reserve_per_slot
-    params = replace(instance.params, reserve_per_slot=not per_slot)
-    other = replace(instance, params=params)
-    now, then = _reserved(instance, seen)[1], _reserved(other, seen)[1]
-    telling = [
-        (one, two)
-        for one, two in zip(now, then, strict=True)
-        if one.counted and one.fits != two.fits
-    ]
-    agree = all(item.fits for item in then)
-    if not telling or not agree or len(now) != len(then):
-        return instance, ""
-    one, two = max(telling, key=lambda pair: pair[0].counted)
-    ways = ("per slot", "per host")
-    new, old = ways[::-1] if per_slot else ways
-    return other, (
-        f"rusage[] counts {new} here: bhosts says {two.counted:.0f} MB of {two.name} are reserved "
-        f"on {two.host}, what its jobs reserve {new} ({old} {one.held:.0f} MB; --rusage overrules)"
+    ways = {
+        way: _reserved(
+            replace(instance, params=replace(instance.params, reserve_per_slot=per)), seen
+        )
+        for way, per in (("host", False), ("slot", True))
+    }
+    items = {way: found for way, (_, found) in ways.items()}
+    if len(items["host"]) != len(items["slot"]):
+        return "", ""
+    pairs = zip(items["host"], items["slot"], strict=True)
+    telling = [pair for pair in pairs if pair[0].counted and pair[0].fits != pair[1].fits]
+    way = next((way for way, found in items.items() if all(item.fits for item in found)), "")
+    if not telling or not way:
+        return "", ""
+    both = max(telling, key=lambda pair: pair[0].counted)
+    right, wrong = both if way == "host" else both[::-1]
+    other = "slot" if way == "host" else "host"
+    return way, (
+        f"rusage[] counts per {way} here: bhosts says that {right.counted:.0f} MB of {right.name} "
+        f"are reserved on {right.host}, as its jobs reserve per {way} (per {other} "
+        f"{wrong.held:.0f} MB; --rusage overrules)"
     )
 
 

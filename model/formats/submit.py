@@ -20,6 +20,7 @@ from .objects import in_default_queue
 from .requirements import check_requirements
 from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
+from .unknown_amounts import as_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def submission(
     that do not exist, what its queue would refuse.
     """
     if isinstance(line, Job):
-        return Submission(_submitted_now(instance, line))
+        return Submission(as_known(instance, _submitted_now(instance, line)))
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
     clock, parses = Clock(origin, instance.now), instance.params.parse_script
     read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
@@ -89,6 +90,7 @@ def submission(
             for text, line in wrong.items()
         )
     read.notes += notes
+    job = as_known(instance, job)
     return Submission(job, tuple(dict.fromkeys(read.quiet)), array, tuple(read.notes))
 
 

@@ -195,6 +195,7 @@ _LIMITS = {
     **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
     **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
 }
+_CELL = re.compile(r"\s*\S+")
 #: One of them with its value behind a colon.
 _LIMIT_IN_A_LINE = re.compile(rf"\s*({'|'.join(_LIMITS)})\s*:\s*(\d\S*(?: min(?: of \S+)?)?)\s*$")
 
@@ -243,8 +244,10 @@ def limit_row(names: str, row: str) -> dict[str, str]:
     at = 0
     for word in words:
         match = _LIMITS[word].match(row, at)
-        if match is None:
-            break
+        if match is None:  # a value of another kind, which takes nothing but itself
+            cell = _CELL.match(row, at)
+            at = len(row) if cell is None else cell.end()
+            continue
         found[word], at = match[1], match.end()
     return found
 

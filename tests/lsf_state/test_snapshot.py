@@ -393,7 +393,12 @@ def test_the_commands_are_run(path: Path) -> None:
         "ask for 2: printed at different times?\n"
     )
     instance = loads(text)
-    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
+    assert [item.where for item in instance.omissions if item.jobs != ()] == [
+        "`bjobs -u all -json …`",
+        "",
+        "",
+        "",
+    ]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
     assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r", "-s"]

@@ -216,6 +216,9 @@ class Diagnosis:
     jobs: tuple[WaitingJob, ...]
     #: Jobs that can never start, and why.
     never: tuple[tuple[str, str], ...] = ()
+    #: Jobs without a start today and under any rule that was changed, though they fit here: each
+    #: with its state and what it waits for.
+    undated: tuple[tuple[str, State, str], ...] = ()
     #: How many wait.
     pending: int = 0
     #: Changes that were simulated.
@@ -263,6 +266,10 @@ class Diagnosis:
             "waiting": [item.to_dict(self.origin) for item in self.jobs if not item.starves],
             "impossible": list(self.impossible),
             "never": [{"job": job, "reason": reason} for job, reason in self.never],
+            "undated": [
+                {"job": job, "state": state, "reason": reason}
+                for job, state, reason in self.undated
+            ],
             "tried": self.tried,
             "notes": list(self.notes),
             **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
@@ -378,15 +385,22 @@ class SpokenTimes:
 
 
 def _answer(found: Diagnosis) -> str:
-    stuck = found.impossible
-    if not stuck:
+    stuck, undated = found.impossible, [job for job, _, _ in found.undated]
+    if not stuck and not undated:
         return _of_starving(found)
-    who = f"{len(stuck)} of {counted(found.pending, 'waiting job')}"
-    text = f"{who} cannot start on this cluster: {named(stuck, MOST_NAMED)}."
+    texts, who = [], f"of {counted(found.pending, 'waiting job')}"
+    if stuck:
+        names = named(stuck, MOST_NAMED)
+        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {names}.")
+    if undated:
+        verb = "has" if len(undated) == 1 else "have"
+        names = named(undated, MOST_NAMED)
+        texts.append(f"{len(undated)} {who} {verb} no known start: {names}.")
     rest = [item for item in found.jobs if item.state != "impossible"]
-    if len(stuck) == found.pending or (found.cut and not rest):
-        return text
-    return f"{text} {_of_starving(replace(found, jobs=tuple(rest)), others=len(stuck))}"
+    others = len(stuck) + len(undated)
+    if others < found.pending and (rest or not found.cut):
+        texts.append(_of_starving(replace(found, jobs=tuple(rest)), others=others))
+    return " ".join(texts)
 
 
 def _of_starving(found: Diagnosis, others: int = 0) -> str:
@@ -437,6 +451,11 @@ def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
         yield f"{called(job)} cannot start on this cluster: {reason}."
     if len(found.never) > MOST_NAMED:
         yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} cannot start on this cluster."
+    for job, state, reason in found.undated[:MOST_NAMED]:
+        yield f"{called(job)} {_NO_START[state]}: {reason}."
+    if len(found.undated) > MOST_NAMED:
+        more = len(found.undated) - MOST_NAMED
+        yield f"{counted(more, 'more job')} {'has' if more == 1 else 'have'} no known start."
     yield (
         f"How this was found: the scheduler was simulated from now on, as configured and under "
         f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
