@@ -166,7 +166,7 @@ def test_methods_switch_and_their_difference_is_counted(
     assert not find(opened, "#against").is_displayed()
     find(opened, "label[for=view-difference]").click()
     jobs = small[1]["comparison"]["jobs"]
-    known = [row for row in jobs if row["gain"] is not None]
+    known = [row for row in jobs if row["sooner_by"] is not None]
     earlier = sum(row["optimal_estimate"] < row["greedy_simulated"] for row in known)
     later = sum(row["optimal_estimate"] > row["greedy_simulated"] for row in known)
     assert find(opened, "#meaning").text.startswith(
