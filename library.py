@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from .model.errors import Cancelled, InputError
 from .model.formats.changes import require_sound_changes
+from .model.formats.field_rules import without_numpy
 from .model.formats.objects import examine_objects, require_sound
 from .model.instance import Instance
 from .model.plan import Plan
@@ -91,6 +92,7 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
     def safe(*args: P.args, **kwargs: P.kwargs) -> R:
         begun = time.monotonic()
         named: dict[str, Any] = kwargs
+        named.update({name: without_numpy(value) for name, value in kwargs.items()})
         cancel = named.get("cancel")
         limit = _limit_of(named)
         patience = Patience(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
 USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job script"
 
 
+#: Bytes of a command that may be a job script.
+LONGEST_SCRIPT = 1 << 20
+
+
 @dataclass(frozen=True, slots=True)
 class AskedLine:
     """A bsub line, "" for none, and the text of the job script that it reads."""
@@ -61,7 +66,7 @@ def asked_for(
     InputError for an option of ours that is misspelt, for words that may be meant in two ways,
     where there is nothing to ask, and for a script that cannot be read.
     """
-    from ..model.formats.bsub import script_of
+    from ..model.formats.bsub import script_in_command, script_of
 
     options = [name for known in context.command.params for name in known.opts]
     for word in words:
@@ -75,7 +80,11 @@ def asked_for(
     if len(words) == 1 and not line.startswith("-") and _is_file(line):
         return AskedLine(_script_text(Path(line)), name=line)
     name = script_of(line)
-    return AskedLine(line) if name is None else AskedLine(line, _script_text(Path(name)), name)
+    if name is not None:
+        return AskedLine(line, _script_text(Path(name)), name)
+    name = script_in_command(line)
+    script = None if name is None else _script_there(name)
+    return AskedLine(line) if script is None else AskedLine(line, script, name or "")
 
 
 def _joined(words: list[str], *, after_file: bool) -> str:
@@ -93,6 +102,19 @@ def _is_file(name: str) -> bool:
         return "\n" not in name and path.exists() and not path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def _script_there(name: str) -> str | None:
+    """The text of a command that is a job script, None for any other."""
+    from ..model.formats.bsub import has_directives
+
+    path = Path(name)
+    if not (_is_file(name) and path.is_file() and path.stat().st_size < LONGEST_SCRIPT):
+        return None
+    with suppress(InputError):  # a program, or what nobody may read
+        text = _script_text(path)
+        return text if has_directives(text) else None
+    return None
 
 
 def _script_text(path: Path) -> str:
@@ -283,7 +305,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
     if answer.outlook is not None:
-        told = outlook_lines(clock, who, answer.outlook, answer.in_force, wide)
+        told = outlook_lines(clock, who, answer.outlook, wide)
         text += "".join(map(paragraph, told))
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide))
@@ -336,7 +358,7 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     whole = answer.array
     if whole is None:
         return f"{answer.elements} elements, none with a start"
-    parts = [starts_text(clock, whole), profile_text(clock, whole)]
+    parts = [starts_text(clock, whole, answer.elements), profile_text(clock, whole)]
     if missing := answer.elements - len(whole.elements):
         parts.append(f"{missing} without a start")
     if whole.last.waits_for and whole.last.start != whole.first.start:

@@ -611,12 +611,13 @@ def queue_numbers(moment: Snapshot, queue: Queue) -> dict[str, Any]:
 
 
 def _status(instance: Instance, queue: Queue) -> str:
+    taking = "Open" if queue.open else "Closed"
     if not queue.active:
-        return "Open:Inact"
+        return f"{taking}:Inact"
     now = instance.now
     windows = (queue.dispatch_window, queue.run_window)
     active = all(open_periods(text, instance.origin, now, now + 1) for text in windows)
-    return "Open:Active" if active else "Open:Inact_Win"
+    return f"{taking}:Active" if active else f"{taking}:Inact_Win"
 
 
 def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[str, Any]:

@@ -217,7 +217,8 @@ def _legend(comparison: Comparison, layout: _Layout) -> Iterable[str]:
     if layout.starts:
         texts.append(
             "ESTIMATE is the start that a plan by a method has (greedy: no sooner than), SIMULATED "
-            "the one that the scheduler reaches if it reserves by it in every queue; in force is "
+            "the one that the scheduler reaches if it reserves by it in the queues that reserve, "
+            "in all where none does; in force is "
             f"{comparison.outlook.method} reservation, where queues reserve at all."
         )
     if comparison.forecast is not None:

@@ -58,7 +58,7 @@ _NO_START = {
     "never": "never starts",
     "no place found": "has no start: no place found",
     "?": "has no known start",
-    "starts if": "starts only if something else happens first",
+    "starts if": "starts once something else happens",
     "unknown end": "has no known start: nothing says when what it waits for ends",
     "impossible": "cannot start on this cluster",
     "not examined": "was not examined",
@@ -187,7 +187,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told = [] if found.array is None else [_array_text(clock, found.array)]
     job = found.answer.job.id
     if found.outlook is not None:
-        told += outlook_lines(clock, job, found.outlook, found.in_force, wide)
+        told += outlook_lines(clock, job, found.outlook, wide)
     if found.outlook is None or found.method != "configured":
         told += [placed_text(clock, job, found.answer, found.method, wide)]
         if found.answer.start is None:

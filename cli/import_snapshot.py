@@ -17,7 +17,8 @@ from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.lsf_state.assemble import Seen
+    from ..model.lsf_state.assemble import Assembled
+    from ..model.lsf_state.seen import Seen
     from ..model.lsf_state.values import Text
 
 
@@ -43,7 +44,7 @@ Bhosts = Annotated[
     list[Path] | None,
     file_option(
         "--bhosts",
-        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l beside it.",
+        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s beside it.",
         callback=from_stdin,
     ),
 ]
@@ -59,6 +60,26 @@ Bhpart = Annotated[
 Lsid = Annotated[
     Path | None,
     file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …)."),
+]
+FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts")
+Bparams = Annotated[
+    Path | None, file_option("--bparams", help="bparams -l or -a: parameters, without --site.")
+]
+Bugroup = Annotated[
+    Path | None, file_option("--bugroup", help="bugroup -l: user groups, without --site.")
+]
+Bmgroup = Annotated[
+    Path | None, file_option("--bmgroup", help="bmgroup -r: host groups, without --site.")
+]
+Busers = Annotated[
+    Path | None, file_option("--busers", help="busers all: limits of users, without --site.")
+]
+Lshosts = Annotated[
+    Path | None, file_option("--lshosts", help="lshosts -w: memory of hosts, without --site.")
+]
+Folder = Annotated[
+    Path | None,
+    file_option("--from", help="Folder with what these commands printed, in files of any name."),
 ]
 PrintedAt = Annotated[
     str | None,
@@ -76,24 +97,33 @@ def snapshot_files(
     bqueues: Bqueues = None,
     bhpart: Bhpart = None,
     lsid: Lsid = None,
+    bparams: Bparams = None,
+    bugroup: Bugroup = None,
+    bmgroup: Bmgroup = None,
+    busers: Busers = None,
+    lshosts: Lshosts = None,
+    folder: Folder = None,
     site: Site = None,
     rusage: Rusage = None,
     now: PrintedAt = None,
     output: Output = None,
     format: Notation = None,
 ) -> None:
-    """Turn the output of bjobs, bhosts, bqueues and bhpart into an instance.
+    """Turn the output of bjobs, bhosts, bqueues and the like into an instance.
 
     Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
     priorities are checked against the formula, and what differs is reported.
 
     Exit codes: 0 done, 2 bad input.
     """
+    facts = dict(zip(FACTS, (bparams, bugroup, bmgroup, busers, lshosts), strict=True))
+    told = {name: path for name, path in facts.items() if path is not None}
     files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
-    keep_inputs(output, files if lsid is None else [*files, lsid])
+    keep_inputs(output, [*files, *told.values(), *(() if lsid is None else (lsid,))])
     made = listed_instance(
-        bjobs, bhosts, bqueues, bhpart, lsid, site=site, rusage=rusage or "", now=now
-    )
+        bjobs, bhosts, bqueues, bhpart, lsid, site=site, rusage=rusage or "", now=now,
+        facts=told, folder=folder,
+    )  # fmt: skip
     write_instance(made, output, format)
 
 
@@ -107,21 +137,33 @@ def listed_instance(
     site: Path | Instance | None,
     rusage: str | None,
     now: str | None,
+    facts: Mapping[str, Path] | None = None,
+    folder: Path | None = None,
 ) -> Instance:
     """The instance of the files that these options name; notes and differences go to stderr.
 
+    facts: files by the command that printed them. folder: one that has more of all kinds.
     Raises InputError with everything that is wrong with them.
     """
     from ..model.errors import InputError
+    from ..model.lsf_state.folder import printed_in
+    from ..model.lsf_state.values import read_text
 
+    there = {} if folder is None else printed_in(folder)
+    lsids = [text.content for text in there.pop("lsid", ())]
     given = Printed(
-        _read(bjobs, "bjobs"), _read(bhosts, "bhosts"), _read(bqueues, "bqueues"),
-        _read(bhpart, "bhpart"), "" if lsid is None else _file_text(lsid),
-    )  # fmt: skip
+        [*there.pop("bjobs", ()), *_read(bjobs, "bjobs")],
+        [*there.pop("bhosts", ()), *_read(bhosts, "bhosts")],
+        [*there.pop("bqueues", ()), *_read(bqueues, "bqueues")],
+        [*there.pop("bhpart", ()), *_read(bhpart, "bhpart")],
+        _file_text(lsid) if lsid is not None else "".join(lsids[:1]),
+        [*there.pop("facts", ()), *(read_text(p, kind) for kind, p in (facts or {}).items())],
+    )
     if not given.any:
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
     moment = None if now is None else _stamp(now)
-    reference = moment or _age([*(bjobs or ()), *(bhosts or ()), *(bqueues or ())])
+    dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
+    reference = moment or _age(dated)
     return make_instance(given, reference, moment, site, rusage or "")
 
 
@@ -135,6 +177,8 @@ class Printed:
     bhpart: Sequence[Text] = ()
     #: What it printed, "" where nobody asked it.
     lsid: str = ""
+    #: Of the commands that tell of the configuration.
+    facts: Sequence[Text] = ()
 
     @property
     def any(self) -> bool:
@@ -158,15 +202,23 @@ def make_instance(
     """
     from ..model.formats.sniff import lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_family
+    from ..model.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
-    seen = _seen(printed, reference)
+    seen, facts = _seen(printed, reference), read_facts(printed.facts)
     if now is None:
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
-    made = with_family(assemble(seen, now, base), lava_family(printed.lsid), rusage)
+    told = base
+    if facts.any and base is None:
+        seen.machines = facts.machines
+        told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
+    elif facts.any:
+        seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
+    made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    made = with_family(made, family, rusage or _counting(made, family))
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
     instance, notes = made.instance, made.notes
@@ -177,6 +229,16 @@ def make_instance(
         tell_some([f"differs: {text}" for text in shares.differences()])
     tell_some(notes)
     return _balanced(instance, made.seen) if printed.bjobs else instance
+
+
+def _counting(made: Assembled, family: str) -> str:
+    """What rusage[] counts for by the amounts that are reserved, "" where they do not tell."""
+    from ..solver.plausibility import counted_as_reserved
+
+    counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
+    if why and (family or made.instance.params.reserve_per_slot != (counted == "slot")):
+        tell(f"inferred: {why}")
+    return counted
 
 
 def _balanced(instance: Instance, seen: Seen) -> Instance:
@@ -193,10 +255,11 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """What the texts say; InputError with all that is wrong with them."""
     from ..model.errors import InputError, Problem
-    from ..model.lsf_state.assemble import Seen
     from ..model.lsf_state.bjobs import read_bjobs
     from ..model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+    from ..model.lsf_state.consumables import is_of_shared, read_shared
     from ..model.lsf_state.gpus import is_of_gpus, read_gpus
+    from ..model.lsf_state.seen import Seen
     from ..model.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
@@ -214,7 +277,8 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     notes = Remarks()
     jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
-    hosts = read(read_bhosts, [text for text in printed.bhosts if text not in gpus])
+    shared = [text for text in printed.bhosts if is_of_shared(text)]
+    hosts = read(read_bhosts, [text for text in printed.bhosts if text not in (*gpus, *shared)])
     queues = read(read_bqueues, printed.bqueues)
     partitions = read(read_bhpart, printed.bhpart)
     if problems:
@@ -228,6 +292,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
         partitions=partitions,
         gpus=read(read_gpus, gpus) or [],
+        shared=read(read_shared, shared) or [],
         notes=notes,
     )
 
@@ -289,8 +354,13 @@ FIELDS = (
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
+#: All that have a say, with those of the newest versions.
+ALL_FIELDS = (
+    f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} exclusive rsvid job_group estimated_run_time from_host"
+)
 COMMANDS = {
     "bjobs": (
+        ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", FIELDS),
@@ -300,9 +370,17 @@ COMMANDS = {
     "gpus": (("bhosts", "-gpu", "-l"), ("bhosts", "-gpu", "-w"), ("lshosts", "-gpu", "-w")),
     "bqueues": (("bqueues", "-r"), ("bqueues", "-l")),
     "bhpart": (("bhpart", "-r"),),
+    "shared": (("bhosts", "-s"),),
+    "bparams": (("bparams", "-a"), ("bparams", "-l"), ("bparams",)),
+    "bugroup": (("bugroup", "-l"), ("bugroup", "-w"), ("bugroup",)),
+    "bmgroup": (("bmgroup", "-r", "-w"), ("bmgroup", "-r"), ("bmgroup",)),
+    "busers": (("busers", "-w", "all"), ("busers", "all")),
+    "lshosts": (("lshosts", "-w"),),
     "lsid": (("lsid",),),
 }
 NEEDED = ("bjobs", "bhosts", "bqueues")
+#: Seconds to wait for each of the others at the most.
+OPTIONAL_TIMEOUT = 30.0
 
 
 def snapshot(
@@ -316,12 +394,13 @@ def snapshot(
 ) -> None:
     """Make an instance of the LSF cluster of this machine, as it is now.
 
-    Runs bjobs, bhosts, bqueues and, where they are there, bhpart and lsid; `slotwise import
-    snapshot` takes what they printed elsewhere.
+    Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
+    busers and lshosts; `slotwise import snapshot` takes what they printed elsewhere.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """
     from ..model.errors import InputError, Problem
+    from ..model.lsf_state.consumables import is_of_shared
     from ..model.lsf_state.gpus import is_of_gpus
     from ..solver.processes import path_of
 
@@ -336,13 +415,43 @@ def snapshot(
             ) for name in missing]
         )  # fmt: skip
     now = datetime.now().astimezone().replace(microsecond=0)
-    texts = {name: _run(name, found, timeout) for name in COMMANDS}
-    lsid, gpus = texts.pop("lsid", None), texts.pop("gpus", None)
+    texts = {name: _asked(name, found, timeout) for name in COMMANDS}
+    lsid, gpus, shared = (texts.pop(name, None) for name in ("lsid", "gpus", "shared"))
+    facts = [text for name in FACTS if (text := texts.pop(name, None)) is not None]
     given = {name: [text] for name, text in texts.items() if text is not None}
     if gpus is not None and is_of_gpus(gpus):
         given["bhosts"].append(gpus)
-    printed = Printed(**given, lsid="" if lsid is None else lsid.content)
+    if shared is not None and is_of_shared(shared):
+        given["bhosts"].append(shared)
+    name = "" if lsid is None else lsid.content
+    printed = Printed(**given, lsid=name, facts=[text for text in facts if _is_read(text)])
     write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
+
+
+def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
+    """What a command prints; one that is not needed and fails is told, and passed over."""
+    from ..model.errors import InputError
+
+    if name in NEEDED:
+        return _run(name, programs, timeout)
+    try:
+        return _run(name, programs, min(timeout, OPTIONAL_TIMEOUT))
+    except InputError as error:
+        tell_some([f"{problem}: passed over" for problem in error.problems])
+        return None
+
+
+def _is_read(text: Text) -> bool:
+    """Whether what tells of the configuration can be read; else it is told, and passed over."""
+    from ..model.errors import InputError
+    from ..model.lsf_state.facts import read_facts
+
+    try:
+        read_facts([text])
+    except InputError as error:
+        tell_some([f"{problem}: passed over" for problem in error.problems])
+        return False
+    return True
 
 
 #: What LSF's commands find of the environment: these and the variables of LSF and EGO.

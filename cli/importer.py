@@ -174,6 +174,8 @@ def _log(what: str) -> Any:
     return file_argument(help=text, callback=from_stdin, show_default=False)
 
 
+#: Second 0 of the times of lsb.acct and lsb.events.
+EPOCH = datetime.fromtimestamp(0, UTC)
 Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 
 
@@ -211,13 +213,23 @@ def events(
     moment = cut(records(), None if at == "end" else _seconds(at, first or 0), later=later)
     _refuse(bad, keep_going)
     notes = []
+    if moment.first is not None and moment.time > moment.last:
+        end = datetime.fromtimestamp(moment.last, UTC).isoformat()
+        notes.append(f"--at {at}: the log ends before, at {end}: what happened since is not in it")
     if moment.unknown:
         notes.append(f"{moment.unknown} records are of jobs submitted before the log begins")
     for name in moment.idle_queues:
         notes.append(f"queue {name} was inactive: none of its jobs starts")
+    for name in moment.closed_queues:
+        notes.append(
+            f"queue {name} was closed: it takes no jobs, those that wait there still start"
+        )
     instance = _instance(moment, site, notes)
-    idle = moment.idle_queues
-    queues = (replace(q, active=False) if q.name in idle else q for q in instance.queues)
+    idle, shut = moment.idle_queues, moment.closed_queues
+    queues = (
+        replace(q, active=q.active and q.name not in idle, open=q.open and q.name not in shut)
+        for q in instance.queues
+    )
     write_instance(replace(instance, queues=tuple(queues)), output, format)
 
 
@@ -262,6 +274,8 @@ def acct(
     jobs = _finished(files, bad)
     moment = moment_of_acct(jobs, time, later=later, hosts=site is None)
     _refuse(bad, keep_going)
+    if moment.first is not None:
+        _require_within(at, time, moment.first, moment.last, EPOCH)
     notes: list[str] = []
     instance = _instance(moment, site, notes)
     if _has_accounts(instance):
@@ -348,13 +362,19 @@ def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
             )
         zero = int(log.origin.timestamp())
     time = _seconds(at, first) - zero
-    if not first <= time <= last:
-        span = f"{first} to {last}"
-        if log.origin is not None:
-            begin, end = (log.origin + timedelta(seconds=second) for second in (first, last))
-            span += f", {begin.isoformat()} to {end.isoformat()}"
-        raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
+    _require_within(at, time, first, last, log.origin)
     return time
+
+
+def _require_within(at: str, time: int, first: int, last: int, origin: datetime | None) -> None:
+    """Raise InputError for a moment that lies outside a log; origin: of its seconds, if known."""
+    if first <= time <= last:
+        return
+    span = f"{first} to {last}"
+    if origin is not None:
+        begin, end = (origin + timedelta(seconds=second) for second in (first, last))
+        span += f", {begin.isoformat()} to {end.isoformat()}"
+    raise InputError(f"--at {at}: lies outside the log, which is of seconds {span}")
 
 
 def _with_precedences(instance: Instance, log: Workload, starts: Mapping[int, int]) -> Instance:
@@ -394,7 +414,8 @@ def _origin_of(log: SwfLog) -> str | None:
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
     """The moment on plain hosts; second 0 is the log's own."""
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.seen import Seen
 
     zero = datetime.fromtimestamp(0, UTC)
     stamped = replace(base, origin=zero.isoformat())
@@ -412,7 +433,9 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
-    from ..model.lsf_state.assemble import Seen, assemble
+    from ..model.lsf_state.assemble import assemble
+    from ..model.lsf_state.followed import settle_limits
+    from ..model.lsf_state.seen import Seen
     from .options import read_source
 
     if moment.first is None:
@@ -430,6 +453,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
     if base is None and not hosts:
         raise InputError("no job of the log ran anywhere: give the hosts with --site")
     seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
+    settle_limits(moment, base, seen.notes)
     if base is not None and any(host.gpu_count for host in base.cluster.hosts):
         seen.notes.touch(GPUS_OF_LOGS)
     zone = UTC

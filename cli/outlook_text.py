@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: What is said of a job of each state, between its name and what must happen.
 _STATES = {
-    "starts if": "starts only if",
+    "starts if": "starts once something else happens:",
     "unknown end": "has no known start:",
     "impossible": "cannot start on this cluster:",
     "not examined": "was not examined: the limit was reached first",
@@ -22,18 +22,16 @@ _STATES = {
 
 
 def outlook_lines(
-    clock: WrittenTimes, who: str, outlook: JobOutlook, in_force: str, wide: bool = False
+    clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
-    """A line on the start as configured, on the possible one, and on LSF's estimate.
-
-    in_force: the reservation method of which the estimate is.
-    """
+    """A line on the start as configured, on the possible one, and on LSF's estimate."""
     yield f"{who} {_as_configured(clock, outlook, wide)}"
     if outlook.possible is not None:
         yield f"possible: {_possible(clock, outlook, wide)}"
     if outlook.estimate is not None:
-        early = "no sooner than " if in_force == "greedy" and outlook.estimate > _now(clock) else ""
-        yield f"LSF's {in_force} estimate: {early}{clock.text(outlook.estimate)}"
+        by = outlook.estimate_by
+        early = "no sooner than " if by == "greedy" and outlook.estimate > _now(clock) else ""
+        yield f"LSF's {by} estimate: {early}{clock.text(outlook.estimate)}"
 
 
 def outlook_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:

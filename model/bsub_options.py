@@ -9,7 +9,7 @@ from __future__ import annotations
 QUIET_VALUES = frozenset(
     {
         *("-alloc_flags", "-C", "-core_isolation", "-cwd", "-csm", "-D", "-datagrp", "-E"),
-        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-g", "-i", "-is", "-Jd"),
+        *("-Ep", "-e", "-env", "-eo", "-eptl", "-F", "-f", "-freq", "-i", "-is", "-Jd"),
         *(
             "-jsm",
             "-k",
@@ -67,6 +67,7 @@ NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
     "-sla": "service classes (-sla)",
+    "-g": "the limit of the job group, if it has one (-g, bgadd -L)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",
     "-jobaff": "affinity between jobs (-jobaff)",
@@ -93,3 +94,40 @@ REFUSED = {
 }
 #: Said of what other schedulers have, by the first word of their lines in a script.
 OTHER_SCRIPTS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#$": "Grid Engine", "#COBALT": "Cobalt"}
+#: Options as other programs write them out, and what bsub has for them. What begins with one of
+#: bsub's letters it reads as that letter and a value: ``-queue`` is ``-q ueue``.
+WRITTEN_OUT = {
+    "-queue": "-q",
+    "-partition": "-q",
+    "-output": "-o",
+    "-error": "-e",
+    "-input": "-i",
+    "-name": "-J",
+    "-jobname": "-J",
+    "-job-name": "-J",
+    "-project": "-P",
+    "-account": "-P",
+    "-machine": "-m",
+    "-machines": "-m",
+    "-host": "-m",
+    "-hosts": "-m",
+    "-nodelist": "-m",
+    "-ntasks": "-n",
+    "-nprocs": "-n",
+    "-np": "-n",
+    "-time": "-W",
+    "-walltime": "-W",
+    "-wall": "-W",
+    "-mem": "-M, or -R rusage[mem=…]",
+    "-memory": "-M, or -R rusage[mem=…]",
+    "-resources": "-R",
+    "-resource": "-R",
+    "-nodes": "-n and -R span[ptile=…], or -nnodes",
+    "-dependency": "-w",
+    "-depend": "-w",
+    "-exclusive": "-x",
+    "-priority": "-sp",
+    "-gpus": "-gpu num=…",
+    "-application": "-app",
+    "-group": "-G",
+}

@@ -83,6 +83,8 @@ class Queue:
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
     #: False where badmin qinact keeps its jobs from starting.
     active: Annotated[bool, Fact("boolean")] = True
+    #: False where badmin qclose has it take no jobs; those that wait there still start.
+    open: Annotated[bool, Fact("boolean")] = True
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
@@ -233,6 +235,8 @@ class Params:
     gpu_syntax: Annotated[str, Fact("gpu_syntax", "LSB_GPU_NEW_SYNTAX", place="lsf.conf")] = (
         "extend"
     )
+    #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
+    parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
     #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
     family: Annotated[str, Fact("family")] = "LSF"
 

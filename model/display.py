@@ -111,10 +111,9 @@ class WrittenTimes:
 
     def short(self, time: int, beside: int = 0) -> str:
         """A time for narrow columns, as :func:`short_clock_text` has it."""
-        moment = self._moment(time)
-        if self.day is None or moment is None:
+        if self.day is None or self._moment(time) is None:
             return short_clock_text(self.instance, time, beside)
-        return moment.strftime("%H:%M:%S" if moment.second and _to_the_second(beside) else "%H:%M")
+        return self.text(time)
 
     @property
     def note(self) -> str:
@@ -146,17 +145,14 @@ def clock_text(instance: Instance, time: int | None, beside: int = 0) -> str:
 
 
 def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
-    """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``."""
+    """As :func:`clock_text`, for narrow columns: ``3h`` from now, or ``01-06 03:39``.
+
+    A wall clock has its seconds wherever it has some, as in every other answer.
+    """
     moment = None if instance.origin is None else wall_clock(instance.origin, time)
     if time == instance.now or moment is None:
         return clock_text(instance, time, beside).removeprefix("+")
-    seconds = moment.second and _to_the_second(beside)
-    return moment.strftime("%m-%d %H:%M:%S" if seconds else "%m-%d %H:%M")
-
-
-def _to_the_second(beside: int) -> bool:
-    """Whether rounding to minutes would hide a difference of so many seconds."""
-    return bool(beside) and _UNITS[_finest(beside)][1] == "s"
+    return moment.strftime("%m-%d %H:%M:%S" if moment.second else "%m-%d %H:%M")
 
 
 # --- Characters that no name and no text may hold, because terminals obey them or hide them -------

@@ -128,6 +128,20 @@ def crowded_past_deadline(instance: Instance, job: Job) -> str:
     )
 
 
+def place_before_deadline(instance: Instance, job: Job) -> str:
+    """What must come true before a job with -t starts that has no place in time as things are."""
+    assert job.deadline is not None
+    last = last_start(instance, job)
+    assert last is not None
+    at = clock_text(instance, job.deadline)
+    if last == job.deadline - 1:
+        return f"a place is free before its termination time (-t {at}), when LSF aborts it"
+    return (
+        f"a place is free by {clock_text(instance, last)}: later LSF aborts it, since it "
+        f"{_too_long(instance, job)} before its termination time (-t {at})"
+    )
+
+
 def _too_long(instance: Instance, job: Job) -> str:
     run = granted_run_limit(instance, job)
     limit, name = (granted_cpu_limit(instance, job), "CPU") if run is None else (run, "run")

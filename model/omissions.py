@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 #: Jobs that a sentence names.
 SHOWN = 3
+#: What becomes of a job in the scope of something that is not considered: it may start at another
+#: time or place; besides it may end later than by its run limit; it may only end sooner, or what is
+#: not considered is of jobs to come: no earliest start by run limits is wrong for that.
+Change: TypeAlias = Literal["starts", "later ends", "sooner ends"]
+#: The fields by which an omission says which jobs it is of.
+SCOPE = ("queues", "applications", "users", "hosts", "resources")
+#: Among the resources of a scope: what a job names that asks for GPUs in any way.
+GPUS = "gpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,18 @@ class Omission:
     jobs: tuple[str, ...] | None = None
     #: What becomes of a job by it, where that is known.
     effect: str = ""
+    #: Whose jobs it is of: a job is where each of these that is not empty has something of it. Its
+    #: queue, its application profile.
+    queues: tuple[str, ...] = ()
+    applications: tuple[str, ...] = ()
+    #: Its user, or a group of users.
+    users: tuple[str, ...] = ()
+    #: Hosts, host groups or compute units, one of whose hosts it may use.
+    hosts: tuple[str, ...] = ()
+    #: Resources that its requirement names, or a threshold that it is under.
+    resources: tuple[str, ...] = ()
+    #: What becomes of these jobs.
+    changes: Change = "starts"
 
     @property
     def name(self) -> str:
@@ -38,6 +58,11 @@ class Omission:
     def touches(self, job: str) -> bool:
         """Whether it may change the start of a job."""
         return self.jobs is None or job in self.jobs
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it is of the jobs of some queues, users … alone."""
+        return any(getattr(self, name) for name in SCOPE)
 
     def text(self) -> str:
         """One sentence, without a full stop."""
@@ -56,7 +81,10 @@ class Omission:
         """Plain data."""
         jobs = None if self.jobs is None else list(self.jobs)
         record = {"what": self.what, "where": self.where, "count": self.count, "jobs": jobs}
-        return record | ({"effect": self.effect} if self.effect else {})
+        effect = {"effect": self.effect} if self.effect else {}
+        scope = {name: list(names) for name in SCOPE if (names := getattr(self, name))}
+        changes = {} if self.changes == "starts" else {"changes": self.changes}
+        return record | effect | scope | changes
 
 
 def sentences(omissions: Iterable[Omission]) -> tuple[str, ...]:

@@ -495,11 +495,15 @@ def array_name(array: str, ids: Sequence[str]) -> str:
     return f"{array}{ArraySpec(ranges_of(indices))}"
 
 
-def starts_text(clock: WrittenTimes, found: PlannedArray) -> str:
-    """``first now, middle +4h, last +9h``; ``all now``."""
+def starts_text(clock: WrittenTimes, found: PlannedArray, of: int | None = None) -> str:
+    """``first now, middle +4h, last +9h``; ``all now``, or ``36 now`` where that is not all.
+
+    of: elements of the array, with those that have no start; None: those found.
+    """
     chosen = (found.first, found.middle, found.last)
     if chosen[0].start == chosen[2].start:
-        return f"all {clock.text(chosen[0].start)}"
+        whole = of is None or of == len(found.elements)
+        return f"{'all' if whole else len(found.elements)} {clock.text(chosen[0].start)}"
     beside = smallest_difference(item.start for item in chosen)
     names = ("first", "middle", "last")
     return ", ".join(

@@ -17,6 +17,7 @@ from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import SLACK, UNBOUND, Profile, met, stretches
 from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
+from .beyond_capacity import beyond_capacity
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
@@ -526,8 +527,9 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
-        return "does not fit on this cluster even when nothing runs: " + shortage(
-            problem, demand, problem.empty, demand.earliest
+        why = beyond_capacity(problem, demand)
+        return "does not fit on this cluster even when nothing runs: " + (
+            why or shortage(problem, demand, problem.empty, demand.earliest)
         )
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)

@@ -15,6 +15,7 @@ from ..model.errors import Cancelled, InputError, UnknownNameError
 from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
+from ..model.omissions import sentences
 from ..model.plan import MOST_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
@@ -40,6 +41,7 @@ from .optimal.first_fit import (
 from .pending_reasons import counted
 from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
+from .rules.scopes import remarks
 from .scheduler.next_cycle import plan_next_cycle
 from .scheduler.run_on import naming_what_moves, needing_backfill, started_now
 
@@ -207,11 +209,13 @@ def plan(
     found = replace(found, margin=margin, origin=instance.origin)
     stop = partial(budget.late, TO_JUDGE)
     found = certified(part, found, as_lsf=as_lsf or estimates, stop=stop)
-    return _saying_who_is_behind(found, len(part.pending), len(instance.pending))
+    return _with_remarks(found, part, len(instance.pending))
 
 
-def _saying_who_is_behind(found: Plan, planned: int, pending: int) -> Plan:
-    """The plan of the first jobs of the order, with a note of those that it leaves out."""
+def _with_remarks(found: Plan, part: Instance, pending: int) -> Plan:
+    """The plan of the first jobs of the order, with notes of what it leaves out."""
+    found = replace(found, notes=(*found.notes, *sentences(remarks(part))))
+    planned = len(part.pending)
     if planned == pending:
         return found
     others = counted(pending - planned, "job", f"behind the first {planned} not examined")

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..model.errors import InputError
+from ..model.input_limits import limits
 from ..model.instance import Instance
-from ..model.job import Job
-from ..model.lsf_state.assemble import RUNNING, Seen
+from ..model.job import MOST, Job, parse_array
+from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from .budget import Budget
@@ -28,6 +30,10 @@ from .scheduler.run_on import started_now
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
 #: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
+#: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
+_TENTHS = (0.1 * 1024**2, 0.1 * 1024)
+#: Slots of a job of which nobody says how many it asks for.
+_ANY_NUMBER = 10**6
 #: Seconds by which an estimate of LSF may be later than now for a job that starts now.
 _SLACK = 60
 #: Names that a sentence lists.
@@ -52,7 +58,9 @@ def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> 
     """
     hosts = _Counts("slots in use", "bhosts", "hold", "on", *_slots_by_host(seen))
     running = _Counts("slots in use", "bqueues", "hold", "in", *_by_queue(seen, ("RUN", "SUSP")))
-    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *_by_queue(seen, ("PEND",)))
+    # Slots reserved for a job that waits are counted apart from those that it still needs.
+    waiting = _by_queue(seen, ("PEND", "RSV"))
+    pending = _Counts("slots waited for", "bqueues", "ask for", "in", *waiting)
     counts = [item for item in (hosts, running, pending) if item.counted]
     found = [
         *(omission for item in counts for omission in item.differences()),
@@ -106,18 +114,33 @@ def _by_queue(
 ) -> tuple[dict[str, int], Counter[str], Counter[str]]:
     """Slots by queue; of a job with a range of slots it is not known which number is counted."""
     counted = {
-        queue.name: sum(queue.counts[column] for column in columns)
+        queue.name: sum(queue.counts.get(column, 0) for column in columns)
         for queue in seen.queues or ()
-        if all(column in queue.counts for column in columns)
+        if all(column in queue.counts for column in columns if column != "RSV")
     }
     least: Counter[str] = Counter()
     most: Counter[str] = Counter()
+    listed = {job.id for job in seen.jobs}
     for job in seen.jobs:
-        if _column(job) in columns:
-            slots = sum(job.allocation.values()) or job.slots or 1
-            least[job.queue] += slots
-            most[job.queue] += max(slots, job.max_slots or 0)
+        held = job.status == "PSUSP"  # some count it as pending, others as suspended
+        if held or _column(job) in columns:
+            known = sum(job.allocation.values()) or job.slots
+            number = _elements(job, listed)
+            least[job.queue] += 0 if held else number * (known or 1)
+            more = max(known, job.max_slots or 0) if known else _ANY_NUMBER
+            most[job.queue] += number * more
     return counted, least, most
+
+
+def _elements(job: SeenJob, listed: Collection[str]) -> int:
+    """How many jobs a row stands for: of an array its elements without a row of their own."""
+    if "[" in job.id or "[" not in job.name:
+        return 1
+    with suppress(ValueError, InputError):
+        spec = parse_array(" ".join(job.name.split()), MOST)[1]
+        if spec is not None and len(spec) <= limits().elements:
+            return sum(f"{job.id}[{index}]" not in listed for index in spec)
+    return 1
 
 
 def _column(job: SeenJob) -> str:
@@ -126,32 +149,101 @@ def _column(job: SeenJob) -> str:
     return "SUSP" if "SUSP" in job.status else "RUN" if job.status in RUNNING else ""
 
 
-def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
-    """What bhosts says is reserved on hosts, and no job that was read reserves."""
+@dataclass(frozen=True, slots=True)
+class _Reserved:
+    """MB of one amount on one host: that bhosts says are reserved, and that jobs reserve."""
+
+    name: str
+    host: str
+    counted: float
+    held: float
+
+    @property
+    def missing(self) -> float:
+        """What belongs to no job, 0 where the difference may come from rounding."""
+        short = self.counted - self.held
+        return short if short > self._rounding else 0.0
+
+    @property
+    def fits(self) -> bool:
+        """Whether both are the same."""
+        return abs(self.counted - self.held) <= self._rounding
+
+    @property
+    def _rounding(self) -> float:
+        for tenth in _TENTHS:
+            parts = self.counted / tenth
+            if parts >= 10 and abs(parts - round(parts)) < 1e-6:
+                return max(_ROUNDING, tenth / 2)
+        return _ROUNDING
+
+
+def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]]:
+    """The amounts that bhosts says are reserved, beside those that running jobs reserve."""
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
+    found: list[_Reserved] = []
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
-        return  # a running job's requirement cannot be read, which is told already
+        return resolver, found  # a running job's requirement cannot be read, which is told already
     places = {host.name: number for number, host in enumerate(instance.cluster.hosts)}
     for index, resource in enumerate(resolver.table.host_resources):
         if resource.name not in _RESERVED:
             continue
         held = free.reported(index) - free.host(index)
-        short = {
-            host.name: host.reserved.get(resource.name, 0.0) - float(held[places[host.name]])
+        found += [
+            _Reserved(
+                resource.name,
+                host.name,
+                host.reserved.get(resource.name, 0.0),
+                float(held[places[host.name]]),
+            )
             for host in seen.hosts or ()
             if host.name in places and resource.capacity[places[host.name]] >= 0
-        }
-        names = [name for name, amount in short.items() if amount > _ROUNDING]
-        if names:
-            amount = sum(short[name] for name in names)
-            asking = tuple(
-                job.id for job in instance.pending if resource.name in _reserves(resolver, job)
-            )
-            text = f"{amount:.0f} MB of {resource.name} reserved on {_some(names)} belong to no job"
-            yield Omission(text, where="bhosts", count=len(names), jobs=asking)
+        ]
+    return resolver, found
+
+
+def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """What bhosts says is reserved on hosts, and no job that was read reserves."""
+    resolver, reserved = _reserved(instance, seen)
+    for name in dict.fromkeys(item.name for item in reserved):
+        short = {item.host: item.missing for item in reserved if item.name == name and item.missing}
+        if short:
+            amount = sum(short.values())
+            asking = tuple(job.id for job in instance.pending if name in _reserves(resolver, job))
+            text = f"{amount:.0f} MB of {name} reserved on {_some(short)} belong to no job"
+            yield Omission(text, where="bhosts", count=len(short), jobs=asking)
+
+
+def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
+    """What rusage[] counts for by the amounts that are reserved: "slot" or "host", and a sentence.
+
+    "" where the amounts fit neither way, or both.
+    """
+    ways = {
+        way: _reserved(
+            replace(instance, params=replace(instance.params, reserve_per_slot=per)), seen
+        )
+        for way, per in (("host", False), ("slot", True))
+    }
+    items = {way: found for way, (_, found) in ways.items()}
+    if len(items["host"]) != len(items["slot"]):
+        return "", ""
+    pairs = zip(items["host"], items["slot"], strict=True)
+    telling = [pair for pair in pairs if pair[0].counted and pair[0].fits != pair[1].fits]
+    way = next((way for way, found in items.items() if all(item.fits for item in found)), "")
+    if not telling or not way:
+        return "", ""
+    both = max(telling, key=lambda pair: pair[0].counted)
+    right, wrong = both if way == "host" else both[::-1]
+    other = "slot" if way == "host" else "host"
+    return way, (
+        f"rusage[] counts per {way} here: bhosts says that {right.counted:.0f} MB of {right.name} "
+        f"are reserved on {right.host}, as its jobs reserve per {way} (per {other} "
+        f"{wrong.held:.0f} MB; --rusage overrules)"
+    )
 
 
 def _reserves(resolver: Resolver, job: Job) -> frozenset[str]:
@@ -163,6 +255,7 @@ def _reserves(resolver: Resolver, job: Job) -> frozenset[str]:
 def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omission]:
     """Jobs that would start now, of which LSF says why they wait, or that they start later."""
     said = {job.id: job for job in seen.jobs if job.reason or job.estimate is not None}
+    yield from _fits_nowhere(instance, seen)
     if not said.keys() & {job.id for job in instance.pending}:
         return
     begun = started_now(replace(instance, omissions=()), budget)
@@ -180,6 +273,19 @@ def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omi
         reasons.setdefault(f"{reason}; here the next cycle starts it", []).append(name)
     for what, jobs in reasons.items():
         yield Omission(what, where="bjobs", count=len(jobs), jobs=tuple(jobs))
+
+
+def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Jobs that can never start here, and for which LSF reserves slots or estimates a start."""
+    expected = {job.id: job for job in seen.jobs if job.reserved or job.estimate is not None}
+    asked = [job for job in instance.pending if job.id in expected]
+    if not asked:
+        return
+    resolver = Resolver.of(instance, reserving=False)
+    for job in asked:
+        if reason := resolver.demand(job).impossible:
+            does = "reserves slots for it" if expected[job.id].reserved else "estimates its start"
+            yield Omission(f"LSF {does}; here: {reason}", where="bjobs", jobs=(job.id,))
 
 
 def _some(names: Iterable[str]) -> str:

@@ -125,8 +125,7 @@ def nothing_proved_is_missed(it: Site) -> Found:
             continue
         if first is not None and first.proved and first.start is not None and real < first.start:
             yield f"job {order[0]}: proved {first.start}, alone under {method} it starts at {real}"
-        endless = it.order[0].run_limit is None and windows(it.instance)
-        if first is None and found.status == "infeasible" and not endless:
+        if first is None and found.status == "infeasible":
             yield f"job {order[0]}: infeasible, alone under {method} it starts at {real}"
 
 

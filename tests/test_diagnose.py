@@ -283,8 +283,34 @@ def test_a_job_that_can_never_start() -> None:
     (never,) = found.never
     assert never[0] == "giant"
     assert any(
-        note.startswith("Job giant can never start") for note in page_of(instance, found).notes
+        note.startswith("Job giant cannot start on this cluster")
+        for note in page_of(instance, found).notes
     )
+
+
+def test_a_job_that_waits_for_an_unknown_end_could_start_on_this_cluster() -> None:
+    """Nothing says when a suspended job ends; a place that is free too late for -t is another."""
+    instance = sw.loads("""
+    format: slotwise/1
+    hosts: [{name: a, slots: 4}, {name: b, slots: 1}]
+    queues: [{name: normal, RUNLIMIT: "60"}]
+    running:
+    - {id: s, start: -1h, allocation: 4*a, run_limit: 2h, suspended: true}
+    - {id: r, start: 0, allocation: 1*b, run_limit: 1h}
+    pending:
+    - {id: p, bsub: -n 4}
+    - {id: t, slots: 1, run_limit: 10m, deadline: 25m, hosts: b}
+    """)
+    found = sw.diagnose(instance)
+    assert found.impossible == found.never == ()
+    assert [(job, state) for job, state, _ in found.undated] == [
+        ("p", "unknown end"),
+        ("t", "starts if"),
+    ]
+    page = page_of(instance, found)
+    assert page.answer == "2 of 2 waiting jobs have no known start: p, t."
+    assert not any("on this cluster" in note for note in page.notes)
+    assert any("a place is free by +15m: later LSF aborts it" in note for note in page.notes)
 
 
 def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
@@ -312,7 +338,7 @@ def test_no_cause_begins_with_a_name() -> None:
     """It begins a sentence, whose first letter is made a capital."""
     folder = Path(sw.__file__).parent / "solver" / "advice" / "diagnosis"
     first = set()
-    for path in (folder / "limits.py", folder / "probes.py", folder / "diagnose.py"):
+    for path in sorted(folder.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "cause":
                 begin = getattr(node.value, "values", [None])[0]

@@ -433,6 +433,15 @@ _RUSAGE = (
 # --- The records of lsb.acct as jobs, each made when it is asked for, and their recorded starts ---
 
 
+def _untold(instance: Instance) -> re.Pattern[str] | None:
+    """What finds the names of resources of which no host of a cluster tells."""
+    hosts = instance.cluster.hosts
+    sizes = [name for name in ("mem", "swp", "tmp") if not any(name in h.amounts for h in hosts)]
+    words = [rf"\b{name}\b" for name in sizes]
+    words += [] if any(host.gpu_count for host in hosts) else [GPUS_NAMED.pattern]
+    return re.compile("|".join(words)) if words else None
+
+
 class Requirements:
     """What of the requirements in a log can be asked of a cluster's hosts.
 
@@ -446,10 +455,8 @@ class Requirements:
             if cluster is None
             else requirement_options(cluster.params, Vocabulary.of_cluster(cluster.cluster))
         )
-        #: Where no host has GPUs nobody described them: what jobs ask of them goes.
-        self._bare = cluster is not None and not any(
-            host.gpu_count for host in cluster.cluster.hosts
-        )
+        #: Where no host tells of GPUs, memory and the like, what jobs ask of these goes.
+        self._untold = None if cluster is None else _untold(cluster)
         self._known: dict[tuple[str, int], tuple[str | None, tuple[str, ...]]] = {}
         self._machines = frozenset[str]() if cluster is None else cluster.cluster.machines()
         self._domains = Domains(self._machines)
@@ -482,10 +489,10 @@ class Requirements:
             return kept, tuple(
                 "unreadable requirement" if name == "unreadable" else f"{name}[]" for name in gone
             )
-        sound, bare = readable(self._options), self._bare
+        sound, untold = readable(self._options), self._untold
 
         def keep(part: str) -> bool:
-            return sound(part) and not (bare and GPUS_NAMED.search(part))
+            return sound(part) and not (untold and untold.search(part))
 
         if keep(text):
             return text, ()

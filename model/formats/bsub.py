@@ -12,7 +12,15 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from ..bsub_options import NOTED, OTHER_SCRIPTS, QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
+from ..bsub_options import (
+    NOTED,
+    OTHER_SCRIPTS,
+    QUIET_FLAGS,
+    QUIET_VALUES,
+    REFUSED,
+    UNHEEDED,
+    WRITTEN_OUT,
+)
 from ..dependency import DependencyError, parse_dependency
 from ..display import strange_character, visible
 from ..errors import InputError, Problem, nearest
@@ -45,6 +53,13 @@ _PLACEHOLDER = re.compile(
 _VARIABLE = re.compile(r"\$(?P<brace>\{)?(?P<name>[A-Za-z_]\w*)(?(brace)\})")
 #: Characters of a text that a message shows, and of a word that variables are put into.
 _SHOWN, _LONGEST_WORD = 80, 2000
+#: Quotes of word processors, which no shell takes for quotes.
+_CURLY = "\u201c\u201d\u201e\u201f\u2018\u2019\u201a\u201b\u00ab\u00bb\u2033\u2032"
+_SHELLS = frozenset({"sh", "bash", "ksh", "csh", "tcsh", "zsh", "dash"})
+#: Of a script that is a command.
+_NOT_READ = "bsub reads them behind '<', or with LSB_BSUB_PARSE_SCRIPT=Y in lsf.conf"
+#: A limit that people write and bsub refuses.
+_WITH_UNIT = re.compile(r".*[A-Za-z.]")
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 #: Given twice, bsub takes the first of these and the last of any other option (SUB-03).
 _FIRST = frozenset({"-n", "-W", "-c", "-b", "-t"})
@@ -159,12 +174,19 @@ def several_queues(found: BsubLine) -> str:
 
 
 def bsub_line(
-    line: str, clock: Clock | None = None, script: str | None = None, *, dateless: bool = False
+    line: str,
+    clock: Clock | None = None,
+    script: str | None = None,
+    *,
+    dateless: bool = False,
+    parse_script: bool = False,
 ) -> BsubLine:
     """As :func:`parse_bsub`, with what is wrong and what was read over.
 
-    script: the text of the job script that stands behind ``<``; where both say it the line wins.
-    dateless: times of day without an origin are left out (``unheeded``), and not refused.
+    script: the text of the job script that stands behind ``<``, or is the line's command; where
+    both say it the line wins. parse_script: bsub reads a script that is its command
+    (LSB_BSUB_PARSE_SCRIPT). dateless: times of day without an origin are left out (``unheeded``),
+    and not refused.
     """
     clock = clock or Clock()
     found = BsubLine(clock, dateless=dateless)
@@ -173,7 +195,7 @@ def bsub_line(
     environment: dict[str, str] = {}
     try:
         line, here = _here_document(line)
-        if here is None and is_script(line) and (_has_directives(line) or not _calls(line)[0]):
+        if here is None and is_script(line) and (has_directives(line) or not _calls(line)[0]):
             return _script(line, clock, dateless=dateless, alone=True).over(below)
         check_length(line)
         if wrong := strange_character(line):
@@ -186,6 +208,11 @@ def bsub_line(
             bare = not words
             environment = call.environment
             _read_options(found, words)
+            if script is not None and _command_of(words):
+                below = below if parse_script and not _is_shell(words[0]) else None
+                if below is None and has_directives(script):
+                    name = _command_of(words) or ""
+                    found.notes.append(f"the #BSUB lines of {name[:_SHOWN]} ({_NOT_READ})")
             if below is None and _script_behind(words):
                 raise ValueError("the script behind '<' is not read here: give its options")
             if below is None and bare:
@@ -210,6 +237,33 @@ def script_of(line: str) -> str | None:
         _read_options(BsubLine(), words)
         return _script_behind(words)
     return None
+
+
+def script_in_command(line: str) -> str | None:
+    """The name of the script that is the command of a bsub line, or that a shell runs in it."""
+    with suppress(ValueError):
+        words = deque(_options_of(_here_document(_plain(line))[0]).words)
+        _read_options(BsubLine(), words)
+        return _command_of(words)
+    return None
+
+
+def _command_of(words: Sequence[str]) -> str | None:
+    """The first word of a command; of one that calls a shell, the script that the shell runs."""
+    if not words or words[0].startswith("<"):
+        return None
+    if not _is_shell(words[0]):
+        return words[0]
+    return next((word for word in list(words)[1:] if not word.startswith("-")), None)
+
+
+def _is_shell(word: str) -> bool:
+    return word.rsplit("/", 1)[-1] in _SHELLS
+
+
+def has_directives(text: str) -> bool:
+    """Whether a text has ``#BSUB`` lines."""
+    return any(map(_DIRECTIVE.match, text.splitlines()))
 
 
 def _here_document(text: str) -> tuple[str, str | None]:
@@ -240,10 +294,6 @@ def is_script(text: str) -> bool:
     """Whether a text is a job script: of several lines, one of them a comment."""
     lines = text.strip().splitlines()
     return any(line.lstrip().startswith("#") for line in lines[: None if lines[1:] else 1])
-
-
-def _has_directives(text: str) -> bool:
-    return any(map(_DIRECTIVE.match, text.splitlines()))
 
 
 def _script(text: str, clock: Clock, *, dateless: bool, alone: bool = False) -> BsubLine:
@@ -513,7 +563,12 @@ def _unfilled(value: str) -> str:
 def _option(words: deque[str]) -> str:
     """Take the next option; a value that was joined to it becomes the next word."""
     word = words.popleft()
-    if word in _KNOWN or not _LETTERS.match(word[:2]):
+    if (
+        word in _KNOWN
+        or word.removeprefix("-") in WRITTEN_OUT
+        or word in WRITTEN_OUT
+        or not _LETTERS.match(word[:2])
+    ):
         return word
     letter, rest = word[:2], word[2:]
     spelt = nearest(word, [option for option in _KNOWN if len(option) > 3])
@@ -538,11 +593,17 @@ def _take(found: BsubLine, option: str, value: str | None) -> None:
     if option in QUIET_FLAGS:
         found.quiet.append(option)
         return
+    if short := WRITTEN_OUT.get(option.removeprefix("-"), WRITTEN_OUT.get(option)):
+        joined = option[:2] in _WITH_VALUE and option[:2] != "--"
+        read = f"bsub reads it as {option[:2]} {option[2:]}" if joined else "unknown option"
+        raise ValueError(f"{read}: write {short}")
     if option not in _WITH_VALUE:
         known = [*_VALUES, *_FLAGS, *QUIET_VALUES, *QUIET_FLAGS, *UNHEEDED]
         raise ValueError(f"unknown option{nearest(option, known)}")
     if value is None:
         raise ValueError("needs a value")
+    if value[:1] and value[0] in _CURLY:
+        raise ValueError(f"{value!r} begins with a typographic quote: write \" or '")
     if option not in QUIET_VALUES and option != "-R" and _is_overridden(found, option, value):
         return
     if option in NOTED:
@@ -612,9 +673,16 @@ def _queue(submission: BsubLine, text: str) -> None:
     submission.fields["queue"] = submission.queues[0]
 
 
-def _limit(name: str) -> Callable[[BsubLine, str], None]:
+def _limit(name: str, option: str) -> Callable[[BsubLine, str], None]:
     def read(submission: BsubLine, text: str) -> None:
-        submission.fields[name] = positive_duration(text, MINUTE)
+        found = positive_duration(text, MINUTE)
+        submission.fields[name] = found
+        if _WITH_UNIT.match(text.partition("/")[0]):
+            minutes = -(-int(found) // MINUTE)
+            plain = f"{option} {minutes // 60}:{minutes % 60:02}"
+            submission.notes.append(
+                f"that bsub refuses {option} {text}: it takes minutes or hours:minutes ({plain})"
+            )
 
     return read
 
@@ -689,9 +757,9 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-n": _slots,
     "-nnodes": _whole_hosts,
     "-R": _requirement,
-    "-W": _limit("run_limit"),
-    "-c": _limit("cpu_limit"),
-    "-We": _limit("estimated_run_time"),
+    "-W": _limit("run_limit", "-W"),
+    "-c": _limit("cpu_limit", "-c"),
+    "-We": _limit("estimated_run_time", "-We"),
     "-q": _queue,
     "-m": _hosts,
     "-sp": _priority,

@@ -29,7 +29,7 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Application
-from ..omissions import Omission
+from ..omissions import SCOPE, Omission
 from . import document as d
 from .fields import given
 from .finding import Finding, Location
@@ -140,7 +140,10 @@ def _queue(entry: d.Section, unit_type: str) -> Queue:
 
 def _omission(entry: d.OmissionEntry) -> Omission:
     jobs = None if entry.jobs is None else tuple(entry.jobs)
-    return Omission(entry.what, entry.where, entry.count, jobs, entry.effect)
+    scope = {name: getattr(entry, name) for name in SCOPE}
+    return Omission(
+        entry.what, entry.where, entry.count, jobs, entry.effect, changes=entry.changes, **scope
+    )
 
 
 def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..configuration import Params, Queue, User
 from ..job import Application
+from ..omissions import Change
 from . import fields as f
 from .fields import entry
 
@@ -300,13 +301,19 @@ class SaidEntry(Section):
 
 
 class OmissionEntry(Section):
-    """What was left out when the instance was made; without `jobs` it touches every start."""
+    """What was left out when the instance was made; without jobs and a scope it touches all."""
 
     what: f.Line
     where: f.Line = ""
     count: f.Count = 1
     jobs: list[f.JobId] | None = None
     effect: f.Line = ""
+    queues: f.Names = ()
+    applications: f.Names = ()
+    users: f.Names = ()
+    hosts: f.Names = ()
+    resources: f.Names = ()
+    changes: Change = "starts"
 
 
 class ConfigEntry(Section):

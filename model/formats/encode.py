@@ -29,7 +29,7 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Job, RunningJob, arrays_of, elements
-from ..omissions import Omission
+from ..omissions import SCOPE, Omission
 from . import text
 from .fields import plain
 from .names import compress
@@ -79,7 +79,9 @@ def to_document(instance: Instance) -> Plain:
 def _omission(item: Omission) -> Plain:
     entry = {"what": item.what, "where": _some(item.where), "count": _unless(item.count, 1)}
     jobs = {} if item.jobs is None else {"jobs": list(item.jobs)}
-    return _kept(entry | {"effect": _some(item.effect)}) | jobs
+    scope = {name: list(getattr(item, name)) or None for name in SCOPE}
+    rest = {"effect": _some(item.effect), **scope, "changes": _unless(item.changes, "starts")}
+    return _kept(entry | rest) | jobs
 
 
 def _declared(instance: Instance) -> tuple[Queue, ...]:

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from operator import attrgetter, is_
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -50,7 +50,7 @@ from ..instance import (
     ShareUsage,
 )
 from ..job import Application, HostRequest, Job, RunningJob
-from ..omissions import Omission
+from ..omissions import SCOPE, Change, Omission
 from . import document as d
 from . import fields as f
 from . import text
@@ -79,6 +79,8 @@ def fits(hint: Any) -> Fits:
     if kind in (Union, types.UnionType):
         choices = [fits(choice) for choice in inner]
         return lambda value: any(choice(value) for choice in choices)
+    if kind is Literal:
+        return lambda value: isinstance(value, str) and value in inner
     if kind is tuple and inner[1:] == (...,):
         item = fits(inner[0])
         return lambda value: isinstance(value, tuple) and all(map(item, value))
@@ -115,6 +117,8 @@ def words(hint: Any) -> str:
     kind, inner = get_origin(hint), get_args(hint)
     if kind in (Union, types.UnionType):
         return " or ".join(words(choice) for choice in inner)
+    if kind is Literal:
+        return " or ".join(map(repr, inner))
     if kind is tuple and inner[1:] == (...,):
         return f"a tuple, each part {words(inner[0])}"
     if kind is tuple:
@@ -330,7 +334,11 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
     HostRequest: (),
-    Omission: (_single("jobs", tuple[f.JobId, ...] | None),),
+    Omission: (
+        _single("jobs", tuple[f.JobId, ...] | None),
+        *(_single(name, tuple[f.Name, ...]) for name in SCOPE),
+        _single("changes", Change),
+    ),
     UserGroup: (),
     HostPartition: (_single("hosts", tuple[f.Name, ...]),),
     Limit: (
@@ -453,14 +461,14 @@ class ClassRules:
         changed = False
         for value, (name, usual, _) in zip(values, self.beside, strict=True):
             if value is not usual and type(value) not in _SCALARS:
-                plain = _without_numpy(value)
+                plain = without_numpy(value)
                 if plain is not value:
                     object.__setattr__(item, name, plain)
                     changed = True
         return self.look(item) if changed else values
 
 
-def _without_numpy(value: Any) -> Any:
+def without_numpy(value: Any) -> Any:
     """The same with Python's numbers, also inside tuples and mappings; itself where it has them.
 
     A whole number of a column of floats, which a data frame makes of one with gaps, is an int.
@@ -469,10 +477,10 @@ def _without_numpy(value: Any) -> Any:
         number = value.item()
         return int(number) if isinstance(number, float) and number.is_integer() else number
     if type(value) is tuple and value:
-        parts = tuple(map(_without_numpy, value))
+        parts = tuple(map(without_numpy, value))
         return value if all(map(is_, parts, value)) else parts
     if type(value) is dict and value:
-        found = {key: _without_numpy(part) for key, part in value.items()}
+        found = {key: without_numpy(part) for key, part in value.items()}
         return value if all(map(is_, found.values(), value.values())) else found
     return value
 

@@ -549,6 +549,7 @@ def instance(
     parts["params"] = _params(Params() if params is None else params, parts["queues"])
     plain = ("params", "now", "origin", "name", "description")
     lists = {key: _tuple(key, value) for key, value in parts.items() if key not in plain}
+    lists |= _in_queues(parts["params"], lists)
     made = Instance(with_machine_groups(machines), **(parts | lists))
     require_sound(made)
     return made
@@ -565,6 +566,26 @@ def _params(params: Any, queues: tuple[Any, ...]) -> Any:
     if not sound or not all(isinstance(q, Queue) and isinstance(q.name, str) for q in queues):
         return params
     return with_default_queue(params, [queue.name for queue in queues])
+
+
+def _in_queues(params: Any, lists: Mapping[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """The jobs that name no queue in the one that a file would put them into."""
+
+    def placed(item: Any) -> Any:
+        if isinstance(item, RunningJob):
+            return replace(item, job=placed(item.job))
+        return in_default_queue(item, params, lists["queues"]) if isinstance(item, Job) else item
+
+    return {name: tuple(map(placed, lists[name])) for name in ("pending", "running", "future")}
+
+
+def in_default_queue(job: Job, params: Any, queues: Iterable[Any]) -> Job:
+    """The job in DEFAULT_QUEUE, or the only queue, where it names none and none is its own."""
+    default = getattr(params, "default_queue", job.queue)
+    if job.queue != Params().default_queue or job.queue == default:
+        return job
+    known = {getattr(queue, "name", None) for queue in queues}
+    return job if job.queue in known or default not in known else replace(job, queue=default)
 
 
 def _tuple(name: str, items: Iterable[Any]) -> tuple[Any, ...]:

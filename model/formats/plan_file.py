@@ -20,7 +20,7 @@ from ..errors import InputError, Problem, SlotwiseError, nearest
 from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
-from ..omissions import Omission
+from ..omissions import SCOPE, Change, Omission
 from ..plan import MOST_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound
@@ -30,6 +30,10 @@ _STATUSES = get_args(Status)
 _OBJECTIVES = get_args(ObjectiveName)
 _METHODS = get_args(Method)
 _TIMES = ("start", "finish", "bound", "estimate")
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _names(kind: type) -> tuple[str, ...]:
@@ -344,17 +348,28 @@ class _PlanReader:
     def _omission(self, entry: Mapping[str, Any], place: str) -> Omission:
         self._known_keys(entry, _names(Omission), place)
         jobs = entry.get("jobs")
-        if jobs is not None and not (
-            isinstance(jobs, list) and all(isinstance(name, str) for name in jobs)
-        ):
+        if jobs is not None and not _is_texts(jobs):
             self._wrong("must be a list of job ids or null", f"{place}.jobs")
             jobs = None
+        scope: dict[str, Any] = {}
+        for name in SCOPE:
+            if name in entry and not _is_texts(entry[name]):
+                self._wrong("must be a list of names", f"{place}.{name}")
+            else:
+                scope[name] = tuple(entry.get(name, ()))
+        changes = entry.get("changes", "starts")
+        if changes not in get_args(Change):
+            kinds = " or ".join(get_args(Change))
+            self._wrong(f"must be {kinds}, not {changes!r}", f"{place}.changes")
+            changes = "starts"
         return Omission(
             what=self._text(entry, "what", place),
             where=self._text(entry, "where", place),
             count=self._number(entry, "count", place, "number") or 1,
             jobs=None if jobs is None else tuple(jobs),
             effect=self._text(entry, "effect", place),
+            changes=changes,
+            **scope,
         )
 
     def _job(self, entry: Mapping[str, Any], place: str) -> str:

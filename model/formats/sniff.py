@@ -36,20 +36,15 @@ class Kind:
 _IMPORT = "slotwise import"
 #: What LSF prints that no command takes: what it is, and what says the same to us.
 _NOT_READ = {
-    "bhosts -s": "shared resources: give bhosts -l, and --site with the configuration",
     "bjobs -sum": "counts of jobs: give bjobs -u all -l, -UF or -json -o '…'",
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
-    "lsload -s": "shared resources: give --site with the configuration",
-    "busers": "limits and counts of users: slotwise import lsf reads the limits (lsb.users)",
-    "bparams": "parameters: slotwise import lsf reads lsb.params",
+    "lsload -s": "shared resources: give bhosts -s",
     "blimits": "limits in use: slotwise import lsf reads them (lsb.resources)",
     "bresources": "guarantees and reservations: slotwise import lsf reads lsb.resources",
     "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
     "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
     "bhist": "the history of jobs: slotwise import events reads lsb.events",
-    "bmgroup": "host groups: slotwise import lsf reads lsb.hosts",
-    "bugroup": "user groups: slotwise import lsf reads lsb.users",
     "bapp": "application profiles: slotwise import lsf reads lsb.applications",
     "badmin": "parameters: slotwise import lsf reads the configuration files",
     "lsid": "the cluster's name: slotwise import lsf takes --cluster",
@@ -69,8 +64,13 @@ KINDS = {
             Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
             for name in ("bhosts", "lshosts", "lsload")
         ),
+        Kind("bhosts -s", "output of bhosts -s", f"{_IMPORT} snapshot --bhosts"),
         Kind("bqueues", "output of bqueues", f"{_IMPORT} snapshot --bqueues"),
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
+        *(
+            Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
+            for name in ("bparams", "bugroup", "bmgroup", "busers")
+        ),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
         Kind("lshosts", "output of lshosts", f"{_IMPORT} lsf --lshosts"),
@@ -121,6 +121,8 @@ _TEXT = (
     (re.compile(r"^\s*SLOTS\s+RUNTIME\b", re.M), "bslots"),
     (re.compile(r"^\s*Accounting information about jobs", re.M), "bacct"),
     (_HISTORY, "bhist"),
+    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*USERS:", re.M), "bugroup"),
+    (re.compile(r"^GROUP_NAME:[^\n]*\n(?:\s*\n)*\s*HOSTS:", re.M), "bmgroup"),
     (re.compile(r"^\s*GROUP_NAME\s+HOSTS\b", re.M), "bmgroup"),
     (re.compile(r"^\s*GROUP_NAME\s+USERS\b", re.M), "bugroup"),
     (re.compile(r"^\s*(?:APP_NAME\s+NJOBS\b|APPLICATION NAME:)", re.M), "bapp"),

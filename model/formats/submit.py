@@ -14,10 +14,13 @@ from ..job import ArraySpec, Job, elements, too_large
 from ..resreq import slots_without_n
 from ..share_rules import share_problems
 from .bsub import bsub_line
+from .field_rules import class_rules
 from .finding import Finding
+from .objects import in_default_queue
 from .requirements import check_requirements
 from .rules import LimitScale, check_jobs, condition_problems
 from .units import Clock
+from .unknown_amounts import as_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +47,27 @@ def submitted_job(instance: Instance, line: str, *, user: str = "user", from_hos
 
 def submission(
     instance: Instance,
-    line: str,
+    line: str | Job,
     *,
     user: str = "user",
     from_host: str = "",
     script: str | None = None,
     script_name: str = "",
 ) -> Submission:
-    """What a bsub line submits now, as the last job of its queue.
+    """What a bsub line, or a job in memory, submits now, as the last job of its queue.
 
     line: options with or without the word bsub in front and a command behind, or a job script with
-    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``). The job's id
-    is the next number, or ``asked`` where jobs have names. script_name: what messages call the
-    script. from_host: where it is submitted, ""
-    where nobody knows. Raises InputError with everything that is wrong with the line: syntax, names
+    ``#BSUB`` lines. script: the text of one that the line reads (``bsub < job.lsf``) or
+    has as its command. The job's id is the next number, or ``asked`` where jobs have names.
+    script_name: what messages call the script. from_host: where it is submitted, "" where nobody
+    knows. Raises InputError with everything that is wrong with the line: syntax, names
     that do not exist, what its queue would refuse.
     """
+    if isinstance(line, Job):
+        return Submission(as_known(instance, _submitted_now(instance, line)))
     origin = None if instance.origin is None else datetime.fromisoformat(instance.origin)
-    read = bsub_line(line, Clock(origin, instance.now), script, dateless=True)
+    clock, parses = Clock(origin, instance.now), instance.params.parse_script
+    read = bsub_line(line, clock, script, dateless=True, parse_script=parses)
     fields = read.fields
     wrong = {problem.message.removeprefix("bsub line: "): problem.line for problem in read.problems}
     fields.setdefault("queue", instance.params.default_queue)
@@ -84,7 +90,21 @@ def submission(
             for text, line in wrong.items()
         )
     read.notes += notes
+    job = as_known(instance, job)
     return Submission(job, tuple(dict.fromkeys(read.quiet)), array, tuple(read.notes))
+
+
+def _submitted_now(instance: Instance, job: Job) -> Job:
+    """A job in memory as one that is submitted now. Raises InputError with all that is wrong."""
+    if wrong := class_rules(Job).wrong(job, set()):
+        raise InputError(Problem(text, path=f"job.{rule.names[0]}") for rule, text in wrong.items())
+    job = in_default_queue(job, instance.params, instance.queues)
+    if job.id in _taken(instance):
+        job = replace(job, id=_next_id(instance))
+    job = replace(job, submit=instance.now)
+    if refused := list(refusals(instance, job)):
+        raise InputError(Problem(text, path="job") for text in refused)
+    return job
 
 
 def _in_a_queue(
@@ -113,6 +133,13 @@ def _in_a_queue(
 
 def refusals(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with a job that would be submitted now; nothing if it would be accepted."""
+    closed = any(queue.name == job.queue and not queue.open for queue in instance.queues)
+    waits = closed and any((one.id, one.queue) == (job.id, job.queue) for one in instance.pending)
+    if closed and not waits:
+        yield (
+            f"-q: queue {job.queue} is closed and takes no jobs (badmin qclose); those that wait "
+            "there still start"
+        )
     alone = replace(instance, pending=(job,), running=(), future=())
     yield from (f"-w: {text}" for text in condition_problems(instance, job))
     for finding in (*check_jobs(alone), *check_requirements(alone), *_shares(alone)):
@@ -155,9 +182,14 @@ _OPTIONS |= {
 
 def _next_id(instance: Instance) -> str:
     """The next number where ids are numbers, else a name that no job has."""
-    jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
-    taken = {job.array_id or job.id for job in jobs}
+    taken = _taken(instance)
     numbers = [int(id) for id in taken if id.isascii() and id.isdigit()]
     if numbers:
         return str(max(numbers) + 1)
     return next(name for n in range(len(taken) + 1) if (name := f"asked{n or ''}") not in taken)
+
+
+def _taken(instance: Instance) -> set[str]:
+    """The ids that jobs and arrays have."""
+    jobs = (*instance.pending, *instance.future, *(item.job for item in instance.running))
+    return {job.array_id or job.id for job in jobs}

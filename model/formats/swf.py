@@ -58,6 +58,8 @@ _DAY = 86_400
 _STATUS, _PRECEDING, _THINK = 10, 16, 17
 _PARTIAL = (2, 3, 4)
 """What the status of a line says that is one of several runs of a job, which has its own line."""
+#: Submit time of a later burst of a job that ran in several.
+_LATER_BURST = -1
 #: A number of the header, perhaps with a mark or a blank between its thousands.
 _SIZE = re.compile(r"\d{1,3}(?:[,' _]\d{3})+(?!\d)|\d{1,15}")
 _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
@@ -276,17 +278,28 @@ class _SwfLines:
         gone = np.flatnonzero(known).tolist()
         self._notes[PARTS] += len(gone)
         first: dict[int, int] = {}
+        alone = np.flatnonzero(partial & ~known)
+        later = table["submit"][alone] == _LATER_BURST
+        for place in (*alone[~later].tolist(), *alone[later].tolist()):
+            first.setdefault(int(table["job"][place]), place)
         run_time = table["run_time"] = table["run_time"].copy()
-        for place in np.flatnonzero(partial & ~known).tolist():
-            number = int(table["job"][place])
-            if number not in first:
-                first[number] = place
-                continue
-            together = int(run_time[first[number]]) + max(0, int(run_time[place]))
-            run_time[first[number]] = min(together, MOST_NUMBER)
-            gone.append(place)
+        for place in alone.tolist():
+            stands = first[int(table["job"][place])]
+            if place != stands:
+                together = int(run_time[stands]) + max(0, int(run_time[place]))
+                run_time[stands] = min(together, MOST_NUMBER)
+                gone.append(place)
+        gone += self._never_submitted(table, first.values())
         self._notes[ONLY_PARTS] += len(first)
         return np.array(sorted(gone), dtype=np.int64)
+
+    def _never_submitted(self, table: dict[str, Ints], places: Iterable[int]) -> list[int]:
+        """Places of jobs of which no part says when they were submitted, which are malformed."""
+        found = [place for place in places if table["submit"][place] == _LATER_BURST]
+        for place in found:
+            error = ValueError("submit time -1; no line of this job says when it was submitted")
+            self._bad.add(malformed(error, self._source, self._at_line[place]))
+        return found
 
 
 def _array(column: array[int]) -> Ints:
@@ -326,7 +339,8 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
             _number(words[position], f"column {position + 1}")
     if record[0] < 0:
         raise ValueError(f"job number {record[0]}; it must not be negative")
-    if record[1] < 0:
+    partial = float(words[_STATUS]) in _PARTIAL
+    if record[1] < 0 and not (partial and record[1] == _LATER_BURST):
         raise ValueError(f"submit time {record[1]}; it must not be negative")
     for value, name in zip(record[2:5], tuple(_READ.values())[2:5], strict=True):
         if value < -1:
@@ -335,7 +349,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
         record = (*record[:3], max(record[3], _positive(words[4])), *record[4:])
     wait = _wait(words[2], words[1], record[1])
     think = math.ceil(max(0.0, float(words[_THINK])))
-    ends = (_positive(words[_PRECEDING]), think, float(words[_STATUS]) in _PARTIAL)
+    ends = (_positive(words[_PRECEDING]), think, partial)
     rounded = any(
         not words[place].isdecimal() and not float(words[place]).is_integer() for place in _TIMES
     )

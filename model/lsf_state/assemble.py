@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Gpus, Host, Thresholds
@@ -32,13 +32,19 @@ from ..job import (
     parse_array,
     too_many_elements,
 )
+from ..omissions import GPUS
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
 from .bjobs import WAITING, SeenJob
-from .bqueues import SeenHost, SeenPartition, SeenQueue
+from .bqueues import SeenHost
+from .consumables import with_consumables
+from .cut_names import with_whole_names
 from .dependencies import still_open
+from .facts import with_machines
 from .gpus import SeenGpus
 from .queues import merged_queues
+from .seen import Seen
+from .unknown import without_unknown
 from .values import Remarks
 
 # --- GPUs of a moment: how many hosts have, which jobs hold them, and what nobody said of them ----
@@ -52,7 +58,8 @@ def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes:
         models = sorted(set(listed.models.values()))
         if len(models) > 1:
             kinds = ", ".join(models)
-            notes.touch(f"host {host.name} has GPUs of several models ({kinds}): any of them suit")
+            text = f"host {host.name} has GPUs of several models ({kinds}): any of them suit"
+            notes.touch(text, hosts=(host.name,), resources=(GPUS,))
     if count is None:
         return host
     if host.gpu_count not in (None, count):
@@ -70,7 +77,8 @@ def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
         return job
     number = max(held.values())
     if len({*held.values()}) > 1 or len(held) != len(seen.allocation):
-        notes.touch(f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts")
+        text = f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts"
+        notes.touch(text, resources=(GPUS,))
     rest = [part for part in job.gpu.split(":") if part and not part.strip().startswith("num=")]
     return replace(job, gpu=":".join([f"num={number}/host", *rest]))
 
@@ -113,7 +121,8 @@ def _as_held(instance: Instance, notes: Remarks) -> Instance:
         return instance
     notes.touch(
         "no input says how many GPUs hosts have: taken as those that running jobs hold "
-        "(give bhosts -l or bhosts -gpu -l)"
+        "(give bhosts -l or bhosts -gpu -l)",
+        resources=(GPUS,),
     )
     hosts = tuple(
         replace(host, gpus=Gpus(held[host.name])) if held[host.name] else host
@@ -232,26 +241,6 @@ _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "clo
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the commands printed; None where one was not run."""
-
-    jobs: list[SeenJob] = field(default_factory=list)
-    #: Jobs submitted after it.
-    later: list[SeenJob] = field(default_factory=list)
-    hosts: list[SeenHost] | None = None
-    #: What lists of GPUs say.
-    gpus: list[SeenGpus] = field(default_factory=list)
-    queues: list[SeenQueue] | None = None
-    partitions: list[SeenPartition] | None = None
-    #: Whether a host that is not listed is missing.
-    all_hosts: bool = True
-    #: Whether a job that is not listed has ended.
-    gone: bool = False
-    #: What the commands said besides, a sentence each.
-    notes: Remarks = field(default_factory=Remarks)
-
-
-@dataclass(slots=True)
 class Assembled:
     """An instance of what the commands printed, and the notes on it."""
 
@@ -286,7 +275,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     """
     notes = Remarks(seen.notes)
     base, shift = _clocked(site, now)
-    seen = _with_one_name(seen, base.cluster, notes)
+    seen = _with_one_name(with_whole_names(seen, base, notes), base.cluster, notes)
     if seen.hosts is not None:
         seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
     hosts = _hosts(seen, base.cluster.hosts, notes)
@@ -296,10 +285,15 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         )
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    if seen.machines:
+        base = replace(base, cluster=with_machines(base.cluster, seen.machines))
     names: dict[str, bool] = {}
+    waiting: dict[str, list[str]] = {}
     for job in (*seen.jobs, *seen.later):
         names[job.queue] = names.get(job.queue, False) or job.exclusive
-    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
+        if job.status in WAITING:
+            waiting.setdefault(job.queue, []).append(job.id)
+    base = merged_queues(base, seen.queues, seen.partitions, names, waiting, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
@@ -308,7 +302,8 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
     instance = _enough_slots(instance, notes)
     instance = described(instance, seen.hosts or (), seen.gpus, notes)
-    instance = acceptable(instance, notes)
+    instance = with_consumables(instance, seen.hosts or (), seen.shared, notes)
+    instance = without_unknown(acceptable(instance, notes), notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
 
@@ -339,15 +334,21 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     params = replace(params, family=family) if family else params
     before = len(made.notes.omissions)
     if what:
-        jobs = [job.id for job in instance.pending if any("rusage" in r for r in job.res_req)]
-        everybody = any(queue.res_req for queue in instance.queues)
-        made.notes.touch(f"{family}: {what}", None if everybody else jobs)
+        asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
+        asking |= {app.name for app in instance.applications if "rusage" in app.res_req}
+        jobs = [
+            job.id
+            for job in instance.pending
+            if any("rusage" in text for text in job.res_req)
+            or not asking.isdisjoint((job.queue, job.application))
+        ]
+        made.notes.touch(f"{family}: {what}", jobs)
     omissions = (*instance.omissions, *made.notes.omissions[before:])
     return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
 
 def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
-    """Hosts that are closed without a reason, as plain bhosts prints them, by their own numbers."""
+    """Hosts with the reason why they are closed: plain bhosts prints none, their numbers tell."""
     closed = [host for host in hosts if host.status == "closed"]
     full = [host.name for host in closed if host.is_full]
     if full:
@@ -359,7 +360,13 @@ def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
     if other:
         notes.touch(
             f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
-            "administrator (bhosts -l has the reason)"
+            "administrator (bhosts -l has the reason)",
+            hosts=other,
+        )
+    if busy := [host.name for host in hosts if host.is_busy]:
+        notes.touch(
+            f"bhosts says closed_Busy of {_some(busy)}: nothing starts there until the load falls, "
+            "and no input says when that is"
         )
     return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
 
@@ -438,12 +445,15 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
         item = shown.pop(host.name, None)
         hosts.append(host if item is None else _merged(host, item, notes))
     if missing:
-        notes.touch(f"bhosts does not list {_some(missing)}: left as the site has it")
+        notes.touch(
+            f"bhosts does not list {_some(missing)}: left as the site has it", hosts=missing
+        )
     if known and shown:
         notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
     unlimited = [name for name, item in shown.items() if item.slots is None]
     if unlimited:
-        notes.touch(f"MAX of {_some(unlimited)} is not set: taken as the slots used and free")
+        text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
+        notes.touch(text, hosts=unlimited)
     hosts += [
         _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, Remarks())
         for name, item in shown.items()
@@ -552,7 +562,7 @@ class _Jobs:
         listed = {job.id for job in jobs}
         for job in jobs:
             if job.status in RUNNING or job.status in WAITING:
-                self.unread.update(job.unread)
+                self.unread.update(job.unheeded)
             if job.status in RUNNING:
                 if (found := self._running(job)) is not None:
                     running.append(found)
@@ -671,7 +681,7 @@ class _Jobs:
             hosts=self._asked(seen),
             exclusive=seen.exclusive,
             gpu=gpu,
-            unheeded=seen.unread,
+            unheeded=seen.unheeded,
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

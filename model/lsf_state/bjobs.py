@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import TypeVar
 
 from ..errors import InputError, Problem
 from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
+from .printed_facts import columns, needed, read_parts, told_columns
 from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row
 from .values import field as pick
+
+T = TypeVar("T")
 
 # --------------------------------------------------------------------------------------------------
 # The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks
@@ -24,16 +28,11 @@ from .values import field as pick
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
 _NAME = re.compile(r"[^<,;]*")
-#: What the reader takes from them.
-READ = frozenset(
-    {"job", "user", "project", "user group", "application", "status", "queue", "job priority"}
-    | {"submitted from host", "requested resources", "specified hosts", "exclusive execution"}
-    | {"specified start time", "specified termination time", "requested gpu"}
-    | {"dependency condition", "job name"}
-)
+#: What the reader takes from them, and from the titled parts.
+READ = read_parts()
 #: What has no say in when a job starts, or where.
 SILENT = frozenset(
-    {"command", "mail", "job group", "share group charged", "job description", "cwd"}
+    {"command", "mail", "share group charged", "job description", "cwd"}
     | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
     | {"output file (overwrite)", "error file (overwrite)", "checkpoint directory", "esub"}
     | {"pre-execute command", "post-execute command", "pre-exec", "post-exec", "execution home"}
@@ -42,6 +41,11 @@ SILENT = frozenset(
     | {"interactive pseudo-terminal shell mode", "ssh", "x11 forwarding", "job messages"}
     | {"interactive", "interactive shell mode", "user-defined signal", "warning action"}
     | {"checkpoint period", "migration threshold", "host file", "umask", "shared memory"}
+)
+#: Titled parts without a say.
+SILENT_PARTS = frozenset(
+    {"SCHEDULING PARAMETERS", "SUSPENDING REASONS", "MEMORY USAGE", "RESOURCE USAGE"}
+    | {"RESOURCE USAGE COLLECTED", "PENDING TIME DETAILS", "CPU USAGE", "GPU USAGE"}
 )
 _SLOTS = re.compile(r"\d+(?:\s*[,-]\s*\d+)? (?:processors? requested|task\(s\))")
 
@@ -67,6 +71,8 @@ def unread(sentence: str) -> list[str]:
     found = []
     for name, _ in clauses(sentence.partition(", Command <")[0]):
         word = name.lower()
+        if word.isdigit():
+            continue  # the first number of ``2, 4 Task(s)``
         if word and word not in READ and word not in SILENT and not _SLOTS.fullmatch(word):
             found.append(name)
     return found
@@ -82,6 +88,8 @@ def unread(sentence: str) -> list[str]:
 TIMED = re.compile(
     r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
 )
+#: What stands between two jobs.
+_RULER = re.compile(r"\s*-{20,}\s*")
 #: No other line begins with as many blanks.
 _LEAST_INDENT = 15
 #: Columns of text, where no line that was broken is longer.
@@ -145,7 +153,7 @@ def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
             if block:
                 yield start, block
             start, block = number, [text.lstrip()]
-        elif block:
+        elif block and not _RULER.fullmatch(line):
             block.append(text)
     if block:
         yield start, block
@@ -156,24 +164,8 @@ def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
 #: What bjobs -l and -UF begin a job with; the first line of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)
 _TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
-#: Columns of -o, each by its names, without which an answer may be another one.
-COLUMNS = (
-    ("queue",),
-    ("user",),
-    ("nreq_slot", "min_req_proc", "slots"),
-    ("combined_resreq", "effective_resreq", "res_req"),
-    ("runtimelimit",),
-    ("submit_time",),
-    ("job_priority",),
-    ("specified_start_time",),
-    ("ask_hosts", "asked_hosts"),
-    ("dependency",),
-)
-#: Columns that nobody reads and that have a say where they say something.
-_UNREAD = (
-    *("NETWORK_REQ", "SERVICE_CLASS", "SLA"),
-    *("LICENSE_PROJECT", "DATA_REQUIREMENT"),
-)
+#: What a column says of a job that has none of it.
+_NO = frozenset({"", "0", "n", "no", "-"})
 #: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
 #: the job would stay on hosts of the type of its submission host.
 _DEFAULTS = re.compile(
@@ -199,10 +191,6 @@ STATES = frozenset(
 )
 
 
-#: Columns of the start that LSF's own estimator simulates (LSB_ENABLE_ESTIMATION).
-_SIMULATED_BY_LSF = ("ESTIMATED_SIM_START_TIME", "ESSTART_TIME")
-
-
 @dataclass(slots=True)
 class SeenJob:
     """One job; times in seconds since 1970, durations in seconds."""
@@ -223,6 +211,12 @@ class SeenJob:
     #: Of -m, as typed.
     hosts: str = ""
     exclusive: bool = False
+    #: -U, the advance reservation in which it runs.
+    reservation: str = ""
+    #: -g.
+    job_group: str = ""
+    #: Slots that the scheduler reserves for it while it waits.
+    reserved: int = 0
     submit: int | None = None
     begin: int | None = None
     deadline: int | None = None
@@ -260,6 +254,13 @@ class SeenJob:
     estimate: int | None = None
     #: In the text, or None.
     line: int | None = None
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """What was said of it that nobody obeys, in the words of bsub where it has some."""
+        asked = ("-U", self.reservation), ("-g", self.job_group)
+        options = (f"{option} {text.strip()}" for option, text in asked if not values.blank(text))
+        return (*self.unread, *options)
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
@@ -308,7 +309,8 @@ def _of_json(
 ) -> Iterator[SeenJob]:
     records = list(json_records(text))
     others = any("ERROR" not in record or "STAT" in record for _, record in records)
-    lacking, waiting = set(COLUMNS), 0
+    wanted, waiting = dict(needed()), 0
+    lacking = dict(wanted)
     for number, record in records:
         reading.at(f"RECORDS[{number - 1}]")
         if "ERROR" in record and "STAT" not in record:
@@ -316,39 +318,63 @@ def _of_json(
                 reading.wrong(f"holds no job: {record['ERROR']}")
             notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
             continue
-        id = _id(pick(record, "JOBID"), pick(record, "JOBINDEX", "ARRAY_INDEX"))
+        id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))
         if not id:
             reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
             continue
         reading.at(f"job {id}")
-        lacking -= {names for names in COLUMNS if any(name.upper() in record for name in names)}
+        for column, names in wanted.items():
+            if any(name in record for name in names):
+                lacking.pop(column, None)
         waiting += pick(record, "STAT") in WAITING
         yield _job_of_json(id, record, reading, calendar)
     if waiting and lacking:
-        columns = ", ".join(names[0] for names in COLUMNS if names in lacking)
         notes.touch(
-            f"has no column {columns}: it is not known what {waiting} waiting "
+            f"has no column {', '.join(lacking)}: it is not known what {waiting} waiting "
             f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)",
             where=text.source,
             count=waiting,
         )
 
 
-def _gpus(record: dict[str, str], hosts: int) -> str:
+class _Cells:
+    """The facts of one job in the columns that have them."""
+
+    def __init__(self, record: dict[str, str], reading: Reading) -> None:
+        self._record = record
+        self._reading = reading
+
+    def text(self, what: str) -> str:
+        """What the first column says that says something, "" where none does."""
+        return pick(self._record, *columns(what))
+
+    def value(self, what: str, read: Callable[[str], T | None]) -> T | None:
+        """The same as a value, None where it is absent or wrong."""
+        return self._reading.value(columns(what)[0], self.text(what), read)
+
+    def said(self, what: str) -> bool:
+        """Whether the job has some of it."""
+        return self.text(what).strip().lower() not in _NO
+
+    def unread(self) -> tuple[str, ...]:
+        """Columns that nobody reads and that say something."""
+        names = told_columns()
+        return tuple(n for n in names if pick(self._record, n).strip().lower() not in _NO)
+
+
+def _gpus(cells: _Cells, hosts: int) -> str:
     """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
 
     hosts: that it runs on, over which its GPUs are counted together.
     """
     said = {
-        name: text
-        for name, columns in (
-            ("num", ("GPU_NUM", "NGPUS")),
-            ("mode", ("GPU_MODE",)),
-            ("j_exclusive", ("J_EXCLUSIVE",)),
-        )
-        if (text := pick(record, *columns)) not in ("", "0", "N", "no", "-")
+        name: cells.text(what)
+        for name, what in (("num", "GPUs asked for"), ("mode", "mode of GPUs"))
+        if cells.said(what)
     }
-    said |= {"j_exclusive": "yes"} if said.get("j_exclusive", "") in ("Y", "y") else {}
+    if cells.said("GPUs for it alone"):
+        alone = cells.text("GPUs for it alone")
+        said["j_exclusive"] = "yes" if alone in ("Y", "y") else alone
     if hosts > 1 and said.get("num", "").isdigit():
         said["num"] = f"{-(-int(said['num']) // hosts)}/host"
     return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
@@ -374,57 +400,59 @@ def _id(number: str, index: str) -> str:
 def _job_of_json(
     id: str, record: dict[str, str], reading: Reading, calendar: PrintedTimes
 ) -> SeenJob:
-    value = reading.value
-    status = pick(record, "STAT") or "?"
+    cells = _Cells(record, reading)
+    text, value = cells.text, cells.value
+    status = text("state") or "?"
     if status not in STATES:
         reading.wrong(f"STAT {status!r} is no state of a job: give -o stat")
-    least = value("MIN_REQ_PROC", pick(record, "MIN_REQ_PROC", "NREQ_SLOT", "SLOTS"), values.whole)
-    most = value("MAX_REQ_PROC", pick(record, "MAX_REQ_PROC"), values.whole)
+    least = value("slots", values.whole)
+    most = value("most slots (-n min,max)", values.whole)
     job = SeenJob(
         id=id,
         status=status,
-        user=pick(record, "USER") or "user",
-        queue=pick(record, "QUEUE"),
-        project=pick(record, "PROJ_NAME", "PROJECT") or "default",
-        group=pick(record, "USER_GROUP"),
-        application=pick(record, "APPLICATION", "APP"),
-        from_host=pick(record, "FROM_HOST"),
-        priority=value("JOB_PRIORITY", pick(record, "JOB_PRIORITY"), values.whole) or 0,
+        user=text("user") or "user",
+        queue=text("queue"),
+        project=text("project") or "default",
+        group=text("user group"),
+        application=text("application profile"),
+        from_host=text("host of submission"),
+        priority=value("priority (-sp)", values.whole) or 0,
         slots=least,
         max_slots=most if most and least and most > least else None,
-        res_req=requirement(pick(record, "COMBINED_RESREQ", "EFFECTIVE_RESREQ", "RES_REQ")),
-        hosts=pick(record, "ASK_HOSTS", "ASKED_HOSTS"),
-        submit=value("SUBMIT_TIME", pick(record, "SUBMIT_TIME"), calendar.past),
-        begin=value("SPECIFIED_START_TIME", pick(record, "SPECIFIED_START_TIME"), calendar.coming),
-        deadline=value(
-            "SPECIFIED_TERMINATE_TIME", pick(record, "SPECIFIED_TERMINATE_TIME"), calendar.coming
-        ),
-        start=value("START_TIME", pick(record, "START_TIME"), calendar.past),
-        finish=value("FINISH_TIME", pick(record, "FINISH_TIME"), calendar.coming),
-        from_limit=pick(record, "FINISH_TIME").rstrip().endswith("L"),
-        run_time=value("RUN_TIME", pick(record, "RUN_TIME"), values.seconds),
-        run_limit=value("RUNTIMELIMIT", pick(record, "RUNTIMELIMIT"), values.limit),
-        cpu_time=value("CPU_USED", pick(record, "CPU_USED"), values.seconds),
-        allocation=value("ALLOC_SLOT", pick(record, "ALLOC_SLOT", "EXEC_HOST"), values.allocation)
-        or {},
-        name=_name(pick(record, "JOB_NAME"), pick(record, "JARRAY_SPEC", "ARRAY_SPEC")),
-        dependency=pick(record, "DEPENDENCY"),
-        dependent=_DEPENDENCY.match(pick(record, "PEND_REASON")) is not None,
-        unread=tuple(name for name in _UNREAD if pick(record, name) not in ("", "0", "N", "no")),
-        gpus_held=allocated(pick(record, "GPU_ALLOC")),
-        reason=pick(record, "PEND_REASON"),
-        estimate=value(
-            "ESTIMATED_START_TIME",
-            pick(record, "ESTIMATED_START_TIME", "ESTART_TIME", *_SIMULATED_BY_LSF),
-            calendar.coming,
-        ),
+        res_req=requirement(text("requirement (-R)")),
+        hosts=text("hosts (-m)"),
+        exclusive=cells.said("exclusive (-x)"),
+        reservation=text("advance reservation (-U)"),
+        job_group=text("job group (-g)"),
+        submit=value("submission", calendar.past),
+        begin=value("earliest start (-b)", calendar.coming),
+        deadline=value("latest end (-t)", calendar.coming),
+        start=value("start", calendar.past),
+        finish=value("expected end", calendar.coming),
+        from_limit=text("expected end").rstrip().endswith("L"),
+        run_time=value("run time so far", values.seconds),
+        run_limit=value("run limit (-W)", values.limit),
+        estimated_run_time=value("estimated run time (-We)", values.limit),
+        cpu_time=value("CPU time used", values.seconds),
+        allocation=value("hosts in use", values.allocation) or {},
+        name=_name(text("name and array (-J)"), text("elements of its array")),
+        dependency=text("condition (-w)"),
+        dependent=_DEPENDENCY.match(text("why it waits")) is not None,
+        unread=cells.unread(),
+        gpus_held=allocated(text("GPUs in use")),
+        reason=text("why it waits"),
+        estimate=value("estimated start", calendar.coming),
     )
-    job.gpu = _gpus(record, max(1, len(job.allocation)))
-    counted = value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
+    job.gpu = _gpus(cells, max(1, len(job.allocation)))
+    _check_slots(job, record, reading)
+    return job
+
+
+def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:
+    counted = reading.value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
         reading.wrong(f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}")
-    return job
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -443,6 +471,11 @@ _ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
 #: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
 _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
+#: What is said behind the time at which the scheduler expects to start a job.
+_ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
+_SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
+#: An estimate in the same line, as some programs join them.
+_LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
 _CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
 
 
@@ -473,11 +506,16 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
     job.name = fields.get("Job Name", "")
+    job.reservation = fields.get("Reservation", "")
+    job.job_group = fields.get("Job Group", "")
     asked, job.gpus_held = of_block(block)
-    plain = [line for title, lines in sections(block) if title not in GPU_PARTS for line in lines]
+    parts = list(sections(block))
+    job.reason = _reasons(parts)
+    job.unread = (*job.unread, *_unknown_parts(parts))
+    plain = [line for title, lines in parts if title not in GPU_PARTS for line in lines]
     for number, line in enumerate(plain):
-        if timed := TIMED.match(line):
-            _event(job, timed[1], line[timed.end() :], reading, calendar)
+        if timed := TIMED.match(line.lstrip()):
+            _event(job, timed[1], line.lstrip()[timed.end() :], reading, calendar)
             continue
         limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
         if "RUNLIMIT" in limits:
@@ -505,8 +543,29 @@ def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: Prin
         job.start = reading.value("start", stamp, calendar.past)
         hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
         job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+    elif found := _SET_ASIDE.match(text):
+        job.reserved = int(found[1])
+        if later := _LATER_STAMP.search(text):
+            job.estimate = reading.value("estimated start", later[1], calendar.coming)
+    elif _ESTIMATE.search(text):
+        job.estimate = reading.value("estimated start", stamp, calendar.coming)
     if used := _CPU.search(text):
         job.cpu_time = reading.value("CPU time", used[1], values.seconds)
+
+
+def _reasons(parts: Sequence[tuple[str, list[str]]]) -> str:
+    """Why a job waits: the lines under the title, up to a line without text or one with limits."""
+    lines = next((lines for title, lines in parts if title == "PENDING REASONS"), [])
+    own = takewhile(lambda line: line.strip() and not limit_row(line, ""), lines)
+    return " ".join(line.strip() for line in own if not TIMED.match(line.lstrip()))
+
+
+def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+    """Titles of the parts of which nobody knows whether they have a say."""
+    for title, lines in parts:
+        known = title.lower() in READ or title in SILENT_PARTS
+        if title and not known and any(map(str.strip, lines)):
+            yield title
 
 
 def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:

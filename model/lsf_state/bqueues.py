@@ -9,12 +9,24 @@ from dataclasses import dataclass, field
 from ..cluster import BUILTIN_INDICES
 from ..gpu_request import GPU_NAMES, PHYSICAL
 from . import values
-from .values import Reading, Text, check_kind, json_records, lacks, limit_row, load_rows, table_row
+from .values import (
+    Reading,
+    Text,
+    check_kind,
+    json_records,
+    lacks,
+    limit_row,
+    load_rows,
+    may_be_cut,
+    table_row,
+)
 from .values import field as pick
 
 # --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
 
 _SIZES = ("mem", "swp", "tmp")
+#: States of a host that its load has closed, and indices of which little is much load.
+_BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZES})
 #: The first line of what bhosts -l says of a host, with its name.
 _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
@@ -44,6 +56,8 @@ class SeenHost:
     sched: dict[str, float] = field(default_factory=dict)
     #: Thresholds.
     stop: dict[str, float] = field(default_factory=dict)
+    #: Whether its name fills the column of a table, and may go on.
+    cut: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -52,13 +66,24 @@ class SeenHost:
             return False
         return self.used + (self.reserved_slots or 0) >= self.slots
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a load has closed it that was not printed, or not as beyond its threshold."""
+        return self.status.lower() in _BUSY and not any(
+            (self.total[name] < bound) if name in _DECREASING else (self.total[name] > bound)
+            for name, bound in self.sched.items()
+            if name in self.total
+        )
+
 
 def read_bhosts(text: Text) -> list[SeenHost]:
     """All hosts of a text; InputError with everything that is wrong with it."""
     check_kind(text, "bhosts")
     reading = Reading(text)
     hosts = list(_hosts_of_json(text, reading) if text.is_json else _hosts_of_text(text, reading))
-    reading.once("host", ((host.name, None) for host in hosts))
+    twice = ": bhosts cuts names short: give bhosts -w or bhosts -l"
+    cut = {host.name: twice for host in hosts if host.cut}
+    reading.once("host", ((host.name, None) for host in hosts), cut)
     return hosts
 
 
@@ -119,10 +144,11 @@ def _hosts_of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
 def _hosts_of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
     """Plain bhosts: a line a host."""
     names: list[str] = []
+    header = ""
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if words[:2] == ["HOST_NAME", "STATUS"]:
-            names = words
+            names, header = words, line
             if wrong := lacks(dict.fromkeys(names, ""), "MAX"):
                 reading.at("", number)
                 reading.wrong(wrong)
@@ -135,7 +161,9 @@ def _hosts_of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
             elif row is None:
                 reading.wrong(f"has {len(words)} of {len(names)} columns")
             else:
-                yield _host(words[0], row, reading)
+                host = _host(words[0], row, reading)
+                host.cut = may_be_cut(host.name, header, "STATUS")
+                yield host
 
 
 def _host_block(name: str, lines: list[str], reading: Reading) -> SeenHost:
@@ -310,7 +338,7 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")
-_COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP")
+_COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP", "RSV")
 
 
 @dataclass(slots=True)
@@ -350,13 +378,25 @@ class SeenQueue:
     dispatch_window: str = ""
     run_window: str = ""
     long: bool = False
-    #: Slots of its jobs by NJOBS, PEND, RUN, SUSP.
+    #: Slots of its jobs by NJOBS, PEND, RUN, SUSP, RSV.
     counts: dict[str, int] = field(default_factory=dict)
+    #: Whether its name fills the column of a table, and may go on.
+    cut: bool = False
 
     @property
     def inactive(self) -> bool:
         """Whether an administrator keeps its jobs from starting; not its windows."""
-        return "Inact" in self.status and "_Win" not in self.status
+        return "inact" in self.status.lower() and not self.outside_window
+
+    @property
+    def outside_window(self) -> bool:
+        """Whether a window of its own keeps its jobs from starting now."""
+        return "_win" in self.status.lower()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no jobs; those that wait there still start."""
+        return self.status.lower().startswith("closed")
 
 
 def read_bqueues(text: Text) -> list[SeenQueue]:
@@ -364,7 +404,9 @@ def read_bqueues(text: Text) -> list[SeenQueue]:
     check_kind(text, "bqueues")
     reading = Reading(text)
     queues = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
-    reading.once("queue", ((queue.name, None) for queue in queues))
+    twice = ": bqueues cuts names short: give bqueues -w or bqueues -l"
+    cut = {queue.name: twice for queue in queues if queue.cut}
+    reading.once("queue", ((queue.name, None) for queue in queues), cut)
     return queues
 
 
@@ -397,6 +439,10 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
     queue.counts = {key: number for key, number in counted.items() if number is not None}
     if "SSUSP" in queue.counts and "USUSP" in queue.counts:  # the long form
         queue.counts["SUSP"] = queue.counts["SSUSP"] + queue.counts["USUSP"]
+    parts = [queue.counts.get(key) for key in ("NJOBS", "PEND", "RUN", "SUSP")]
+    if "RSV" not in queue.counts and None not in parts:  # NJOBS is the sum of all four
+        jobs, *others = (number or 0 for number in parts)
+        queue.counts["RSV"] = max(0, jobs - sum(others))
     queue.host_slots = value("JL/H", pick(row, "JL/H"), values.whole)
 
 
@@ -416,10 +462,11 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
 
 def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
     names: list[str] = []
+    header = ""
     for number, line in enumerate(lines, start=1):
         words = line.split()
         if words[:2] == ["QUEUE_NAME", "PRIO"]:
-            names = words
+            names, header = words, line
             if wrong := lacks(dict.fromkeys(names, ""), "STATUS"):
                 reading.at("", number)
                 reading.wrong(wrong)
@@ -430,7 +477,7 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
             if row is None:
                 reading.wrong(f"has {len(words)} of {len(names)} columns")
                 continue
-            queue = SeenQueue(words[0])
+            queue = SeenQueue(words[0], cut=may_be_cut(words[0], header, "PRIO"))
             _counts(queue, row, reading)
             yield queue
 
@@ -457,7 +504,8 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
         elif ":" in line:
             key, _, rest = line.strip().partition(":")
             reading.line = start + place + 1
-            _parameter(queue, key.strip(), rest.strip(), reading)
+            whole = " ".join([rest.strip(), *_continued(key.strip(), own[place + 1 :])])
+            _parameter(queue, key.strip(), whole.strip(), reading)
         if line.strip().endswith("LIMITS:"):
             section = line.split()[0]
         _limits(queue, line, after, section, reading)
@@ -467,6 +515,20 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
             amount = reading.value(index, word, values.load)
             if amount is not None:
                 target[index] = amount
+
+
+#: Parameters whose names go on in the next lines where there are many.
+_LISTS = frozenset({"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "SCHEDULING POLICIES"})
+#: The sentences for all users and all hosts, each family in its own words.
+_EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
+
+
+def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
+    """The lines in which a list goes on."""
+    for line in lines if key in _LISTS else ():
+        if not line.strip() or re.match(r"\s*[A-Za-z][\w /-]*:|\s*-{3,}|\s*\S+\s+for a host", line):
+            return
+        yield line.strip()
 
 
 _WINDOWS = {"DISPATCH_WINDOW": "dispatch_window", "RUN_WINDOW": "run_window"}
@@ -484,9 +546,9 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
         case "DISPATCH_ORDER":
             queue.by_queue = rest.upper() == "QUEUE"
         case "USERS":
-            queue.users = "" if rest in ("all", "all users") else rest
+            queue.users = "" if _EVERYBODY.fullmatch(rest) else rest
         case "HOSTS":
-            queue.hosts = "" if rest in ("all", "all hosts used by the LSF system") else rest
+            queue.hosts = "" if _EVERYBODY.fullmatch(rest) else rest
         case "RES_REQ":
             queue.res_req = rest
         case "Maximum slot reservation time" | "Maximum resource reservation time":

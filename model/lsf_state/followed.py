@@ -15,12 +15,14 @@ import numpy as np
 from ..changes import CLOSED, OPEN, HostStatus
 from ..cluster import Host
 from ..formats.finished_jobs import FinishedJob
+from ..instance import Instance
 from ..workload import Workload
 from . import log_records as r
 from .bjobs import SeenJob, requirement
 from .bjobs import requirement as plain_requirement
 from .bqueues import SeenHost
 from .dependencies import same_job, waits
+from .values import Remarks
 
 Key = tuple[int, int]
 #: Jobs that have ended and are kept, unless JOB_CLEAN comes first, since they may be requeued.
@@ -62,8 +64,12 @@ class Moment:
     hosts: list[SeenHost] = field(default_factory=list)
     #: Inactive at the time.
     idle_queues: list[str] = field(default_factory=list)
+    #: Those that take no jobs.
+    closed_queues: list[str] = field(default_factory=list)
     #: Records of jobs submitted before the log begins.
     unknown: int = 0
+    #: CPU factors that the limits of jobs may have been multiplied by, by id.
+    factors: dict[str, float] = field(default_factory=dict)
     #: Times of the log's first and last record.
     first: int | None = None
     #: Times of the log's first and last record.
@@ -84,6 +90,7 @@ class Follower:
         self.moment: Moment | None = None
         self.coming: list[SeenJob] = []
         self.unknown = 0
+        self.factors: dict[str, float] = {}
         self.first: int | None = None
         self.last = 0
 
@@ -110,7 +117,7 @@ class Follower:
             case r.Repositioned():
                 self._each(record.number, (record.index,), lambda item: self._move(item, record))
             case r.Modified():
-                self._each(record.number, record.elements, lambda item: _modify(item.job, record))
+                self._each(record.number, record.elements, lambda item: self._modify(item, record))
             case r.Migrated():
                 hosts = " ".join(record.hosts)
                 self._each(
@@ -138,6 +145,9 @@ class Follower:
             idle_queues=sorted(
                 n for (kind, n), shut in self.closed.items() if shut and kind == "queue"
             ),
+            closed_queues=sorted(
+                n for (kind, n), shut in self.closed.items() if shut and kind == "submissions"
+            ),
         )
 
     def result(self) -> Moment:
@@ -152,6 +162,7 @@ class Follower:
         ]
         moment.later = self.coming
         moment.unknown, moment.first, moment.last = self.unknown, self.first, self.last
+        moment.factors = self.factors
         return moment
 
     # -- records -------------------------------------------------------------------------------
@@ -164,10 +175,17 @@ class Follower:
             job = _job(record, index)
             self.ended.pop(key, None)  # The number is used again.
             self.jobs[key] = Logged(job, record.name, record.depends)
+            if record.factor != 1:
+                self.factors[job.id] = record.factor
             if index:
                 self.arrays.setdefault(record.number, set()).add(index)
             if self.moment is not None and self.later:
                 self.coming.append(job)
+
+    def _modify(self, item: Logged, record: r.Modified) -> None:
+        _modify(item.job, record)
+        if record.run_limit is not None:  # bmod writes it as it was asked for
+            self.factors.pop(item.job.id, None)
 
     def _each(
         self, number: int, indices: Iterable[int], change: Callable[[Logged], object]
@@ -301,6 +319,51 @@ def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> 
     for record in records:
         follower.take(record)
     return follower.result()
+
+
+def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None:
+    """Bring the limits of the jobs of a log to seconds, and note what was decided, or open.
+
+    LSF is not known to multiply them by the CPU factor that a record names; the open family does.
+    What decides is the family that `base` names, or a RUNLIMIT of its queues beyond which a job
+    would not have been submitted.
+    """
+    jobs = [
+        job
+        for job in (*moment.jobs, *moment.later)
+        if job.id in moment.factors and (job.run_limit or job.cpu_limit)
+    ]
+    if not jobs:
+        return
+    factors = ", ".join(f"{factor:g}" for factor in sorted({moment.factors[j.id] for j in jobs}))
+    limits = f"limits of {len(jobs)} job{'s' if len(jobs) > 1 else ''}"
+    shown = _beyond_runlimit(jobs, moment.factors, base)
+    if not shown and (base is None or base.params.family == "LSF"):
+        notes.touch(
+            f"{limits} are taken as written, though their records name a CPU factor ({factors}) by "
+            "which schedulers of the open family multiply them"
+        )
+        return
+    for job in jobs:
+        factor = moment.factors[job.id]
+        job.run_limit = None if job.run_limit is None else max(1, round(job.run_limit / factor))
+        job.cpu_limit = None if job.cpu_limit is None else max(1, round(job.cpu_limit / factor))
+    because = shown or "as the scheduler of the site has it"
+    notes.append(
+        f"{limits} are divided by the CPU factor that their records name ({factors}), {because}"
+    )
+
+
+def _beyond_runlimit(
+    jobs: Iterable[SeenJob], factors: Mapping[str, float], base: Instance | None
+) -> str:
+    """What of the queues shows that run limits have a CPU factor in them, "" for nothing."""
+    most = {} if base is None else {queue.name: queue.run_limit_max for queue in base.queues}
+    for job in jobs:
+        limit, asked = most.get(job.queue), job.run_limit or 0
+        if limit is not None and asked > limit >= asked / factors[job.id]:
+            return f"as RUNLIMIT of queue {job.queue} shows, which job {job.id} would exceed"
+    return ""
 
 
 def _queue_position(job: SeenJob) -> tuple[int, int]:

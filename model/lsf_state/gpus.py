@@ -122,8 +122,8 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
 _OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
 #: Parts of bjobs -l that are about GPUs.
 GPU_PARTS = ("GPU REQUIREMENT DETAILS", "GPU_ALLOCATION")
-#: Titles of the parts of bjobs -l.
-_TITLE = re.compile(r"\s*([A-Z][A-Z /]{4,}[A-Z]|GPU_ALLOCATION):\s*$")
+#: Titles of the parts of bjobs -l; the name of a limit over its value is none.
+_TITLE = re.compile(r"\s*(?!\w*(?:LIMIT|RUNTIME):)([A-Z][A-Z_ /]{4,}[A-Z]):\s*$")
 
 
 def allocated(text: str) -> dict[str, int]:
@@ -178,7 +178,9 @@ def _of_table(lines: list[str]) -> dict[str, int]:
     host = ""
     for line in lines:
         words = line.split()
-        if not words or words[0] == "HOST":
+        if not words and found:
+            break
+        if not words or words[0] == "HOST" or (not words[-1].strip("-") and len(words) == 1):
             continue
         if len(line) - len(line.lstrip()) <= 3:
             host = words[0]

@@ -62,6 +62,8 @@ class Submitted:
     depends: str
     #: Where it was submitted.
     from_host: str
+    #: The CPU factor that its limits may have been multiplied by; 1 where they are as asked for.
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Resized:
 
 @dataclass(frozen=True, slots=True)
 class Controlled:
-    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue"."""
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
 
     time: int
     kind: str
@@ -244,14 +246,19 @@ def _other(name: str, fields: Fields) -> Record:
     return Other(_time(fields))
 
 
-def _limits(fields: Fields, lava: bool) -> list[int]:
-    """The limits of a job as asked for; lava: they are written as seconds of a host of factor 1."""
+def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
+    """The limits of a job, and the CPU factor that may still be in them.
+
+    lava: they are written as seconds of a host of factor 1, and given as asked for.
+    """
     limits = [fields.whole("rLimits") for _ in range(11)]
     fields.skip("hostSpec")
     factor = fields.number("hostFactor")
-    if not lava or factor <= 0:
-        return limits
-    return [round(limit / factor) if limit > 0 else limit for limit in limits]
+    if factor <= 0:
+        return limits, 1.0
+    if not lava:
+        return limits, factor
+    return [round(limit / factor) if limit > 0 else limit for limit in limits], 1.0
 
 
 def _new(name: str, fields: Fields) -> Record:
@@ -263,7 +270,7 @@ def _new(name: str, fields: Fields) -> Record:
     begin, deadline = fields.time("beginTime"), fields.time("termTime")
     fields.skip("sigValue", "chkpntPeriod", "restartPid")
     user = fields.text("userName")
-    limits = _limits(fields, lava)
+    limits, factor = _limits(fields, lava)
     fields.skip("umask")
     queue, res_req = fields.text("queue"), fields.text("resReq")
     from_host = fields.text("fromHost")
@@ -311,6 +318,7 @@ def _new(name: str, fields: Fields) -> Record:
         job_name,
         depends,
         from_host,
+        factor,
     )
 
 
@@ -484,10 +492,10 @@ def _control(kind: str) -> Callable[[str, Fields], Record]:
     def read(name: str, fields: Fields) -> Record:
         time, code = _time(fields), fields.whole("opCode")
         # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
-        closed = code == 2 if kind == "host" else code == 4
-        says_nothing = kind == "queue" and code in (1, 2)
+        closed = code == 2 if kind == "host" else code in (2, 4)
         found = fields.text(kind)
-        return Other(time) if says_nothing else Controlled(time, kind, found, not closed)
+        what = "submissions" if kind == "queue" and code in (1, 2) else kind
+        return Controlled(time, what, found, not closed)
 
     return read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -20,11 +21,13 @@ def merged_queues(
     seen: Sequence[SeenQueue] | None,
     partitions: Sequence[SeenPartition] | None,
     used: Mapping[str, bool],
+    waiting: Mapping[str, Sequence[str]],
     notes: Remarks,
 ) -> Instance:
     """The instance with the queues that were seen, and those that jobs name.
 
-    used: the latter, with whether one of their jobs is exclusive.
+    used: the latter, with whether one of their jobs is exclusive. waiting: ids of the jobs that
+    wait in each.
     A queue that the site has stays as configured; what bqueues says otherwise is a note.
     """
     shown = {queue.name: queue for queue in seen or ()}
@@ -38,7 +41,7 @@ def merged_queues(
         notes.touch(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
     queues = (
         *(
-            replace(queue, active=not shown[queue.name].inactive) if queue.name in shown else queue
+            _in_state(queue, shown[queue.name]) if queue.name in shown else queue
             for queue in base.queues
         ),
         *(
@@ -55,6 +58,41 @@ def merged_queues(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
+    _tell(queues, new_queues, shown, waiting, notes)
+    names = {queue.name for queue in queues}
+    default = base.params.default_queue
+    params = replace(base.params, default_queue=default if default in names else queues[0].name)
+    printed = [account for queue in new_queues for account in queue.accounts]
+    found = _partitions(base, partitions or (), notes)
+    if not base.partitions:
+        printed += [account for partition in partitions or () for account in partition.accounts]
+    groups = _with_shares(base.groups, _groups(printed))
+    return replace(base, queues=queues, params=params, partitions=found, groups=groups)
+
+
+def _with_shares(known: Sequence[UserGroup], printed: Sequence[UserGroup]) -> tuple[UserGroup, ...]:
+    """The groups, those without shares with the shares that are printed of them."""
+    shares = {group.name: group.user_shares for group in printed}
+    names = {group.name for group in known}
+    return (
+        *(
+            replace(group, user_shares=shares.get(group.name, ()))
+            if not group.user_shares
+            else group
+            for group in known
+        ),
+        *(group for group in printed if group.name not in names),
+    )
+
+
+def _tell(
+    queues: Sequence[Queue],
+    new_queues: Sequence[SeenQueue],
+    shown: Mapping[str, SeenQueue],
+    waiting: Mapping[str, Sequence[str]],
+    notes: Remarks,
+) -> None:
+    """What bqueues does not say of queues, and the states that it says they are in."""
     if short := [queue.name for queue in new_queues if not queue.long]:
         notes.touch(
             f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
@@ -64,15 +102,28 @@ def merged_queues(
     for item in shown.values():
         if item.inactive:
             notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
-    names = {queue.name for queue in queues}
-    default = base.params.default_queue
-    params = replace(base.params, default_queue=default if default in names else queues[0].name)
-    printed = [account for queue in new_queues for account in queue.accounts]
-    found = _partitions(base, partitions or (), notes)
-    if not base.partitions:
-        printed += [account for partition in partitions or () for account in partition.accounts]
-    groups = base.groups or _groups(printed)
-    return replace(base, queues=queues, params=params, partitions=found, groups=groups)
+        if item.closed:
+            notes.append(
+                f"queue {item.name} is {item.status}: it takes no jobs, those that wait there "
+                "still start"
+            )
+    for queue in queues:
+        state = shown.get(queue.name)
+        if state is not None and state.outside_window and not _windows(queue):
+            notes.touch(
+                f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
+                "says when its windows are (bqueues -l has them)",
+                waiting.get(queue.name, ()),
+            )
+
+
+def _in_state(queue: Queue, seen: SeenQueue) -> Queue:
+    """The queue, open or closed, active or inactive as bqueues shows it."""
+    return replace(queue, active=not seen.inactive, open=not seen.closed)
+
+
+def _windows(queue: Queue) -> str:
+    return queue.dispatch_window + queue.run_window
 
 
 def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
@@ -105,18 +156,20 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
     wanted: tuple[HostRequest, ...] = ()
     excluded: tuple[str, ...] = ()
     if seen.hosts:
-        wanted, excluded = host_requests(seen.hosts.replace("/", " "))
+        wanted, excluded = host_requests(_without_rest(base, seen.hosts))
         unknown = [r.name for r in wanted if base.cluster.expand(r.name) is None]
         unknown += [name for name in excluded if base.cluster.expand(name) is None]
         if unknown:
             notes.touch(
                 f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which nothing describes: "
-                "taken as all hosts"
+                "taken as all hosts",
+                queues=(seen.name,),
             )
             wanted, excluded = (), ()
     users = tuple(name.rstrip("/") for name in seen.users.split())
     if any(name.endswith("/") for name in seen.users.split()) and not base.groups:
-        notes.touch(f"queue {seen.name}: USERS names groups, which nothing describes: not checked")
+        text = f"queue {seen.name}: USERS names groups, which nothing describes: not checked"
+        notes.touch(text, queues=(seen.name,))
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
     exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies else "N")
@@ -156,7 +209,31 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         slot_pool=seen.slot_pool,
         description=seen.description,
         active=not seen.inactive,
+        open=not seen.closed,
     )
+
+
+_REST = re.compile(r"others((?:\+\d{1,9})?)")
+
+
+def _without_rest(base: Instance, text: str) -> str:
+    """HOSTS without marks of groups, and with ``others`` as the hosts that it does not name."""
+    words = re.sub(r"/(?=[\s+!]|$)", "", text).split()
+    if not any(map(_REST.fullmatch, words)):
+        return " ".join(words)
+    plain = [word for word in words if not _REST.fullmatch(word)]
+    named, away = host_requests(" ".join(plain))
+    listed = {
+        host
+        for name in (*(item.name for item in named), *away)
+        for host in base.cluster.expand(name) or ()
+    }
+    rest = [host.name for host in base.cluster.hosts if host.name not in listed]
+    found = []
+    for word in words:
+        match = _REST.fullmatch(word)
+        found += [word] if match is None else [name + match[1] for name in rest]
+    return " ".join(found)
 
 
 def _is_listed(seen: SeenQueue) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, TypeVar
@@ -195,6 +195,19 @@ _LIMITS = {
     **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
     **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
 }
+_CELL = re.compile(r"\s*\S+")
+#: One of them with its value behind a colon.
+_LIMIT_IN_A_LINE = re.compile(rf"\s*({'|'.join(_LIMITS)})\s*:\s*(\d\S*(?: min(?: of \S+)?)?)\s*$")
+
+
+#: No column of names is narrower.
+NARROWEST = 11
+
+
+def may_be_cut(name: str, header: str, next_column: str) -> bool:
+    """Whether a name fills its column, up to the blank before the next one."""
+    width = header.find(next_column) - len(header[: header.find(header.strip()[:1])]) - 1
+    return len(name) >= max(width, NARROWEST)
 
 
 def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
@@ -222,15 +235,19 @@ def limit_row(names: str, row: str) -> dict[str, str]:
 
     {} for any other line. LSF prints those of them that are set, in this order.
     """
-    words = names.split()
+    if one := _LIMIT_IN_A_LINE.match(names):
+        return {one[1]: one[2]}
+    words = [word.removesuffix(":") for word in names.split()]
     if not words or any(word not in _LIMITS for word in words):
         return {}
     found: dict[str, str] = {}
     at = 0
     for word in words:
         match = _LIMITS[word].match(row, at)
-        if match is None:
-            break
+        if match is None:  # a value of another kind, which takes nothing but itself
+            cell = _CELL.match(row, at)
+            at = len(row) if cell is None else cell.end()
+            continue
         found[word], at = match[1], match.end()
     return found
 
@@ -248,12 +265,33 @@ class Remarks(list[str]):
             self.omissions += texts.omissions
 
     def touch(
-        self, text: str, jobs: Iterable[str] | None = None, *, where: str = "", count: int = 1
+        self,
+        text: str,
+        jobs: Iterable[str] | None = None,
+        *,
+        where: str = "",
+        count: int = 1,
+        queues: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        resources: Iterable[str] = (),
     ) -> None:
-        """Something that may change starts. jobs: of these pending jobs, of any where None."""
+        """Something that may change starts: of these pending jobs, of any where None.
+
+        queues, hosts, resources: of jobs of these queues alone, that may use one of these hosts and
+        name one of these resources.
+        """
         ids = None if jobs is None else tuple(jobs)
         self.append(f"{where}: {text}" if where else text)
-        self.omissions.append(Omission(text, where, count, ids))
+        touched = Omission(
+            text,
+            where,
+            count,
+            ids,
+            queues=tuple(queues),
+            hosts=tuple(hosts),
+            resources=tuple(resources),
+        )
+        self.omissions.append(touched)
 
 
 # --- The JSON of bjobs, bhosts and bqueues: records of texts under the names of the fields --------
@@ -268,7 +306,7 @@ _FORMS = {
     "bhpart": "bhpart -r",
 }
 #: Kinds that are read beside another one, under the same option.
-_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")}
+_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,20 +372,47 @@ class Reading:
         """Report about the record at hand."""
         self.problems.append(Problem(message, self.source, self.line, self.where))
 
-    def once(self, kind: str, records: Iterable[tuple[str, int | None]]) -> None:
-        """Report each record (name, line) whose name stands before; then raise as :meth:`done`."""
+    def once(
+        self,
+        kind: str,
+        records: Iterable[tuple[str, int | None]],
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        """Report each record (name, line) whose name stands before; then raise as :meth:`done`.
+
+        more: what to say besides, by name.
+        """
         seen: set[str] = set()
         for name, line in records:
             self.at(f"{kind} {name}", line)
             if name in seen:
-                self.wrong("is listed twice")
+                self.wrong(f"is listed twice{(more or {}).get(name, '')}")
             seen.add(name)
         self.done()
 
     def done(self) -> None:
-        """Raise InputError with everything that was wrong."""
+        """Raise InputError with everything that was wrong, once what was so of many records."""
         if self.problems:
-            raise InputError(self.problems)
+            raise InputError(_once_each(self.problems))
+
+
+#: Problems that differ by a number at most, of which each is told.
+_MOST_ALIKE = 5
+
+
+def _once_each(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, the first alone of those that many records have in common."""
+    kinds: dict[str, list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault(re.sub(r"\d+", "#", problem.message), []).append(problem)
+    found: list[Problem] = []
+    for alike in kinds.values():
+        first, more = alike[0], len(alike) - 1
+        if more < _MOST_ALIKE:
+            found += alike
+        else:
+            found.append(replace(first, message=f"{first.message} (and {more} others likewise)"))
+    return list(problems) if len(found) == len(problems) else found
 
 
 def json_records(text: Text) -> Iterator[tuple[int, dict[str, str]]]:

@@ -107,8 +107,6 @@ class Answer:
     #: As configured, as LSF would estimate it and as it is possible, None where a limit came
     #: before; of a job array that of its first element.
     outlook: JobOutlook | None = None
-    #: The reservation method in force, "" where the outlook is None.
-    in_force: str = ""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -227,7 +225,7 @@ class Choices:
 
 def ask(
     instance: Instance,
-    line: str,
+    line: str | Job,
     *,
     choices: Choices | None = None,
     explore: bool = False,
@@ -244,7 +242,7 @@ def ask(
     script: str | None = None,
     script_name: str = "",
 ) -> Answer:
-    """When the job of a bsub line would start, submitted now as the last one of its queue.
+    """When the job of a bsub line, or a job, would start, submitted now as the last of its queue.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
@@ -277,7 +275,7 @@ def ask(
         origin=instance.origin,
         passed_over=submitted.quiet,
         notes=submitted.notes,
-        **_outlook(asker, job),
+        outlook=None if asker.stopped() else asker.outlook(job),
         requirement=asker.fails(asked.answer),
         suggestions=_hosts_back(asker, asked.answer),
         refrained=asker.refrained,
@@ -293,13 +291,6 @@ def _answer(asker: Asker, submitted: Submission) -> tuple[StartAnswer, PlannedAr
         return asker.stated(asker.answer_with_omissions(submitted.job)), None
     whole = asker.elements(submitted.job.id, submitted.jobs)
     return asker.stated(asker.answer_with_omissions(submitted.jobs[0])), whole
-
-
-def _outlook(asker: Asker, job: Job) -> dict[str, Any]:
-    """The outlook of the job, and the reservation method in force, as far as there is time."""
-    if asker.stopped():
-        return {}
-    return {"outlook": asker.outlook(job), "in_force": asker.in_force(job)}
 
 
 def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:

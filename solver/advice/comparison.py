@@ -321,7 +321,8 @@ class Comparison:
         simulated: set[str],
     ) -> str:
         if name in planned:
-            return planned[name].get(row.job, "?")
+            word = planned[name].get(row.job, "?")
+            return _without(row) if word == "never" else word
         if name == "greedy_estimate":
             return "no estimate"
         if name not in simulated:

@@ -291,6 +291,7 @@ BETWEEN_ENDS = Reason.of(
 #: Of a job that never starts, a week after the last change.
 EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
+OVER = Reason.of(Pending.POSTPONED, "it cannot start so late before its termination time (-t)")
 #: Jobs that are named in one reason.
 MOST_NAMED = 3
 
@@ -376,6 +377,8 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
         lengths.add(demand.duration)
     edges = {start - length + 1 for start in profile.later_starts for length in lengths}
     changes = {demand.earliest, *profile.changes(), *base.changes(), *edges}
+    if demand.latest is not None:
+        changes.add(demand.latest + 1)
     times = sorted(time for time in changes if demand.earliest <= time < FOREVER)
     if profile.accepted is not None and profile.minds_intervals(demand):
         closings = profile.accepted.closings()
@@ -392,6 +395,8 @@ def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
 
 def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hindrance:
     base = view.problem.base
+    if demand.latest is not None and time > demand.latest:
+        return Hindrance(time, False, OVER)
     if not base.open_for(demand, time):
         return Hindrance(time, False, CLOSED)
     planned = can_start(base, demand, time)
@@ -498,8 +503,6 @@ class Explanation:
     diagnosis: Diagnosis | None = None
     #: As configured, as LSF estimates it and as it is possible, None where a limit came before.
     outlook: JobOutlook | None = None
-    #: The reservation method in force, "" where the outlook is None.
-    in_force: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, times in seconds from the instance's origin, ISO stamps beside them."""
@@ -622,7 +625,7 @@ def explain(
     )
     found = replace(found, array=planned)
     if not forecast.stopped():
-        found = replace(found, outlook=forecast.outlook(asked), in_force=forecast.in_force(asked))
+        found = replace(found, outlook=forecast.outlook(asked))
     try:
         if answer.start == instance.now:
             return found

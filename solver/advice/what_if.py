@@ -353,7 +353,11 @@ class Asker:
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
         best = self._plan((*self.ahead(job), job)) if self._may_plan(world) else None
-        omissions = heeded_nowhere(world, Resolver.of(world), (job,)) if best is None else ()
+        # What waits behind the job is in no plan of it, and may still hold what it waits for.
+        longer = {item.name for item in world.omissions if item.changes == "later ends"}
+        asked = best is None or longer
+        nowhere = heeded_nowhere(world, Resolver.of(world), (job,)) if asked else ()
+        omissions = tuple(item for item in nowhere if best is None or item.name in longer)
         return outlook_of_job(world, job, run, best, omissions, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
@@ -374,10 +378,6 @@ class Asker:
             return self._of_cycle(job, first=False)[0].start
         except OutOfTime:
             return None
-
-    def in_force(self, job: Job) -> str:
-        """The reservation method in force."""
-        return self._run(job).method
 
     def _may_plan(self, world: Instance) -> bool:
         large = len(world.running) + len(world.pending) > LARGE

@@ -68,7 +68,12 @@ def without_false_claims(
     begun: jobs that the next cycle of the loop starts: what is planned for now of them is proved
     whatever rules there are.
     """
-    rules = (*problem.left_out, *_reported(problem, plan), *_ranges(problem, plan))
+    rules = (
+        *problem.left_out,
+        *_reported(problem, plan),
+        *_ranges(problem, plan),
+        *_overstaying(problem, plan, budget),
+    )
     own = [(rule, binding_of(rule, plan, begun)) for rule in rules]
     own = [(rule, item) for rule, item in own if item.jobs]
     hanging = _hanging(problem, plan, own, budget, begun)
@@ -175,6 +180,33 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
     ]
     if jobs:
         yield LeftOut(RANGES, frozenset(jobs), places_only=True)
+
+
+#: The rule behind a start on held slots by a job that its limit would let run into their time.
+BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs are expected to run"
+
+
+def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[LeftOut]:
+    """That the loop lends held slots until the limit ends a job, and none where there is none."""
+    jobs = _overstayers(problem, plan, budget)
+    if jobs:
+        yield LeftOut(BY_LIMIT, frozenset(jobs))
+
+
+def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[str]:
+    """Jobs of BACKFILL queues that start on held slots which the loop does not lend for so long.
+
+    Where the limit was reached, all that may be.
+    """
+    places, jobs = _places(problem, plan), []
+    for at, (demand, start) in enumerate(places):
+        if not demand.queue.backfill or _lent_as_planned(problem, demand):
+            continue
+        if not any(place.time > start.time for _, place in places[:at]):
+            continue
+        if budget.late() or _needs_held(problem, demand, start, places[:at], places[at + 1 :]):
+            jobs.append(demand.job.id)
+    return jobs
 
 
 def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
@@ -408,8 +440,9 @@ def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) ->
         if budget.late():
             notes = (*notes, NOT_ALL_KNOWN)
             break
-        held, latest = start.time < latest, max(latest, start.time)
-        if held and _needs_backfill(problem, demand, start, places[:at], places[at + 1 :]):
+        may = not demand.queue.backfill and start.time < latest
+        latest = max(latest, start.time)
+        if may and _needs_held(problem, demand, start, places[:at], places[at + 1 :]):
             needy[demand.job.id] = demand.queue.name
     reservations = tuple(
         replace(item, needs_backfill=needy.get(item.job, "")) for item in plan.reservations
@@ -418,13 +451,15 @@ def with_backfill_needs(problem: PlanningProblem, plan: Plan, budget: Budget) ->
 
 
 def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Plan:
-    """A plan that keeps held slots from queues without BACKFILL, as LSF does (--as-lsf).
+    """A plan that keeps held slots from jobs to which LSF lends none (--as-lsf).
 
     Up to the first job that would need it the joint plan stands, proofs included; from there on
     the jobs are placed one after the other, each as early as what is held lets it.
     """
     plan = with_backfill_needs(problem, plan, budget)
-    if not any(item.needs_backfill for item in plan):
+    kept_out = {item.job for item in plan if item.needs_backfill}
+    kept_out.update(_overstayers(problem, plan, budget))
+    if not kept_out:
         return plan
     starts = warm_starts(problem, plan)
     kept: list[Place] = []
@@ -434,7 +469,7 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     for demand in problem.demands:
         demand = released(demand, {other.job.id: place.time for other, place in kept})
         item = plan.get(demand.job.id)
-        queue_position = queue_position and not (item is not None and item.needs_backfill)
+        queue_position = queue_position and demand.job.id not in kept_out
         if queue_position and item is not None:
             kept.append((demand, starts[demand.job.id]))
             found.append(item)
@@ -477,7 +512,7 @@ def _as_plan(
         unplaced=tuple(unplaced),
         value=float(sum(starts)),
         bound=float(sum(bounds)) if proved else None,
-        notes=(*plan.notes, "jobs of queues without BACKFILL use no slots that are held"),
+        notes=(*plan.notes, "nobody uses held slots that LSF would not lend it"),
         omissions=(*plan.omissions, *(() if proved else (Omission(JOINTLY),))),
         cut=plan.cut or any(item.start is None for item in found),
     )
@@ -489,21 +524,37 @@ def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
     return [(released(d, times), starts[d.job.id]) for d in problem.demands if d.job.id in starts]
 
 
-def _needs_backfill(
+def _borrows(problem: PlanningProblem, demand: Demand) -> int | None:
+    """Seconds for which the loop lends the job what is held: its run limit; None: it lends none."""
+    return problem.resolver.spans(demand.job)[1] if demand.queue.backfill else None
+
+
+def _lent_as_planned(problem: PlanningProblem, demand: Demand) -> bool:
+    """Whether the loop lends the job what is held for as long as a plan lets it run."""
+    seconds = _borrows(problem, demand)
+    return seconds is not None and seconds == demand.runs and demand.killed is None
+
+
+def _lent_until(problem: PlanningProblem, demand: Demand, time: int) -> int:
+    """Jobs that start before this second lend nothing to a job that starts at `time`."""
+    seconds = _borrows(problem, demand)
+    return FOREVER if seconds is None else time + seconds
+
+
+def _needs_held(
     problem: PlanningProblem,
     demand: Demand,
     start: Start,
     before: Sequence[Place],
     after: Sequence[Place],
 ) -> bool:
-    """Whether the job could not start then without slots that jobs before it hold for later."""
-    if demand.queue.backfill or not any(
-        earlier.earliest <= start.time < place.time for earlier, place in before
-    ):
+    """Whether the job could not start then without slots that jobs before it do not lend it."""
+    until = _lent_until(problem, demand, start.time)
+    if not any(earlier.earliest <= start.time < place.time < until for earlier, place in before):
         return False
     profile = _beside(problem, [*before, *after])
     begun = [place for place in after if place[1].time < start.time]
-    held = _with_held(problem, profile, before, start.time, begun)
+    held = _with_held(problem, profile, before, start.time, until, begun)
     return start_at(held, demand, start.time) is None
 
 
@@ -519,16 +570,18 @@ def _with_held(
     profile: Profile,
     before: Sequence[Place],
     time: int,
+    until: int,
     begun: Sequence[Place] = (),
 ) -> Profile:
-    """The profile with what the jobs that start later keep at `time`, as limits let them.
+    """The profile with what jobs that start later, but before `until`, keep at `time`.
 
-    before: places of higher priority. begun: others that run by then.
+    As limits let them. before: places of higher priority. begun: others that run by then.
     """
     held, known = profile.copy(), _beside(problem, [*before, *begun])
     left = np.floor(known.free(SLOTS, time))
     for demand, place in before:
-        if demand.earliest <= time < place.time:  # before its begin time a job holds nothing
+        # Before its begin time a job holds nothing.
+        if demand.earliest <= time < place.time < until:
             alternative = demand.terms[0].alternatives[place.alternative]
             spare = np.zeros(held.hosts)
             if not (demand.queue.holds_memory and takes_memory(alternative, held.table)):
@@ -549,8 +602,9 @@ def _earliest_beside_held(
 ) -> Start | None:
     """The earliest start that uses nothing that is held."""
     start = earliest_start(profile, demand)
-    while start is not None and not demand.queue.backfill:
-        held = _with_held(problem, profile, before, start.time)
+    while start is not None and not _lent_as_planned(problem, demand):
+        until = _lent_until(problem, demand, start.time)
+        held = _with_held(problem, profile, before, start.time, until)
         found = start_at(held, demand, start.time)
         if found is not None:
             return found

@@ -16,6 +16,8 @@ from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..planning import nothing_planned, plan
 from ..problem import PlanningProblem
+from ..resolve import Resolver
+from ..rules.rule_book import heeded_nowhere
 from ..scheduler.configured import ConfiguredRun, run_as_configured
 from .records import JobOutlook, Outlook, State
 from .states import Reasons
@@ -80,7 +82,10 @@ def outlook_of(
     """
     order = priority_order(instance)
     states = _states(instance, order, configured, budget or Budget())
-    omissions = () if found is None else found.omissions
+    if found is None:
+        omissions = heeded_nowhere(instance, Resolver.of(instance))
+    else:
+        omissions = found.omissions
     entries = tuple(_of_job(job, configured, found, omissions, states.get(job.id)) for job in order)
     return Outlook(
         entries,
@@ -104,11 +109,15 @@ def outlook_of_job(
     """The outlook of one pending job, as :func:`outlook_of`.
 
     found: an optimal plan of it and the jobs before it, None where none was made. omissions: what
-    is not considered of it beside what the plan says.
+    is not considered of it beside what the plan says; the plan's proof does not stand where one
+    touches the job.
     """
     states = _states(instance, (job,), configured, budget or Budget())
     said = () if found is None else found.omissions
-    return _of_job(job, configured, found, (*said, *omissions), states.get(job.id))
+    row = _of_job(job, configured, found, (*said, *omissions), states.get(job.id))
+    if any(item.touches(job.id) for item in omissions):
+        return replace(row, bound=None, proved=False, proved_if=())
+    return row
 
 
 def _states(
@@ -150,6 +159,7 @@ def _of_job(
         as_configured_end=None if started is None else started.finish,
         as_configured_on={} if started is None else started.allocation,
         estimate=configured.estimates.get(job.id),
+        estimate_by=configured.estimate_by.get(job.id, ""),
         condition=condition,
         held_back=configured.waiting.get(job.id, ""),
         cautions=cautions_of(job.id, omissions),
@@ -177,4 +187,6 @@ def _with_possible(base: JobOutlook, item: PlannedJob) -> JobOutlook:
 
 def cautions_of(job: str, omissions: Sequence[Omission]) -> tuple[Omission, ...]:
     """Those that touch a job, each once."""
-    return tuple(dict.fromkeys(item for item in omissions if item.touches(job)))
+    return tuple({item.name: item for item in reversed(omissions) if item.touches(job)}.values())[
+        ::-1
+    ]

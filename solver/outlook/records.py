@@ -38,6 +38,10 @@ class JobOutlook:
     as_configured_on: Mapping[str, int] = field(default_factory=dict)
     #: What LSF would print now: greedy's "no sooner than", or the time-based estimate; None: none.
     estimate: int | None = None
+    #: Which of the two it is, "greedy" or "time-based" (a cycle gives only the first
+    #: LSB_TIME_RESERVE_NUMJOBS jobs a future allocation, the others are reserved for greedily);
+    #: "": none.
+    estimate_by: str = ""
     #: The earliest start in priority order, by the optimal method; None: it has none, or it was
     #: not examined.
     possible: int | None = None
@@ -79,6 +83,7 @@ class JobOutlook:
             "as_configured_end": self.as_configured_end,
             "as_configured_on": dict(self.as_configured_on),
             "estimate": self.estimate,
+            "estimate_by": self.estimate_by,
             "possible": self.possible,
             "possible_on": dict(self.possible_on),
             "sooner_by": self.sooner_by,
@@ -101,7 +106,7 @@ class Outlook:
     #: Seconds from the origin, and the ISO date of second 0 (None: it has none).
     now: int
     origin: str | None
-    #: The reservation method in force, of which the estimates are: "greedy" or "time-based".
+    #: The reservation method in force: "greedy" or "time-based".
     method: str
     #: The plan by the optimal method, of which the possible starts are; None: none was made.
     plan: Plan | None

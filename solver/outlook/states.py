@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ...model.duration import place_before_deadline
 from ...model.instance import Instance
 from ...model.job import Job
 from ..pending_reasons import beyond_reported, reason_unplaced
@@ -37,6 +38,9 @@ class Reasons:
         why = reason_unplaced(self.problem, demand)
         if demand.impossible or earliest_start(self.problem.empty, demand) is None:
             return self._of_no_place(job, why)
+        if demand.latest is not None:
+            first = f"{job.dependency} holds and " if job.dependency else ""
+            return "starts if", f"{first}{place_before_deadline(self.instance, job)}"
         if self._load_closes(job.queue):
             return "starts if", waits_for or "the load of its hosts falls below their thresholds"
         if job.dependency and waits_for:
@@ -65,7 +69,8 @@ class Reasons:
         demand = self._all_open.demand_of(job)
         if demand.impossible or earliest_start(self._all_open.empty, demand) is None:
             return ""
-        return f"{_some(self._shut)} {'is' if len(self._shut) == 1 else 'are'} opened or come back"
+        happens = "is opened or comes back" if len(self._shut) == 1 else "are opened or come back"
+        return f"{_some(self._shut)} {happens}"
 
     @cached_property
     def _shut(self) -> list[str]:
@@ -86,7 +91,7 @@ class Reasons:
     @cached_property
     def _endless(self) -> bool:
         """Whether the end of a running or pending job is unknown."""
-        pending = any(demand.duration is None for demand in self.problem.demands)
+        pending = any(d.duration is None and d.killed is None for d in self.problem.demands)
         return pending or bool(self.problem.endless())
 
     def _load_closes(self, queue: str) -> bool:

@@ -22,7 +22,7 @@ from ...model.compact import no_collection
 from ...model.duration import within_queue_limit
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.changes import require_sound_changes
-from ...model.formats.field_rules import class_rules
+from ...model.formats.field_rules import class_rules, without_numpy
 from ...model.formats.objects import require_sound
 from ...model.formats.submit import refusals, submitted_job
 from ...model.formats.units import LONGEST
@@ -256,6 +256,8 @@ class Planner:
         The others as in :func:`slotwise.plan`; time_limit and effort are of the exact methods.
         """
         require_sound(instance)
+        numbers = map(without_numpy, (jobs, margin, tolerance, time_limit, effort))
+        jobs, margin, tolerance, time_limit, effort = numbers
         if method not in get_args(Method):
             raise UnknownNameError.among("method", method, get_args(Method))
         check_margin(margin)
@@ -320,7 +322,7 @@ class Planner:
         end by now have ended; jobs to come by now are pending. A job that starts at `now` itself
         still waits: the plan says that it is its turn.
         """
-        before = self.instance.now
+        before, now = self.instance.now, without_numpy(now)
         if type(now) is not int or not before <= now <= LONGEST:
             text = f"must be a whole second from {before} to {LONGEST}, not {now!r}"
             raise InputError([Problem(text, path="now")])

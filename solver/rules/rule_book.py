@@ -33,6 +33,7 @@ from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
 from .eligibility import Eligibility, InitialSituation, preempting_now
+from .scopes import Scopes, remarks
 
 # --- Selections by what is free: which of them may say something else as jobs start and end -------
 
@@ -166,12 +167,11 @@ def heeded_nowhere(
 
     jobs: those that are asked about; the pending ones where None.
     """
-    named = {name for item in instance.omissions for name in item.jobs or ()}
+    scopes = Scopes(instance, resolver)
     touched: dict[str, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
-    here: set[str] = set()
-    asked: set[str] = set()
+    asked: dict[str, Job] = {}
     sharing = GpuSharing(resolver)
     of_class: tuple[str, ...] = ()
     for job, first in classes(instance.pending if jobs is None else jobs):
@@ -179,12 +179,10 @@ def heeded_nowhere(
             of_class = tuple(_of(job, resolver))
         if job is first or first.id in sharing.asked:
             sharing.see((job,))
-        if job.id in named:
-            here.add(job.id)
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
-        asked.add(job.id)
+        asked[job.id] = job
         for what in of_class:
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
@@ -193,12 +191,12 @@ def heeded_nowhere(
     for what, names in Precedence.of(instance).left_out().items():
         if ids := [name for name in names if name in asked]:
             touched.setdefault(what, []).extend(ids)
-    if moved := sharing.moved((run.job for run in instance.running), instance.pending):
-        touched[SHARED_GPUS] = list(moved)
+    if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
+        touched[SHARED_GPUS] = list(sharers)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
-    of_instance = (
-        item for item in instance.omissions if item.jobs is None or here.intersection(item.jobs)
-    )
+    those = tuple(asked.values())
+    moved = ((item, scopes.moved(item, those)) for item in instance.omissions)
+    of_instance = (replace(item, jobs=ids) for item, ids in moved if ids is None or ids)
     return (*of_jobs, *of_instance)
 
 
@@ -211,7 +209,8 @@ def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omi
     met = islice(chain(jobs, instance.future), MOST_JOBS)
     found = heeded_nowhere(instance, resolver, met)
     # In a run jobs do fail, and conditions are looked at as they stand.
-    return tuple(replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
+    of_run = (replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
+    return (*of_run, *remarks(instance))
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:
@@ -262,6 +261,8 @@ class LeftOut:
 
 #: Of queues with IGNORE_DEADLINE: a plan keeps a run inside one window all the same.
 BEYOND_WINDOWS = "that jobs may run on in the next RUN_WINDOW (IGNORE_DEADLINE)"
+#: A plan keeps a run inside one window, so that a job without a known end would have no place.
+STOPPED_BY_WINDOWS = "that jobs without a run limit start, and are stopped as RUN_WINDOW closes"
 #: Said of a job whose partitions, each alone, have no place for it.
 NOT_IN_A_PARTITION = "does not fit on the hosts of its partitions"
 
@@ -449,6 +450,16 @@ class RuleBook:
         )
         if beyond:
             yield LeftOut(BEYOND_WINDOWS, beyond)
+        endless = frozenset(
+            demand.job.id
+            for demand in demands
+            if demand.calendar is not None
+            and demand.calendar.run is not None
+            and demand.duration is None
+            and demand.killed is None
+        )
+        if endless - beyond:
+            yield LeftOut(STOPPED_BY_WINDOWS, endless - beyond)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running

@@ -48,6 +48,7 @@ class _Plain:
     limit: int | None
     start: int | None
     end: int | None
+    released: int | None
     since: int
     ran: int
     placed: int

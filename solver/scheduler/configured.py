@@ -33,6 +33,8 @@ class ConfiguredRun:
     #: What the first cycle expects of each job, by id, as bjobs -l would print it: now where the
     #: job starts at once. A job without an estimate is absent.
     estimates: Mapping[str, int]
+    #: By which method each of them is: "greedy" says no sooner than.
+    estimate_by: Mapping[str, str]
     #: The reservation method in force: "greedy" or "time-based".
     method: str
     #: Why each job that does not start at once waited when it was first looked at, a sentence.
@@ -63,7 +65,7 @@ def run_as_configured(
     top = looking_ahead(instance)
     session = loop_session(instance, CONFIGURED, top, EFFORT, budget)
     waiting = {job.id for job in instance.pending}
-    estimates: dict[str, int] = {}
+    estimates: dict[str, tuple[int, str]] = {}
     watched, latest = unless_later or ("", 0)
     given_up = False
     with suppress(OutOfTime):
@@ -80,28 +82,30 @@ def run_as_configured(
     return _found(session, estimates, instance, cut=cut)
 
 
-def _expected(session: Session) -> dict[str, int]:
-    """What a cycle expects of the jobs that it reserves for."""
+def _expected(session: Session) -> dict[str, tuple[int, str]]:
+    """What a cycle expects of the jobs that it reserves for, each with its method."""
     found = {}
     for held in session.cycle.reservations:
         expected = held.estimate if held.start is None else held.start.time
         if expected is not None:
-            found[held.state.job.id] = expected
+            found[held.state.job.id] = (expected, held.method)
     return found
 
 
 def _found(
-    session: Session, estimates: Mapping[str, int], instance: Instance, *, cut: bool
+    session: Session, estimates: Mapping[str, tuple[int, str]], instance: Instance, *, cut: bool
 ) -> ConfiguredRun:
     states = [session.world.states.of(job.id) for job in instance.pending]
     method = session.settings.reservation
     starts = {s.job.id: placed(session.world, s, CONFIGURED) for s in states if s.start is not None}
-    at_once = {job: item.start for job, item in starts.items() if item.start == instance.now}
+    now = instance.now
+    told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
     waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
         starts,
-        {**estimates, **{job: start for job, start in at_once.items() if start is not None}},
+        {job: time for job, (time, _) in told.items()},
+        {job: by for job, (_, by) in told.items()},
         method,
         waiting,
         cut,

@@ -109,6 +109,42 @@ class Dependents:
         except DependencyError:
             return Holds.NEVER
 
+    def released(self, state: JobState, now: int) -> int:
+        """When a job whose condition holds was let go, from which on its wait counts."""
+        held = self.held_since(state.job)
+        if held is None:
+            return now if state.number in self.waiting else state.job.submit
+        return max(state.job.submit, min(now, held + state.job.think_time))
+
+    def held_since(self, job: Job) -> int | None:
+        """Since when the condition of a job has held; None where nobody knows, or it does not."""
+        try:
+            return self._since(parse_dependency(job.dependency), job)
+        except DependencyError:
+            return None
+
+    def _since(self, condition: Condition, job: Job) -> int | None:
+        match condition:
+            case AllOf(parts):
+                known = [self._since(part, job) for part in parts]
+                return None if None in known else max(time for time in known if time is not None)
+            case AnyOf(parts):
+                some = [self._since(part, job) for part in parts]
+                return min((time for time in some if time is not None), default=None)
+            case StatusTest() if self._value(condition, job) is Holds.YES:
+                if condition.word == "external" or condition.word.startswith("num"):
+                    return None
+                names = self._roster.meant(condition.job, job)
+                states = [state for n in names if (state := self._states.find(n)) is not None]
+                begun = condition.word == "started"
+                times = [state.start if begun else state.end for state in states]
+                return (
+                    None
+                    if None in times
+                    else max((t for t in times if t is not None), default=None)
+                )
+        return None
+
     def _tests(self, job: Job) -> Iterable[StatusTest]:
         try:
             return status_tests(parse_dependency(job.dependency)) if job.dependency else ()

@@ -331,6 +331,8 @@ class JobState:
     start: int | None = None
     #: When it really ended.
     end: int | None = None
+    #: When the jobs that it waits for (-w) let it go, think time included; None where none did.
+    released: int | None = None
     since: int = 0
     #: Seconds it ran before `since`, the start of its present stretch of running.
     ran: int = 0
@@ -378,6 +380,11 @@ class JobState:
     def slots(self) -> int:
         """Slots it holds."""
         return sum(sum(term.values()) for term in self.terms)
+
+    @property
+    def waits_since(self) -> int:
+        """From when its wait counts: its submission, or when other jobs have let it go."""
+        return self.job.submit if self.released is None else self.released
 
     def why_not_at_once(self, now: int) -> str:
         """What kept it from starting at first; before any cycle saw it, its begin time.
@@ -433,7 +440,7 @@ class JobState:
 
 # --- Jobs that have ended, as rows: some 30 bytes a job instead of an object with its parts -------
 
-_TIMES = ("start", "end", "duration", "estimate", "estimated_at")
+_TIMES = ("start", "end", "duration", "estimate", "estimated_at", "released")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
 #: What only jobs have that were suspended, resized, sent back or placed term by term.

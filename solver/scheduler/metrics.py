@@ -28,7 +28,7 @@ from .simulation import simulate
 #: In a column of times: none.
 _NEVER = -(1 << 63)
 #: Columns of the jobs that are compared.
-_SUBMIT, _START, _REAL, _ESTIMATE = range(4)
+_SUBMIT, _SINCE, _START, _REAL, _ESTIMATE = range(5)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
 CLOSE = 5
 
@@ -81,18 +81,22 @@ def compare_waits(
         real = recorded.get(record.job)
         if real is not None:
             table = queues.setdefault(record.queue, IntTable())
-            table.append(record.submit, record.start, real, record.estimate)
+            table.append(record.submit, record.waits_since, record.start, real, record.estimate)
     groups = {"": list(queues.values()), **{name: [queues[name]] for name in sorted(queues)}}
     return tuple(_of(name, group) for name, group in groups.items())
 
 
 def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
-    """jobs: submission, start, recorded start and estimate, a row a job."""
+    """jobs: submission, since when it waits, start, recorded start and estimate, a row a job.
+
+    What was recorded counts from the submission: in a log that is when others had let a job go.
+    """
     starts = _column(jobs, _START)
     there = starts != _NEVER
     starts = starts[there]
     submits, real = _column(jobs, _SUBMIT)[there], _column(jobs, _REAL)[there]
-    waits, real_waits = (starts - submits).astype(float), (real - submits).astype(float)
+    since = _column(jobs, _SINCE)[there]
+    waits, real_waits = (starts - since).astype(float), (real - submits).astype(float)
     errors = (starts - real).astype(float)
     del starts, submits, real
     guess_errors = _guess_errors(jobs)
@@ -225,8 +229,8 @@ class SlotSpans:
             return
         # One that is killed before it starts waits until then.
         waits_until = record.end if record.start is None else record.start
-        if waits_until is None or record.submit < waits_until:
-            self.waits.append(record.submit, waits_until)
+        if waits_until is None or record.waits_since < waits_until:
+            self.waits.append(record.waits_since, waits_until)
         for since, until, where in record.held:
             self.held.append(since, until, sum(where.values()), len(self.hosts), len(where))
             for name in where:
@@ -473,7 +477,7 @@ class _Columns:
 
     def _estimated_at_once(self, record: JobRecord) -> bool:
         """Whether it had an estimate after the first cycle that saw it."""
-        waited = max(0, record.submit - self.now)
+        waited = max(0, record.waits_since - self.now)
         first = self.now + -(-waited // self.step) * self.step
         return record.estimated_at is not None and record.estimated_at <= first
 

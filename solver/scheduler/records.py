@@ -33,6 +33,7 @@ class JobRecord:
     submit: int
     start: int | None
     end: int | None
+    #: From its submission, or from when the jobs that it waits for (-w) let it go.
     wait: int | None
     #: "done", "killed" (run limit), "running", "suspended", "preempted", "pending" or "future".
     status: str
@@ -58,6 +59,13 @@ class JobRecord:
     #: From when to when (None: still) it held which slots, which are several stretches where it was
     #: preempted, resized or sent back to the queue.
     held: tuple[tuple[int, int | None, dict[str, int]], ...] = ()
+    #: When the jobs that it waited for let it go, None where its wait counts from its submission.
+    released: int | None = None
+
+    @property
+    def waits_since(self) -> int:
+        """From when its wait counts (seconds)."""
+        return self.submit if self.released is None else self.released
 
     @property
     def error(self) -> int | None:
@@ -66,10 +74,9 @@ class JobRecord:
         return self.start - self.estimate if known else None  # type: ignore[operator]
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
-        """Plain data, one value a column, all but `held`; with an origin ISO stamps too."""
-        plain = {
-            item.name: getattr(self, item.name) for item in fields(self) if item.name != "held"
-        }
+        """Plain data without `held` and `released`, a value a column; with an origin ISO stamps."""
+        names = (item.name for item in fields(self) if item.name not in ("held", "released"))
+        plain = {name: getattr(self, name) for name in names}
         return with_stamps(plain, origin, ("submit", "start", "end", "estimate", "estimated_at"))
 
 
@@ -85,7 +92,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         submit=job.submit,
         start=state.start,
         end=state.end,
-        wait=None if state.start is None else state.start - job.submit,
+        wait=None if state.start is None else state.start - state.waits_since,
         status=state.status,
         procs=state.slots,
         alternative=state.alternative,
@@ -100,6 +107,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         requeues=state.requeues,
         reason=state.why_not_at_once(now),
         held=_held(state, names),
+        released=state.released,
     )
 
 

@@ -143,7 +143,8 @@ class Greedy:
         memory = cycle.queues[state.job.queue].holds_memory
         shape = cycle.shape(state)
         demand = replace(shape.reserving, job=state.job, earliest=cycle.not_before(state))
-        if not only_slots_and_memory_short(demand, beside, now, memory_may=memory):
+        usable = without_hosts(demand, closed)
+        if not only_slots_and_memory_short(usable, beside, now, memory_may=memory):
             return None
         return reserve_greedily(
             state,

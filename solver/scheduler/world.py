@@ -231,13 +231,21 @@ class World:
             elif self._is_over(state, dependents):
                 self.cancel(state)
             return True
-        if state.job.think_time and state.number not in dependents.ready:
+        if self._still_thinks(state, dependents):
             if state.number not in dependents.waiting:
                 dependents.take(state)
             self._let_go(state, Holds.YES, self.now)
             return True
+        state.released = dependents.released(state, self.now)
         dependents.release(state)
         return False
+
+    def _still_thinks(self, state: JobState, dependents: Dependents) -> bool:
+        """Whether the think time of a job goes by, whose condition holds."""
+        if not state.job.think_time or state.number in dependents.ready:
+            return False
+        held = dependents.held_since(state.job)
+        return held is None or self.now < held + state.job.think_time
 
     def _is_over(self, state: JobState, dependents: Dependents) -> bool:
         """Whether the grace of a job has passed whose condition never holds."""
@@ -261,7 +269,9 @@ class World:
             think = state.job.think_time
             if think:
                 dependents.ready.add(state.number)
-            at = max(soonest, self.now + think, self.eligible_time(state.job))
+            held = dependents.held_since(state.job) if think else None
+            over = (self.now if held is None else held) + think
+            at = max(soonest, over, self.eligible_time(state.job))
             self.events.push(at, Event.SUBMIT, state.number)
         elif holds is Holds.NEVER and state.number not in dependents.orphans:
             dependents.orphans[state.number] = self.now

@@ -84,7 +84,6 @@ class InterruptedInAClass(ModuleType):
 @pytest.mark.parametrize(
     ("module", "kind"),
     [
-        ("slotwise.cli.main", Interrupted),
         ("slotwise.model.formats", Interrupted),
         ("slotwise.model.formats", InterruptedInAClass),
     ],
@@ -101,6 +100,27 @@ def test_ctrl_c_while_something_loads_is_one_line_and_code_130(
         start.main()
     assert caught.value.code == 130
     assert capsys.readouterr() == ("", "slotwise: stopped before there was an answer\n")
+
+
+def test_ctrl_c_while_the_command_line_loads_is_one_line_and_code_130() -> None:
+    """No exception: one in the middle of an import could be swallowed or wrapped."""
+    script = """
+import os, signal, sys
+from types import ModuleType
+
+class Interrupting(ModuleType):
+    def __getattr__(self, name):
+        os.kill(os.getpid(), signal.SIGINT)
+        return lambda: print("went on")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may ignore it
+sys.modules["slotwise.cli.main"] = Interrupting("slotwise.cli.main")
+from slotwise.cli.start import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    said = "slotwise: stopped before there was an answer\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
 
 
 def test_ctrl_c_while_writing_leaves_no_file(

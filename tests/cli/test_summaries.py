@@ -234,14 +234,23 @@ def test_the_date_is_said_once_where_all_times_fall_on_one_day(mill: str) -> Non
         assert "Times are of 2026-03-02." in shown
 
 
+def test_every_command_writes_one_time_alike(mill: str) -> None:
+    """Job 110 starts at 13:30:11 as configured: no table rounds it."""
+    for command in (("compare",), ("compare", "--methods"), ("solve",)):
+        assert "13:30:11" in run(*command, mill), command
+    assert "13:30:11" in run("explain", mill, "110")
+
+
 def test_on_several_days_each_time_has_its_date() -> None:
     instance = replace(sw.load(sw.example("headline")), origin="2026-03-02T20:00:00+00:00")
     one = WrittenTimes.of(instance, [0, HOUR, None, HOUR + 61])
     assert [one.text(0), one.text(HOUR), one.text(HOUR + 61)] == ["now", "21:00", "21:01:01"]
-    assert (one.short(HOUR + 61), one.short(HOUR + 61, 61)) == ("21:01", "21:01:01")
+    # A table and a sentence of another command write one time alike, whatever stands beside it.
+    assert one.short(HOUR + 61) == "21:01:01"
     assert one.text(None) == "unknown"
     several = WrittenTimes.of(instance, [HOUR, 5 * HOUR])
     assert (several.text(HOUR), several.short(HOUR)) == ("2026-03-02 21:00:00", "03-02 21:00")
+    assert several.short(HOUR + 61) == "03-02 21:01:01"
     assert several.note == ""
     # Now may be of another day: it has no date.
     late = WrittenTimes.of(instance, [0, 5 * HOUR])

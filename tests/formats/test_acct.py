@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.cli.main import app
+from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats.acct import parse_acct, read_acct, split
+from slotwise.model.formats.acct import Requirements, parse_acct, read_acct, split
 from slotwise.model.formats.trace import from_acct, from_swf
+from slotwise.model.instance import Instance
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
@@ -176,3 +178,20 @@ def test_the_command_refuses_and_goes_on(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stderr.count("warning") == 5
     assert [record["job"] for record in json.loads(jobs.read_text())] == ["386"]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ({}, "span[hosts=1]"),
+        ({"mem": 4000.0}, "select[mem>1000] rusage[mem=1000] span[hosts=1]"),
+        ({"swp": 4000.0}, "span[hosts=1]"),
+    ],
+)
+def test_memory_counts_where_the_site_tells_that_of_its_hosts(
+    told: dict[str, float], kept: str
+) -> None:
+    site = Instance(Cluster((Host("a", 4, amounts=told),)))
+    found, gone = Requirements(site).of("select[mem>1000] rusage[mem=1000] span[hosts=1]", 1)
+    assert " ".join((found or "").split()) == kept
+    assert bool(gone) == ("mem" not in told)

@@ -7,7 +7,7 @@ import re
 import pytest
 from slotwise.model.bsub_options import QUIET_FLAGS, QUIET_VALUES, REFUSED, UNHEEDED
 from slotwise.model.errors import InputError
-from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_of
+from slotwise.model.formats.bsub import bsub_line, parse_bsub, script_in_command, script_of
 from slotwise.model.formats.units import Clock, parse_stamp
 from slotwise.model.job import ArraySpec, HostRequest
 
@@ -446,3 +446,62 @@ def test_variables_give_the_queue_and_the_project_that_no_option_gives(begin: st
     assert with_script.fields["queue"] == "normal"
     project = begin.format("LSB_DEFAULTPROJECT=alpha") + " -n 4 ./a"
     assert parse_bsub(project)["project"] == "alpha"
+
+
+SCRIPT = "#!/bin/bash\n#BSUB -n 20\n#BSUB -W 90\n./x\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "parsed", "slots"),
+    [
+        ("bsub ./a.sh", False, None),
+        ("bsub -n 2 ./a.sh arg", False, 2),
+        ("bsub bash ./a.sh", False, None),
+        ("bsub /bin/sh -x ./a.sh", True, None),
+        ("bsub ./a.sh", True, 20),
+        ("bsub -n 2 ./a.sh arg", True, 2),
+        ("bsub < ./a.sh", False, 20),
+    ],
+)
+def test_a_script_that_is_the_command_is_read_as_the_site_says(
+    line: str, parsed: bool, slots: int | None
+) -> None:
+    assert (script_in_command(line) or script_of(line)) == "./a.sh"
+    found = bsub_line(line, script=SCRIPT, parse_script=parsed)
+    assert found.problems == []
+    assert found.fields.get("slots") == slots
+    read = "<" in line or (parsed and "sh " not in line.partition("./a.sh")[0])
+    assert found.fields.get("run_limit") == (5400 if read else None)
+    told = [note for note in found.notes if note.startswith("the #BSUB lines of ./a.sh")]
+    assert len(told) == (not read)
+
+
+def test_a_program_is_no_script() -> None:
+    assert bsub_line("bsub ./a.out", script="run\n").notes == []
+    assert script_in_command("bsub -n 2") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("bsub -queue normal x", "-queue: bsub reads it as -q ueue: write -q"),
+        ("bsub --queue normal x", "--queue: unknown option: write -q"),
+        ("bsub -output o x", "-output: bsub reads it as -o utput: write -o"),
+        ("bsub -hosts a x", "-hosts: unknown option: write -m"),
+        ("bsub -R “span[hosts=1]” x", "-R: '“span[hosts=1]”' begins with a typographic quote"),
+        ("bsub -J ‘a b’ x", "-J: '‘a' begins with a typographic quote"),
+        ("#!/bin/sh\n#BSUB -q “a”\nx", "-q: '“a”' begins with a typographic quote"),
+    ],
+)
+def test_what_no_bsub_takes_is_told_in_words(line: str, says: str) -> None:
+    assert says in bsub_line(line).problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "plain"),
+    [("-W", "2h", "2:00"), ("-c", "90m", "1:30"), ("-We", "1.5", "0:02")],
+)
+def test_a_limit_that_bsub_refuses_is_told(option: str, value: str, plain: str) -> None:
+    (note,) = bsub_line(f"{option} {value} x").notes
+    assert f"({option} {plain})" in note
+    assert bsub_line(f"{option} {plain} x").notes == bsub_line(f"{option} 90 x").notes == []

@@ -231,3 +231,23 @@ def test_a_refusal_names_the_option_that_helps(tmp_path: Path) -> None:
     assert (code, said.count("--keep-going")) == (2, 1)
     log.write_text("; MaxProcs: 10\n3 x\n")
     assert "--keep-going" not in run("replay", log)[1]
+
+
+def test_later_bursts_have_no_time_of_submission(tmp_path: Path) -> None:
+    burst = "{} {} {} {} 4 -1 -1 4 400 -1 {} 1 1 1 1 -1 -1 -1\n"
+    log = tmp_path / "log.swf"
+    lines = [
+        burst.format(1, -1, 50, 70, 3),
+        burst.format(1, 10, 5, 100, 2),
+        burst.format(2, 20, 0, 10, 1),
+    ]
+    log.write_text("; MaxProcs: 4\n" + "".join(lines))
+    read = read_swf(log).workload
+    assert read.job.tolist() == [1, 2]
+    assert (read.submit.tolist(), read.run_time.tolist()) == ([10, 20], [170, 10])
+    log.write_text("; MaxProcs: 4\n" + lines[0] + lines[2])
+    with pytest.raises(InputError, match="no line of this job says when it was submitted"):
+        read_swf(log)
+    log.write_text("; MaxProcs: 4\n" + burst.format(1, -1, 5, 100, 1))
+    with pytest.raises(InputError, match="must not be negative"):
+        read_swf(log)

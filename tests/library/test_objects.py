@@ -10,6 +10,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 import slotwise as sw
 
@@ -348,3 +349,45 @@ def test_the_judge_itself_sees_an_overbooked_host() -> None:
     assert told.message.endswith("a has 4 slots, the running jobs hold 5")
     asleep = replace(instance, running=(replace(run, suspended=True),))
     assert validate(asleep, idle) == sw.validate(asleep, idle) == []
+
+
+def test_numbers_of_numpy_are_taken_as_options() -> None:
+    given, one = sw.load(sw.example("headline")), np.int64(1)
+    assert len(sw.plan(given, first=one)) == 1
+    plain = sw.plan(given, margin=60)
+    assert sw.plan(given, margin=np.int64(60), workers=one) == plain
+    planner = sw.Planner(given, tolerance=np.int32(60), margin=np.uint8(0))
+    planner.advance(np.int64(5))
+    assert type(planner.instance.now) is int
+    start = sw.simulate(given, cycle=np.int64(30))["job5"].start
+    assert type(start) is int
+
+
+def test_a_job_in_memory_is_asked_about_like_a_line() -> None:
+    given = sw.load(sw.example("headline"))
+    of_line = sw.ask(given, "-n 2 -W 10 x")
+    of_job = sw.ask(given, sw.Job("zz", np.int64(2), run_limit=600))
+    assert of_job.line.answer.start == of_line.line.answer.start
+    taken = sw.ask(given, sw.Job("job5", 2, run_limit=600))
+    assert taken.line.answer.start == of_line.line.answer.start
+    with pytest.raises(sw.InputError, match=r"job\.slots"):
+        sw.ask(given, sw.Job("zz", 0))
+    with pytest.raises(sw.InputError, match="unknown queue 'nosuch'"):
+        sw.ask(given, sw.Job("zz", 1, queue="nosuch"))
+
+
+def test_a_job_without_a_queue_is_in_that_of_a_file() -> None:
+    def queue_of(*queues: str, **params: str) -> str:
+        made = sw.instance(
+            [sw.Host("a", 4)],
+            pending=[sw.Job("x")],
+            running=[sw.RunningJob(sw.Job("r"), 0, {"a": 1})],
+            queues=map(sw.Queue, queues),
+            params=sw.Params(**params),
+        )
+        assert made.running[0].job.queue == made.pending[0].queue
+        return made.pending[0].queue
+
+    assert queue_of("normal") == "normal"
+    assert queue_of("a", "b", default_queue="b") == "b"
+    assert queue_of("a", "default") == "default"

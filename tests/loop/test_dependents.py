@@ -17,6 +17,7 @@ from slotwise.model.pending import Pending
 from slotwise.solver.scheduler import checkpoints
 from slotwise.solver.scheduler.history import snapshot_at, snapshot_of
 from slotwise.solver.scheduler.methods import settings_for
+from slotwise.solver.scheduler.metrics import measure
 from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import Session, simulate
 
@@ -190,3 +191,59 @@ def test_the_loop_run_on_is_the_plan_of_a_chain() -> None:
         Job("4", 1, run_limit=30, dependency="started(2)"),
     )
     assert run_on(instance, "greedy") == {"3": 0, "2": 100, "4": 100}
+
+
+def test_a_wait_counts_from_when_others_let_a_job_go() -> None:
+    given = site(
+        Job("1", 8, run_limit=200),
+        Job("2", 8, run_limit=100, submit=0, dependency="ended(1)", think_time=25),
+        Job("3", 4, run_limit=100, submit=0),
+    )
+    ran = simulate(given, cycle=0)
+    # 3 starts at 200, so that 2, let go at 225, waits for its slots.
+    assert [ran[name].start for name in "123"] == [0, 300, 200]
+    assert [ran[name].wait for name in "123"] == [0, 75, 200]
+    assert ran["2"].submit == 0
+    found = measure(ran)
+    assert found.mean_wait == pytest.approx((75 + 200) / 3)
+    assert found.mean_bounded_slowdown == pytest.approx((1 + 1.75 + 3) / 3)
+
+
+@pytest.mark.parametrize(("submit", "start"), [(0, 130), (90, 130), (110, 130), (500, 500)])
+@pytest.mark.parametrize(
+    "condition", ["ended(1)", "done(1)", "done(1) && started(1)", "done(1) || exit(1)"]
+)
+def test_think_time_counts_from_the_end_of_the_other(
+    submit: int, start: int, condition: str
+) -> None:
+    given = replace(
+        site(Job("1", 8, run_limit=100)),
+        future=(Job("2", 8, run_limit=5, submit=submit, dependency=condition, think_time=30),),
+    )
+    ran = simulate(given, cycle=0)
+    assert (ran["2"].start, ran["2"].wait) == (start, 0)
+
+
+def test_slots_are_not_idle_while_a_job_waits_that_others_hold_back() -> None:
+    given = site(
+        Job("1", 4, run_limit=100),
+        Job("2", 4, run_limit=100, dependency="ended(1)", think_time=50),
+    )
+    assert measure(simulate(given, cycle=0)).idle_while_waiting == 0
+
+
+def test_a_checkpoint_keeps_since_when_a_job_waits() -> None:
+    given = site(
+        Job("1", 8, run_limit=100),
+        Job("2", 8, run_limit=100, dependency="ended(1)"),
+        Job("3", 8, run_limit=100, dependency="ended(2)"),
+    )
+    whole = simulate(given, cycle=0)
+    session = Session(given, settings_for(given, cycle=0), until=None)
+    while session.world.now < 200 and session.advance():
+        pass
+    resumed = checkpoints.load(checkpoints.save(session), given)
+    while resumed.advance():
+        pass
+    assert [record.wait for record in resumed.result().jobs] == [0, 0, 0]
+    assert [record.wait for record in whole.jobs] == [0, 0, 0]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from loop_lab import HOUR, MINUTE, estimates, held, host, instance, job, run, running
-from slotwise.model.configuration import Params, Queue
+from slotwise.model.configuration import HostPartition, Params, Queue
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
 from slotwise.model.formats.encode import to_document
@@ -160,6 +160,31 @@ def test_what_a_host_without_slots_has_is_not_there(first: int, family: str, res
         pending=(job("p", 4, f"rusage[{resource}=800]", minutes=60), job("s", 3)),
         params=Params(family=family, time_reserve_numjobs=first),
     )
+    result = run(problem, until=60)
+    assert held(result, "p") in ([], [(0, {}, {})])
+    assert result["s"].start == 0
+
+
+@pytest.mark.behaviour("MEM-08", "TBR-04")
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("family", ["LSF", "volclava"])
+@pytest.mark.parametrize("status", ["closed_Adm", "unavail", "partition"])
+def test_what_a_host_has_that_takes_no_job_is_not_there(
+    first: int, family: str, status: str
+) -> None:
+    """Only M has enough, which is closed or of another partition: nothing is held for p."""
+    apart = status == "partition"
+    problem = instance(
+        *(host("M", 4, mem=1000, status="ok" if apart else status), host("a", 4, mem=1000)),
+        queues=(RESERVE,),
+        running=(running("1", {"a": 1}, 60, res_req=("rusage[mem=900]",)),),
+        pending=(job("p", 4, "rusage[mem=800]", minutes=60), job("s", 3)),
+        params=Params(family=family, time_reserve_numjobs=first),
+    )
+    if apart:
+        own = HostPartition("own", ("a",), (("default", 1),))
+        other = HostPartition("other", ("M",), (("ann", 1),))
+        problem = replace(problem, partitions=(own, other))
     result = run(problem, until=60)
     assert held(result, "p") in ([], [(0, {}, {})])
     assert result["s"].start == 0

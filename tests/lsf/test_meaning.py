@@ -290,6 +290,69 @@ def test_estimates_of_queue_and_cluster(tmp_path: Path) -> None:
     assert loads(dump(built)) == built
 
 
+AMOUNTS = [
+    ("MEM", "80%", "SLOTS", "6", "MEM in percent"),
+    ("SWP", "50%", "JOBS", "6", "SWP in percent"),
+    ("RESOURCE", "[lic,50%]", "SLOTS", "6", "lic in percent"),
+    ("RESOURCE", "[ngpus_physical,4]", "SLOTS", "6", "ngpus_physical in limits"),
+    ("FWD_SLOTS", "4", "SLOTS", "6", "FWD_SLOTS in limits"),
+    ("RESOURCE", "[ngpus_physical,4]", "RESOURCE", "[lic,2]", "ngpus_physical in limits"),
+]
+
+
+@pytest.mark.parametrize("table", [True, False])
+@pytest.mark.parametrize(("amount", "value", "other", "kept", "said"), AMOUNTS)
+def test_an_amount_of_a_limit_that_is_not_modelled_goes_alone(
+    amount: str, value: str, other: str, kept: str, said: str, table: bool, tmp_path: Path
+) -> None:
+    cells = {amount: value, other: kept} if other != amount else {amount: f"{value} {kept}"}
+    if table:
+        rows = (" ".join(cells), " ".join(f"({v})" if " " in v else v for v in cells.values()))
+        text = f"Begin Limit\nNAME {rows[0]}\nx {rows[1]}\nEnd Limit\n"
+    else:
+        lines = "".join(f"{key} = {v}\n" for key, v in cells.items())
+        text = f"Begin Limit\nNAME = x\n{lines}End Limit\n"
+    site = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED})
+    found, _ = site.instance()
+    (limit,) = found.limits
+    assert limit.amounts == {
+        "lic" if other == amount else other.lower(): 6.0 if kept == "6" else 2.0
+    }
+    assert [item.what.split(" (")[0] for item in found.omissions if "limit x" in item.what] == [
+        said
+    ]
+
+
+def test_a_limit_of_nothing_but_what_is_not_modelled_is_left_out(tmp_path: Path) -> None:
+    text = "Begin Limit\nNAME = x\nRESOURCE = [ngpus_physical,4] [lic,5%]\nEnd Limit\n"
+    found, _ = read(tmp_path, {"lsb.resources": text, "lsf.shared": SHARED}).instance()
+    assert found.limits == ()
+    assert len([item for item in found.omissions if "the limit is left out" in item.what]) == 2
+
+
+MOVING = {
+    "lsb.queues": ("RC_HOSTS", "DISPATCH_BY_QUEUE", "ELIGIBLE_PEND_TIME_LIMIT", "CONCURRENT_JOBS"),
+    "lsb.params": ("PREEMPT_FOR", "PREEMPTABLE_RESOURCES", "MAX_JOB_PREEMPT", "DEFAULT_JOBGROUP"),
+    "lsf.conf": ("LSB_PTILE_PACK", "LSB_RC_EXTERNAL_HOST_FLAG"),
+}
+
+
+@pytest.mark.parametrize(("file", "name"), [(f, n) for f, names in MOVING.items() for n in names])
+def test_what_can_move_a_start_is_an_omission(file: str, name: str, tmp_path: Path) -> None:
+    def omissions(value: str) -> list[str]:
+        text = {
+            "lsb.queues": queue(QUEUE_NAME="q", **{name: value}),
+            "lsb.params": params(**{name: value}),
+            "lsf.conf": f"{name}={value}\n",
+        }[file]
+        found = read(tmp_path, {file: text}).instance()[0].omissions
+        return [item.what for item in found if item.what.startswith(f"{name} (")]
+
+    (said,) = omissions("abc")
+    assert ("queue q" if file == "lsb.queues" else file) in said
+    assert omissions("N") == []
+
+
 def test_limits_that_cannot_be_said_are_left_out_whole(tmp_path: Path) -> None:
     text = """Begin Limit
 NAME USERS SLOTS PER_APP MEM

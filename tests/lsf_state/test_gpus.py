@@ -146,11 +146,11 @@ def test_hosts_have_the_gpus_that_running_jobs_hold() -> None:
 
 @pytest.mark.behaviour("GPU-01", "CFG-04")
 def test_gpus_that_nothing_describes_are_left_out_and_named() -> None:
-    asked = "select[(ngpus>0) && (mem>5)] rusage[ngpus_physical=4.00,mem=10]"
+    asked = "select[(ngpus>0) && (ncpus>5)] rusage[ngpus_physical=4.00] span[hosts=1]"
     waits = record("22", "PEND", GPU_NUM="4", COMBINED_RESREQ=asked)
     found = instance(running("21"), waits)
     assert found.pending[0].gpu == ""
-    assert found.pending[0].res_req == ("select[mem>5] rusage[mem=10]",)
+    assert found.pending[0].res_req == ("select[ncpus>5] span[hosts=1]",)
     named = [item for item in found.omissions if "GPUs that jobs ask for" in item.what]
     assert [item.jobs for item in named] == [("22",)]
 

@@ -115,6 +115,7 @@ def test_what_happens_to_jobs() -> None:
         '"JOB_RESIZE_RELEASE" "10.108" 192 1 0 6 1 "a"',
         '"HOST_CTRL" "10.108" 193 2 "b" 0 "root" "broken"',
         '"QUEUE_CTRL" "10.108" 194 4 "night" 0 "root" ""',
+        '"QUEUE_CTRL" "10.108" 194 2 "day" 0 "root" ""',
         _status(1, 210, 64), _status(1, 211, 192), _status(9, 212, 4),
     )  # fmt: skip
     at = _moment(*lines, at=200)
@@ -130,7 +131,7 @@ def test_what_happens_to_jobs() -> None:
     assert {host.name: (host.slots, host.status) for host in at.hosts} == {
         "a": (2, "ok"), "b": (5, "closed_Adm"), "c": (2, "ok"),
     }  # fmt: skip
-    assert (at.idle_queues, at.unknown) == (["night"], 1)
+    assert (at.idle_queues, at.closed_queues, at.unknown) == (["night"], ["day"], 1)
     suspended = _moment(*lines, at=170)
     assert {j.id: j.status for j in suspended.jobs}["1"] == "USUSP"
     end = _moment(*lines)
@@ -257,6 +258,9 @@ def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None
     [
         (("events", EVENTS, "--at", "5"), "lies before the log"),
         (("acct", ACCT, "--at", "2022-02-03T18:09:23"), "has no time zone"),
+        (("acct", ACCT, "--at", "2030-01-01T00:00:00Z"), "lies outside the log"),
+        (("acct", ACCT, "--at", "9000d"), "lies outside the log"),
+        (("acct", ACCT, "--at", "5"), "lies outside the log"),
         (("events", EVENTS, "--at", "soon"), "must be a duration"),
         (("events", ACCT), "is LSF's accounting log (lsb.acct), not LSF's event log"),
         (("acct", EVENTS), "is LSF's event log (lsb.events), not LSF's accounting log"),
@@ -560,3 +564,36 @@ def test_bad_records_are_told_where_no_good_one_is_left(tmp_path: Path) -> None:
     path.write_text('"JOB_FINISH" "10.1" 1600000000 101 0 33816658 1\n')
     code, _, told = _run("import", "acct", path, "--at", "1h")
     assert (code, "the record ends before" in told) == (2, True)
+
+
+def test_a_moment_after_the_last_event_is_told(tmp_path: Path) -> None:
+    at = tmp_path / "at.yaml"
+    code, _, said = _run("import", "events", EVENTS, "--at", "2030-01-01T00:00:00Z", "-o", at)
+    assert code == 0
+    assert "the log ends before, at 2022-" in said
+    assert "the log ends before" not in _run("import", "events", EVENTS, "-o", at)[2]
+
+
+@pytest.mark.parametrize(
+    ("site", "limits", "told"),
+    [
+        ("queues: [{name: q, RUNLIMIT: 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
+        ("queues: [{name: q, RUNLIMIT: 5 10}]", (180, 60), "as RUNLIMIT of queue q shows"),
+        ("queues: [{name: q, RUNLIMIT: 1000}]", (18000, 6000), "are taken as written"),
+        ("queues: [{name: q}]", (18000, 6000), "are taken as written"),
+        ("params: {family: OpenLava}\nqueues: [{name: q}]", (180, 60), "scheduler of the site"),
+    ],
+)
+def test_limits_with_a_cpu_factor_of_an_unknown_member(
+    site: str, limits: tuple[int, int], told: str, tmp_path: Path
+) -> None:
+    lines = [_new(1, 100, limit=18000), _new(2, 101, limit=6000), _new(3, 102)]
+    log, base, out = (tmp_path / name for name in ("lsb.events", "site.yaml", "out.yaml"))
+    log.write_text("\n".join(line.replace(' "" 1.00 2 ', ' "" 100.00 2 ') for line in lines))
+    base.write_text("format: slotwise/1\nhosts: [{name: a, slots: 2}]\n" + site)
+    code, _, said = _run("import", "events", log, "--site", base, "-o", out)
+    assert code == 0
+    found = load(out)
+    assert tuple(job.run_limit for job in found.pending[:2]) == limits
+    assert f"{told}" in said
+    assert any("as written" in item.what for item in found.omissions) == ("written" in told)

@@ -12,11 +12,12 @@ from slotwise.model.configuration import Queue, UserGroup
 from slotwise.model.formats.acct import parse_acct
 from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.assemble import Assembled, Seen, assemble
+from slotwise.model.lsf_state.assemble import Assembled, assemble
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
 from slotwise.model.lsf_state.followed import Moment, cut
 from slotwise.model.lsf_state.log_records import parse_events
+from slotwise.model.lsf_state.seen import Seen
 from slotwise.model.lsf_state.values import PrintedTimes, Text, limit_row
 
 NOW = datetime(2026, 11, 23, 11, tzinfo=UTC)
@@ -127,7 +128,9 @@ def _job(id: str, **given: object) -> SeenJob:
 
 
 def _assembled(*jobs: SeenJob, queues: list[SeenQueue] | None = None) -> Assembled:
-    return assemble(Seen(list(jobs), hosts=[SeenHost("h1", slots=4)], queues=queues), NOW)
+    return assemble(
+        Seen(list(jobs), hosts=[SeenHost("h1", slots=4, total={"mem": 9000.0})], queues=queues), NOW
+    )
 
 
 @pytest.mark.behaviour("CFG-04")

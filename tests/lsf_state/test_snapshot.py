@@ -362,6 +362,10 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 HOSTS = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh ok - 20 2 2 0 0 0\n"
+LONG_HOSTS = (
+    "HOST  h\nSTATUS CPUF JL/U MAX NJOBS RUN SSUSP USUSP RSV DISPATCH_WINDOW\n"
+    "ok 1.0 - 20 2 2 0 0 0 -\n\n mem\n Total 4G\n Reserved 0M\n"
+)
 QUEUES = (
     "QUEUE_NAME PRIO STATUS MAX JL/U JL/P JL/H NJOBS PEND RUN SUSP\n"
     "long 30 Open:Active - - - - 0 0 0 0\n"
@@ -389,10 +393,15 @@ def test_the_commands_are_run(path: Path) -> None:
         "ask for 2: printed at different times?\n"
     )
     instance = loads(text)
-    assert [item.where for item in instance.omissions] == ["`bjobs -u all -json …`", "", "", ""]
+    assert [item.where for item in instance.omissions if item.jobs != ()] == [
+        "`bjobs -u all -json …`",
+        "",
+        "",
+        "",
+    ]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
-    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r"]
+    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r", "-s"]
 
 
 def test_an_older_bjobs_without_json(path: Path) -> None:
@@ -537,7 +546,7 @@ def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
 def _memory_counts(tmp_path: Path, *options: str, **texts: str) -> tuple[bool, list[str]]:
     """RESOURCE_RESERVE_PER_SLOT of a snapshot with these texts, and what touches its jobs."""
     jobs = ({"JOBID": "1", "COMBINED_RESREQ": "rusage[mem=100]"}, {"JOBID": "2"})
-    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS, **texts)
+    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=LONG_HOSTS, **texts)
     code, text, _ = _run("import", "snapshot", *files, "--now", NOW, *options)
     assert code == 0
     instance = loads(text)
@@ -585,7 +594,7 @@ def test_a_job_whose_requirement_cannot_be_read_is_left_out_and_counted(tmp_path
     texts = {"1": "select[mem>>4] rusage[", "2": "select[nfpgas>0 && mem>1]", "3": "frob[3]"}
     jobs = [{"JOBID": id, "COMBINED_RESREQ": text} for id, text in texts.items()]
     jobs.append({"JOBID": "4", "COMBINED_RESREQ": "frob[3]"})
-    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=HOSTS)
+    files = _write(tmp_path, bjobs=_bjobs(*jobs), bhosts=LONG_HOSTS)
     code, text, said = _run("import", "snapshot", *files, "--now", NOW)
     assert code == 0
     instance = loads(text)

@@ -242,7 +242,7 @@ def test_time_based_reservation_is_off_unless_asked_for() -> None:
     ("requirement", "says"),
     [
         ("cu[maxcus=1]", "needs 3 slots under cu[maxcus=1]; the fullest choice, e1, has 2"),
-        ("rusage[mem=5000]", "mem available (has 0; free slots: 3)"),
+        ("rusage[mem=5000]", "asks 5000 MB of mem on a host, the largest has 1000 MB"),
     ],
 )
 def test_a_job_that_holds_slots_enough_says_why_they_do_not_do(method, requirement, says):

@@ -194,6 +194,35 @@ def test_ask_explain_and_views_say_it(tmp_path: Path) -> None:
     assert "job aborted: it would miss its deadline" in told("show", "bjobs", str(file), "-a", "-l")
 
 
+def test_who_finds_no_place_in_time_does_not_wait_for_an_unknown_end(tmp_path: Path) -> None:
+    """The end of r is known; e, without a limit, ends at its own -t."""
+    file = tmp_path / "t.yaml"
+    file.write_text("""
+format: slotwise/1
+origin: '2026-07-28T16:00:00+00:00'
+hosts: [{name: a, slots: 1}]
+queues: [{name: q}]
+running: [{id: r, start: 0, allocation: 1*a, run_limit: 1h}]
+pending:
+- {id: d, slots: 1, run_limit: 10m, deadline: 25m}
+- {id: e, slots: 1, deadline: 45m}
+""")
+
+    def told(*words: str) -> str:
+        return " ".join(CliRunner().invoke(app, list(words)).stdout.split())
+
+    compared = told("compare", str(file), "--wide")
+    assert "2 jobs start only once something happens: d and e." in compared
+    assert "not known" not in compared
+    late = "a place is free by 2026-07-28 16:15:00: later LSF aborts it"
+    assert late in told("ask", str(file), "-n 1 -W 10 -t 16:25 x")
+    explained = told("explain", str(file), "d")
+    assert late in explained
+    assert "16:15:01 it cannot start so late before its termination time (-t)" in explained
+    assert "window" not in explained
+    assert "free before its termination time (-t" in told("explain", str(file), "e")
+
+
 def _random(seed: int) -> Instance:
     rng = random.Random(seed)
     hosts = tuple(Host(name, slots=rng.choice((1, 2, 3))) for name in "ab"[: rng.choice((1, 2))])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import Problem
+from ...omissions import Change
 from ..finding import Finding, Location
 from .lines import Decision, Place, Value
 from .sections import LsfEntry
@@ -102,6 +103,36 @@ def number(value: Value | str) -> Any:
 _MOST_NAMES = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """Whose starts something may change, as an omission of an instance document has it."""
+
+    #: The scope: queues, users, hosts … by the keys of the document; empty: any job.
+    scope: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: What becomes of these jobs, as :data:`slotwise.model.omissions.Change` has it.
+    changes: Change = "starts"
+
+    @property
+    def kind(self) -> object:
+        """Equal for those that one entry can tell: of one key of the scope, or of the same."""
+        narrow = tuple(self.scope) if len(self.scope) < 2 else tuple(self.scope.items())
+        return narrow, self.changes
+
+
+def _together(alike: Sequence[Concerned]) -> dict[str, Any]:
+    """The keys of a document for some of one kind."""
+    scope: dict[str, dict[str, None]] = {}
+    for item in alike:
+        for key, names in item.scope.items():
+            scope.setdefault(key, {}).update(dict.fromkeys(names))
+    changes = {} if alike[0].changes == "starts" else {"changes": alike[0].changes}
+    return {key: list(names) for key, names in scope.items()} | changes
+
+
+def _said(topic: str, reason: str, places: Iterable[str]) -> str:
+    return f"{topic} ({listed(places)}): {reason}"
+
+
 @dataclass(slots=True)
 class Notes:
     """Collected while the files are read; :meth:`lines` says it in as few lines as possible."""
@@ -110,16 +141,21 @@ class Notes:
     root: str = ""
     decisions: list[Decision] = field(default_factory=list)
     _left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _differ: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
+    _differ: dict[tuple[str, str], dict[str, Concerned]] = field(default_factory=dict)
     _remarks: dict[str, None] = field(default_factory=dict)
 
     def not_modelled(self, kind: str, parameter: str) -> None:
         """A parameter of one queue, host, file … (`kind`) that has no counterpart."""
         self._left_out[kind, parameter] += 1
 
-    def may_differ(self, topic: str, reason: str, where: str) -> None:
-        """Why answers may not be LSF's; where: the queue, host, file … it concerns."""
-        self._differ.setdefault((topic, reason), {})[where] = None
+    def may_differ(
+        self, topic: str, reason: str, where: str, concerned: Concerned | None = None
+    ) -> None:
+        """Why answers may not be LSF's; where: the queue, host, file … it concerns.
+
+        concerned: the jobs whose starts it may change; any where None.
+        """
+        self._differ.setdefault((topic, reason), {})[where] = concerned or Concerned()
 
     def remark(self, text: str, place: Place | None = None) -> None:
         """Anything else worth knowing; said once."""
@@ -137,19 +173,25 @@ class Notes:
             for decision in self.decisions
         ]
         found += self._remarks
-        found += [f"answers may differ because of {what}" for what, _ in self._differing()]
+        found += [
+            f"answers may differ because of {_said(topic, reason, places)}"
+            for (topic, reason), places in self._differ.items()
+        ]
         if self._left_out:
             found.append(f"not modelled: {'; '.join(self._counted())}")
         return tuple(found)
 
     def omissions(self) -> list[dict[str, Any]]:
-        """What may change answers, as an instance document keeps it."""
-        return [{"what": what, "count": count} for what, count in self._differing()]
-
-    def _differing(self) -> Iterator[tuple[str, int]]:
-        """What may change answers, in words, and in how many places it was met."""
+        """What may change answers, as an instance document keeps it: an entry for each scope."""
+        found = []
         for (topic, reason), places in self._differ.items():
-            yield f"{topic} ({listed(places)}): {reason}", len(places)
+            kinds: dict[object, dict[str, Concerned]] = {}
+            for where, concerned in places.items():
+                kinds.setdefault(concerned.kind, {})[where] = concerned
+            for alike in kinds.values():
+                entry = {"what": _said(topic, reason, alike), "count": len(alike)}
+                found.append(entry | _together(list(alike.values())))
+        return found
 
     def _counted(self) -> Iterator[str]:
         """``NICE in 12 queues, MIG in 3`` for each kind of thing."""

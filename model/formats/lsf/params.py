@@ -6,11 +6,12 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from ...cluster import BUILTIN_INDICES
+from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
+from ...omissions import Change
 from ..fields import FACTORS, KINDS, factors
-from .draft import Draft, Item, Mark, Notes, number
+from .draft import Concerned, Draft, Item, Mark, Notes, number
 from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
 
@@ -26,38 +27,132 @@ CHANGES_ANSWERS = {
     "ALLOCATION_PLANNER": "the allocation planner plans ahead; here the chosen method does",
     "APPS": "limits by application profile are not applied",
     "APS_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
+    "CONCURRENT_JOBS": "not applied: fewer jobs may run at once",
     "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
     "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
     "DEFAULT_HOST_SPEC": "run limits count on this host's processor; see CPU factors",
+    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, whose limit is not applied",
+    "DEFAULT_USER_GROUP": "jobs without -G belong to this group, here to none",
+    "DISPATCH_BY_QUEUE": "jobs start before all queues were looked at; here after that",
     "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",
+    "ELIGIBLE_PEND_TIME_LIMIT": "not applied",
     "ENABLE_JOB_INTERVAL": "not applied",
+    "ENFORCE_ONE_UG_LIMITS": "not applied: limits of groups count jobs of one group only",
+    "ENFORCE_UG_TREE": "not applied: limits of groups count for the groups below",
     "EXTENDABLE_RUNLIMIT": "a job may run on beyond its limit; here the limit ends it",
+    "GLOBAL_FAIRSHARE": "what other clusters have used counts; here this cluster's use alone",
+    "GPU_RUN_TIME_FACTOR": "the run time of GPUs counts for priorities; here it does not",
     "HOSTLIMIT_PER_JOB": "the number of hosts of a job is not limited",
+    "IGNORE_DEADLINE": "jobs start although their window closes before they end; here they wait",
     "INTERRUPTIBLE_BACKFILL": "jobs may run in a gap and be stopped; here only if they end in time",
+    "JOBS_PER_SCHED_CYCLE": "not applied: more jobs may start in a cycle",
     "JOB_PRIORITY_OVER_TIME": "priorities of pending jobs grow; here they stay as submitted",
+    "JOB_RUNLIMIT_RATIO": "not applied: run limits are as they were given",
     "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
     "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
-    "JOBS_PER_SCHED_CYCLE": "not applied: more jobs may start in a cycle",
     "LSB_MAX_JOB_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
+    "LSB_PTILE_PACK": "the last host of span[ptile] is chosen otherwise; here as without it",
+    "LSB_RC_EXTERNAL_HOST_FLAG": "see RC_HOSTS",
     "MAX_JOBS_DISPATCH_PER_SESSION": "not applied: more jobs may start in a cycle",
+    "MAX_JOB_PREEMPT": "a job is preempted so many times at most; here as often as need be",
+    "MAX_TOTAL_TIME_PREEMPT": "a job is preempted for so long at most; here as long as it takes",
     "MEMLIMIT": "it ends jobs that use more memory; here no job is ended for that",
     "MEMLIMIT_TYPE": "see MEMLIMIT",
+    "NEW_JOB_SCHED_DELAY": "a new job waits so long for its first cycle; here none does",
+    "NO_PREEMPT_FINISH_TIME": "jobs near their end are not preempted; here they may be",
+    "NO_PREEMPT_INTERVAL": "a job that was resumed is not preempted for a while; here it may be",
+    "NO_PREEMPT_RUN_TIME": "jobs that have run so long are not preempted; here they may be",
     "NQS_QUEUES": "jobs are forwarded elsewhere; here they are not",
     "ORPHAN_JOB_TERM_GRACE_PERIOD": "orphaned jobs are ended; here they wait",
     "PEND_TIME_LIMIT": "not applied",
     "PLAN": "the allocation planner plans ahead; here the chosen method does",
+    "PREEMPTABLE_RESOURCES": "jobs are preempted for these resources too; here for slots",
+    "PREEMPTION_WAIT_TIME": "preemption for licences waits; here there is none",
+    "PREEMPT_FOR": "preemption counts and chooses otherwise; here as without it",
+    "PREEMPT_JOBTYPE": "exclusive and backfill jobs may be preempted; here as without it",
     "QUEUE_GROUP": "queues are ordered together by absolute priority; here each by its own",
     "RCVJOBS_FROM": "jobs come from other clusters; here only from this one",
+    "RC_DEMAND_POLICY": "see RC_HOSTS",
+    "RC_HOSTS": "waiting jobs borrow hosts from a cloud; here there are none but those listed",
     "RELAX_JOB_DISPATCH_ORDER": "jobs may start out of order; here in order",
     "RERUNNABLE": "jobs start anew when their host fails; here they end with it",
+    "RESUME_COND": "not applied: jobs that loads suspended go on by thresholds alone",
     "ROUND_ROBIN": "users take turns; here jobs go in order of submission",
     "RUNWINDOW": "the host takes jobs at certain times only; here at all times",
+    "SLA_GUARANTEES_IGNORE": "not applied",
     "SNDJOBS_TO": "jobs are forwarded to other clusters; here they are not",
+    "STOP_COND": "not applied: loads suspend jobs by thresholds alone",
     "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",
+    "TERMINATE_WHEN": "jobs are ended where others would be suspended; here they are suspended",
     "TIME_BASED_RES_REQ": "requirements by time of day are not read",
     "USE_SUSP_SLOTS": "low priority jobs may take slots of suspended ones; here they may not",
 }
 CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
+
+#: Values by which they do nothing.
+_OFF = frozenset(["", "-", "0", "0.0", "()", "N", "NO"])
+
+#: Of these, parameters by which a job can only end sooner than at its run limit, or which are of
+#: failing hosts or of jobs to come: what is proved by run limits stays true.
+_SOONER_ENDS = frozenset(
+    [
+        "ELIGIBLE_PEND_TIME_LIMIT",
+        "MEMLIMIT",
+        "MEMLIMIT_TYPE",
+        "ORPHAN_JOB_TERM_GRACE_PERIOD",
+        "PEND_TIME_LIMIT",
+        "RCVJOBS_FROM",
+        "RERUN",
+        "RERUNNABLE",
+        "SWAPLIMIT",
+    ]
+)
+#: Parameters by which a job may hold what it has for longer than its run limit says.
+_LATER_ENDS = frozenset(
+    [
+        "EXTENDABLE_RUNLIMIT",
+        "IGNORE_DEADLINE",
+        "JOB_RUNLIMIT_RATIO",
+        "RESUME_COND",
+        "RUNWINDOW",
+        "STOP_COND",
+    ]
+)
+#: Parameters of a queue or application that move jobs of others too.
+_OF_OTHERS = frozenset(
+    [
+        "ALLOCATION_PLANNER",
+        "DISPATCH_BY_QUEUE",
+        "PLAN",
+        "QUEUE_GROUP",
+        "RELAX_JOB_DISPATCH_ORDER",
+        "USE_SUSP_SLOTS",
+        *(name for name in CHANGES_ANSWERS if "PREEMPT" in name),
+    ]
+)
+
+
+def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
+    """The jobs of the queue, application, user or host that an entry is of; any for other ones."""
+    for key, name in (
+        ("queues", entry.text("QUEUE_NAME")),
+        ("applications", entry.text("NAME") if entry.section == "Application" else ""),
+        ("users", entry.text("USER_NAME")),
+        ("hosts", entry.text("HOST_NAME") or entry.text("HOSTNAME")),
+    ):
+        if name:
+            return Concerned({key: (name,)}, changes)
+    return Concerned(changes=changes)
+
+
+def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
+    """The jobs that a parameter of :data:`CHANGES_ANSWERS` may move."""
+    if parameter in _SOONER_ENDS:
+        return concerned(entry, "sooner ends")
+    if parameter in _OF_OTHERS:
+        return Concerned()
+    return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
+
 
 #: Other parameters of the references: known, without a say in starts or seldom with one.
 _KNOWN = frozenset(
@@ -76,11 +171,8 @@ _KNOWN = frozenset(
         "CORELIMIT",
         "CPU_FREQUENCY",
         "DATALIMIT",
-        "DEFAULT_JOBGROUP",
         "DEFAULT_PROJECT",
-        "DEFAULT_USER_GROUP",
         "DESCRIPTION",
-        "DISPATCH_BY_QUEUE",
         "DJOB_COMMFAIL_ACTION",
         "DJOB_ENV_SCRIPT",
         "DJOB_HB_INTERVAL",
@@ -89,8 +181,6 @@ _KNOWN = frozenset(
         "ENABLE_DEFAULT_EADMIN_SUBMIT",
         "ENABLE_EVENT_STREAM",
         "ENABLE_EXIT_RATE_PER_SLOT",
-        "ENFORCE_UG_TREE",
-        "ENFORCE_ONE_UG_LIMITS",
         "EXIT_RATE",
         "EXEC_DRIVER",
         "CONTAINER",
@@ -127,7 +217,6 @@ _KNOWN = frozenset(
         "MAX_JOB_ATTA_SIZE",
         "MAX_JOB_MSG_NUM",
         "MAX_JOB_NUM",
-        "MAX_JOB_PREEMPT",
         "MAX_JOB_REQUEUE",
         "MAX_JOBID",
         "MAX_PEND_JOBS",
@@ -136,44 +225,32 @@ _KNOWN = frozenset(
         "MAX_RSCHED_TIME",
         "MAX_SBD_CONNS",
         "MAX_SBD_FAIL",
-        "MAX_TOTAL_TIME_PREEMPT",
         "MBD_EGO_CONNECT_TIMEOUT",
         "MBD_REFRESH_TIME",
         "MBD_USE_EGO_MXJ",
         "MC_FAST_FORWARD",
         "MIG",
         "MIN_REFRESH_TIME",
-        "NEW_JOB_SCHED_DELAY",
         "NEWJOB_REFRESH",
         "NICE",
-        "NO_PREEMPT_INTERVAL",
-        "NO_PREEMPT_FINISH_TIME",
-        "NO_PREEMPT_RUN_TIME",
         "PERSISTENT_HOST_ORDER",
         "PG_SUSP_IT",
         "POST_EXEC",
         "PRE_EXEC",
         "PRE_POST_EXEC_USER",
-        "PREEMPT_FOR",
-        "PREEMPT_JOBTYPE",
-        "PREEMPTION_WAIT_TIME",
-        "PREEMPTABLE_RESOURCES",
         "PRIVILEGED_USER_FORCE_BKILL",
         "PROCESSLIMIT",
         "REMOTE_MAX_PREEXEC_RETRY",
         "REQUEUE_EXIT_VALUES",
         "RESIZABLE_JOBS",
         "RESIZE_NOTIFY_CMD",
-        "RESUME_COND",
         "SBD_SLEEP_TIME",
         "SECURE_INFODIR_USER_ACCESS",
         "SLA_TIMER",
         "STACKLIMIT",
-        "STOP_COND",
         "SUB_TRY_INTERVAL",
         "SUCCESS_EXIT_VALUES",
         "SYSTEM_MAPPING_ACCOUNT",
-        "TERMINATE_WHEN",
         "THREADLIMIT",
         "USE_PAM_CREDS",
         "USER_ADVANCE_RESERVATION",
@@ -207,8 +284,9 @@ def note_rest(
         if parameter in taken or is_index(name, resources):
             continue
         if parameter in CHANGES_ANSWERS:
-            if value.text.upper() not in ("N", "NO"):
-                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where)
+            if value.text.upper() not in _OFF:
+                by = _concerned_by(parameter, entry)
+                notes.may_differ(parameter, CHANGES_ANSWERS[parameter], where, by)
             continue
         if parameter not in _KNOWN and (
             meant := difflib.get_close_matches(parameter, taken, 1, 0.85)
@@ -398,7 +476,7 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
         reason = f"queues differ in it; here it is {'Y' if common else 'N'} for all"
         for name, value in asked.items():
             if value != common:
-                notes.may_differ(key, reason, f"queue {name}")
+                notes.may_differ(key, reason, f"queue {name}", Concerned({"queues": (name,)}))
 
 
 def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
@@ -416,7 +494,11 @@ def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
     if asked or params.reserve_per_slot:
         given[key] = "Y" if params.reserve_per_slot else "N"
     if what:
-        notes.may_differ("the scheduler's family", what, family)
+        document = draft.document
+        counted = [item["name"] for item in document.get("resources", ())]
+        counted += [item["name"] for item in document.get("shared_resources", ())]
+        by = Concerned({"resources": (*BUILTIN_AMOUNTS, *dict.fromkeys(counted))})
+        notes.may_differ("the scheduler's family", what, family, by)
     if not given:
         del draft.document["params"]
 
@@ -468,7 +550,9 @@ def note_missing(draft: Draft, notes: Notes) -> None:
         users = [entry for entry in draft.document.get(section, ()) if key in entry]
         if module not in modules and users:
             reason = "it is not listed, and without it LSF does not do what others ask for"
-            notes.may_differ(f"module {module}", reason, what)
+            fair = module == "schmod_fairshare" and section == "queues"
+            by = Concerned({"queues": tuple(entry["name"] for entry in users)}) if fair else None
+            notes.may_differ(f"module {module}", reason, what, by)
     order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
     if order == ["schmod_reserve", "schmod_parallel"]:
         reason = "schmod_reserve precedes it; the documentation wants it to follow"

@@ -10,15 +10,16 @@ from ...configuration import Queue
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
 from ...job import Application
+from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
 from ..units import MINUTE, format_duration, parse_duration
 from .cluster import Machine
-from .draft import Draft, Item, Mark, Notes
+from .draft import Concerned, Draft, Item, Mark, Notes
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
-from .params import limit_fields, lsf_keys, note_rest, take_plain
+from .params import concerned, limit_fields, lsf_keys, note_rest, take_plain
 from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
 
@@ -53,9 +54,9 @@ class RunLimits:
     def text(self, value: Value, entry: LsfEntry, where: str) -> str:
         """The limit as the document takes it. ValueError for a host that is not there."""
         spec = entry.text("DEFAULT_HOST_SPEC") or self._default
-        return " ".join(self._one(word, spec, where) for word in value.text.split())
+        return " ".join(self._one(word, spec, where, entry) for word in value.text.split())
 
-    def _one(self, word: str, default: str, where: str) -> str:
+    def _one(self, word: str, default: str, where: str, entry: LsfEntry) -> str:
         limit, slash, spec = word.partition("/")
         if slash and spec not in self._factors:
             hint = nearest(spec, self._factors)
@@ -71,6 +72,7 @@ class RunLimits:
                 "run limits count on one host and are longer or shorter on others; here they are "
                 "wall-clock time",
                 where,
+                concerned(entry, "later ends"),
             )
             return limit
         common = next(iter(self._running), None) or 1.0
@@ -149,11 +151,12 @@ def put_requirement(item: Item, shared: Shared, notes: Notes, where: str) -> Non
         return
     if found := alternatives(text):
         reason = "the first counts; LSF tries the next where it finds no hosts for it"
-        notes.may_differ("alternatives in RES_REQ", reason, where)
+        notes.may_differ("alternatives in RES_REQ", reason, where, concerned(item.entry))
         text = found[0]
     gpus = {name for name in GPUS_NAMED.findall(text) if name not in shared.kinds}
     if gpus and not shared.gpus:
-        notes.may_differ(f"{', '.join(sorted(gpus))} in RES_REQ", NO_GPUS, where)
+        asked = ", ".join(sorted(gpus))
+        notes.may_differ(f"{asked} in RES_REQ", NO_GPUS, where, concerned(item.entry))
         with suppress(ResreqError):  # the reader of the document says what is wrong with it
             text = heeded_part(
                 text, Options(), lambda part: gpus.isdisjoint(GPUS_NAMED.findall(part))
@@ -168,7 +171,7 @@ def put_gpus(item: Item, shared: Shared, notes: Notes, where: str) -> None:
     if "GPU_REQ" in item.values:
         item.values["GPU_REQ"] = item.values["GPU_REQ"].strip("\"' ")
         if not shared.gpus:
-            notes.may_differ("GPU_REQ", NO_GPUS, where)
+            notes.may_differ("GPU_REQ", NO_GPUS, where, concerned(item.entry))
 
 
 def put_limits(item: Item, kind: type, limits: RunLimits, where: str, problems: Problems) -> None:
@@ -197,7 +200,8 @@ def _hosts(entry: LsfEntry, names: HostNames, notes: Notes) -> str:
     away = [word for word in words if "@" in word or word in ("allremote", "none")]
     if away:
         reason = "hosts of other clusters are not modelled: jobs get the others alone, or none"
-        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}")
+        by = concerned(entry)
+        notes.may_differ(f"HOSTS = {' '.join(away)}", reason, f"queue {name}", by)
     kept = [word for word in words if word not in away]
     found: list[str] = []
     for word in kept:
@@ -327,14 +331,19 @@ _AMOUNTS = ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOUR
 _SCOPES = (
     ["USERS", "PER_USER", "QUEUES", "PER_QUEUE", "HOSTS", "PER_HOST", "PROJECTS", "PER_PROJECT"]
 )  # fmt: skip
-_TAKEN_OF_RESOURCES = frozenset(["NAME", *_AMOUNTS, *_SCOPES])
+#: INELIGIBLE only says how the pending time of a job counts.
+_TAKEN_OF_RESOURCES = frozenset(["NAME", "INELIGIBLE", *_AMOUNTS, *_SCOPES])
+#: Amounts that nothing here counts.
+_OTHER_AMOUNTS = frozenset(["FWD_SLOTS", "ELIGIBLE_PEND_JOBS", "JOBS_PER_SCHED_CYCLE"])
+#: A term of RESOURCE.
+_TERM = re.compile(r"\[([^\[\],]*),([^\[\],]*)\]")
 _METHODS = ("PER_JOB", "PER_HOST", "PER_SLOT")
 #: Names of LSF 10.1 for the same.
 _SAME = {"PER_TASK": "PER_SLOT"}
 
 
 def read_resources(
-    sections: Iterable[LsfSection], draft: Draft, notes: Notes, problems: Problems
+    sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
     """Limits and ReservationUsage into the document."""
     unnamed = 0
@@ -343,7 +352,7 @@ def read_resources(
             for entry in entries(section, problems):
                 name = entry.text("NAME") or f"NONAME{unnamed:03d}"
                 unnamed += not entry.text("NAME")
-                _limit(name, entry, draft, notes)
+                _limit(name, entry, shared.kinds, draft, notes)
         elif section.name == "ReservationUsage":
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
@@ -352,31 +361,78 @@ def read_resources(
             notes.may_differ(section.name, reason, notes.at(section.place))
 
 
-def _limit(name: str, entry: LsfEntry, draft: Draft, notes: Notes) -> None:
-    """A limit whose scope or amount is not modelled is left out whole: it would bind too many."""
-    for parameter, value in entry.values.items():
-        key = entry.keys[parameter]
-        if parameter not in _TAKEN_OF_RESOURCES:
-            _left_out(f"{key} in limits", name, notes)
-            return
-        if parameter in _AMOUNTS and "%" in value.text:
-            _left_out(f"{key} in percent", name, notes)
-            return
+def _limit(
+    name: str, entry: LsfEntry, kinds: Mapping[str, str], draft: Draft, notes: Notes
+) -> None:
+    """A limit without the amounts that are not modelled.
+
+    One with a scope that is not modelled is left out whole: it would bind too many.
+    """
+    scopes = (set(entry.values) - _TAKEN_OF_RESOURCES) - _OTHER_AMOUNTS
+    if scopes:
+        reason = "it is not modelled, and the limit is left out"
+        for parameter in sorted(scopes):
+            topic = f"{entry.keys[parameter]} in limits"
+            notes.may_differ(topic, reason, f"limit {name}", _bound_by(entry))
+        return
     item = Item(entry)
     item.put("name", name, "NAME")
-    for key in ("SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP"):
-        item.take(key)
+    gone = {f"{entry.keys[key]} in limits": key for key in entry.values if key in _OTHER_AMOUNTS}
+    for key in _AMOUNTS[:6]:
+        if "%" in entry.text(key):
+            gone[f"{entry.keys[key]} in percent"] = key
+        else:
+            item.take(key)
     for key in _SCOPES:
         item.take(key, plain=False)
     for parameter in ("RESOURCE", "LICENSE"):
         if text := entry.text(parameter):
-            bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-            item.put("RESOURCE", bare, parameter)
-    draft.add("limits", item)
+            kept, without = _resources(text, kinds)
+            gone |= without
+            if kept:
+                item.put("RESOURCE", kept, parameter)
+    left = bool(item.values.keys() & {*_AMOUNTS})
+    rest = "the rest of the limit counts" if left else "the limit is left out"
+    for topic, key in gone.items():
+        by = _bound_by(entry, key)
+        notes.may_differ(topic, f"it is not modelled, and {rest}", f"limit {name}", by)
+    if left or not gone:
+        draft.add("limits", item)
 
 
-def _left_out(topic: str, name: str, notes: Notes) -> None:
-    notes.may_differ(topic, "it is not modelled, and the limit is left out", f"limit {name}")
+def _bound_by(entry: LsfEntry, amount: str = "") -> Concerned:
+    """The jobs that a limit binds, as far as its scope tells.
+
+    amount: the one in question, a parameter or a resource; "" for all that it has.
+    """
+    scope: dict[str, tuple[str, ...]] = {}
+    for key in ("queues", "users", "hosts"):
+        words = tokens(f"{entry.text(key.upper())} {entry.text(f'PER_{key[:-1].upper()}')}")
+        if words and not any(word == "all" or word.startswith("~") for word in words):
+            scope[key] = words
+    if amount in ("MEM", "SWP", "TMP"):
+        scope["resources"] = (amount.lower(),)
+    elif amount and amount not in {*_AMOUNTS, *_OTHER_AMOUNTS}:
+        scope["resources"] = (GPUS if GPUS_NAMED.fullmatch(amount) else amount,)
+    return Concerned(scope)
+
+
+def _resources(text: str, kinds: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """RESOURCE of a limit without the terms that are not modelled, and these by words."""
+    bare = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    gone: dict[str, str] = {}
+
+    def kept(term: re.Match[str]) -> str:
+        name = term[1].strip()
+        if "%" in term[2]:
+            gone[f"{name} in percent"] = name
+        elif GPUS_NAMED.fullmatch(name) and name not in kinds:
+            gone[f"{name} in limits"] = name
+        else:
+            return term[0]
+        return ""
+
+    return _TERM.sub(kept, bare).strip(), gone
 
 
 def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> None:
@@ -384,7 +440,8 @@ def _usage(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -> N
     if reserve := entry.text("RESERVE"):
         reason = "held resources of pending jobs: only slots and memory are held here"
         if reserve.upper() in ("Y", "YES"):
-            notes.may_differ("RESERVE in ReservationUsage", reason, name)
+            by = Concerned({"resources": (name,)})
+            notes.may_differ("RESERVE in ReservationUsage", reason, name, by)
     if not method:
         return
     method = _SAME.get(method, method)

@@ -322,7 +322,7 @@ def _read(
         files.sections("lsb.queues") or (), names, limits, shared, draft, notes, problems
     )
     params.put_history(found, draft, notes)
-    queues.read_resources(files.sections("lsb.resources") or (), draft, notes, problems)
+    queues.read_resources(files.sections("lsb.resources") or (), shared, draft, notes, problems)
     profiles = files.sections("lsb.applications") or ()
     read_applications(profiles, limits, shared, draft, notes, problems)
     plugins = files.sections("lsb.modules")

@@ -482,9 +482,11 @@ class _Diagnosing:
             self.order = {job.id: at for at, job in enumerate(priority_order(self.instance))}
             self.ideal = ideal_plan(self.instance, self.runs.budget)
             self._look_at(pending)
+        without = tuple(self._without_start(pending))
         return Diagnosis(
             jobs=tuple(self.found),
-            never=tuple(self._never(pending)),
+            never=tuple((job, why) for job, state, why in without if state == "impossible"),
+            undated=tuple(item for item in without if item[1] != "impossible"),
             pending=len(self.instance.pending),
             tried=self.runs.tried,
             now=self.instance.now,
@@ -783,7 +785,7 @@ class _Diagnosing:
             return item
         return replace(item, earliest=best.start, proved=best.proved, allocation=best.allocation)
 
-    def _never(self, pending: Sequence[Job]) -> Iterator[tuple[str, str]]:
+    def _without_start(self, pending: Sequence[Job]) -> Iterator[tuple[str, State, str]]:
         """Jobs that start neither as configured nor under any rule that was changed, and why."""
         if self.ideal is None or self.ideal.cut:
             return
@@ -792,7 +794,7 @@ class _Diagnosing:
         reasons = {item.job: item.reason for item in self.ideal.unplaced}
         for job, (state, why) in self.states.items():
             if job in wanted - known and (state == "impossible" or job in reasons):
-                yield job, why or reasons.get(job, "")
+                yield job, state, why or reasons.get(job, "")
 
 
 def _prominence(item: WaitingJob) -> tuple[bool, int]:

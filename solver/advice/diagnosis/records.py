@@ -216,6 +216,9 @@ class Diagnosis:
     jobs: tuple[WaitingJob, ...]
     #: Jobs that can never start, and why.
     never: tuple[tuple[str, str], ...] = ()
+    #: Jobs without a start today and under any rule that was changed, though they fit here: each
+    #: with its state and what it waits for.
+    undated: tuple[tuple[str, State, str], ...] = ()
     #: How many wait.
     pending: int = 0
     #: Changes that were simulated.
@@ -263,6 +266,10 @@ class Diagnosis:
             "waiting": [item.to_dict(self.origin) for item in self.jobs if not item.starves],
             "impossible": list(self.impossible),
             "never": [{"job": job, "reason": reason} for job, reason in self.never],
+            "undated": [
+                {"job": job, "state": state, "reason": reason}
+                for job, state, reason in self.undated
+            ],
             "tried": self.tried,
             "notes": list(self.notes),
             **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
@@ -378,15 +385,22 @@ class SpokenTimes:
 
 
 def _answer(found: Diagnosis) -> str:
-    stuck = found.impossible
-    if not stuck:
+    stuck, undated = found.impossible, [job for job, _, _ in found.undated]
+    if not stuck and not undated:
         return _of_starving(found)
-    who = f"{len(stuck)} of {counted(found.pending, 'waiting job')}"
-    text = f"{who} cannot start on this cluster: {named(stuck, MOST_NAMED)}."
+    texts, who = [], f"of {counted(found.pending, 'waiting job')}"
+    if stuck:
+        names = named(stuck, MOST_NAMED)
+        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {names}.")
+    if undated:
+        verb = "has" if len(undated) == 1 else "have"
+        names = named(undated, MOST_NAMED)
+        texts.append(f"{len(undated)} {who} {verb} no known start: {names}.")
     rest = [item for item in found.jobs if item.state != "impossible"]
-    if len(stuck) == found.pending or (found.cut and not rest):
-        return text
-    return f"{text} {_of_starving(replace(found, jobs=tuple(rest)), others=len(stuck))}"
+    others = len(stuck) + len(undated)
+    if others < found.pending and (rest or not found.cut):
+        texts.append(_of_starving(replace(found, jobs=tuple(rest)), others=others))
+    return " ".join(texts)
 
 
 def _of_starving(found: Diagnosis, others: int = 0) -> str:
@@ -437,6 +451,11 @@ def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
         yield f"{called(job)} cannot start on this cluster: {reason}."
     if len(found.never) > MOST_NAMED:
         yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} cannot start on this cluster."
+    for job, state, reason in found.undated[:MOST_NAMED]:
+        yield f"{called(job)} {_NO_START[state]}: {reason}."
+    if len(found.undated) > MOST_NAMED:
+        more = len(found.undated) - MOST_NAMED
+        yield f"{counted(more, 'more job')} {'has' if more == 1 else 'have'} no known start."
     yield (
         f"How this was found: the scheduler was simulated from now on, as configured and under "
         f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
@@ -501,9 +520,7 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
     yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
-    starts = f"starts {clock.at(item.simulated)}"
-    if item.simulated is None:
-        starts = f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
+    starts = _starts(clock, item)
     together = "its slots are free together" if item.slots > 1 else "its slot is free"
     proof = "proved the earliest" if item.proved else "by time-based reservation"
     if item.cause in IN_LINE | OF_THE_JOB:
@@ -511,17 +528,25 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
         yield f"As the cluster is configured it {starts}; with one change it would start {then}."
     else:
         later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
+        sign = ";" if item.simulated is None else ":"
         yield (
-            f"As the cluster is configured it {starts}{later}: {together} "
+            f"As the cluster is configured it {starts}{later}{sign} {together} "
             f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
         )
     yield from _passed(item)
 
 
+def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
+    """When it starts as configured, or why it has no start."""
+    if item.simulated is not None:
+        return f"starts {clock.at(item.simulated)}"
+    return f"{_NO_START[item.state]}: {item.condition}".rstrip(": ")
+
+
 #: What is said of a job that does not start as configured.
 _NO_START: Mapping[State, str] = {
     "starts": "does not start",
-    "starts if": "starts only if something else happens first",
+    "starts if": "starts once something else happens",
     "unknown end": "has no known start",
     "impossible": "cannot start",
     "not examined": "was not examined",
@@ -567,8 +592,8 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
     for item in others[:MOST_NAMED]:
         best = item.remedies[0]
         yield (
-            f"{called(item.job)} ({counted(item.slots, 'slot')}) starts "
-            f"{clock.at(item.simulated)}, and with the first remedy {clock.at(best.start)}."
+            f"{called(item.job)} ({counted(item.slots, 'slot')}) {_starts(clock, item)}, and with "
+            f"the first remedy {clock.at(best.start)}."
         )
     if len(others) > MOST_NAMED:
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."

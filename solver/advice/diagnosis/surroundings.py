@@ -16,6 +16,7 @@ from ....model.resreq import effective_requirement
 from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
 from ....model.shares import queue_hosts, queue_sets
+from ...pending_reasons import counted
 from ..suggestions import is_compound, ladder, memory_edit, other_shapes, section, with_section
 from .probes import (
     Apply,
@@ -58,8 +59,8 @@ def _hosts(kind: str, hosts: list[Host]) -> Probe:
     verb = "is" if len(hosts) == 1 else "are"
     shut = kind == "hosts closed"
     cause = (
-        f"{named(names)} {verb} {'closed' if shut else 'down'} ({states}): {slots} slots are "
-        "missing"
+        f"host{'s' * (len(hosts) > 1)} {named(names)} {verb} {'closed' if shut else 'down'} "
+        f"({states}): {counted(slots, 'slot')} {'is' if slots == 1 else 'are'} missing"
     )
     where = "command of the administrator" if shut else "repair"
     setting = f"badmin hopen {' '.join(names[:8])}" if shut else f"bring back {named(names, 8)}"
@@ -279,7 +280,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         jobs += [other.id for other in pending if other.queue == name]
         cause = (
             f"it is not known when {named([f'job {item}' for item in jobs])} will end: queue "
-            f"{name} has no RUNLIMIT and they have no -W"
+            f"{name} has no RUNLIMIT and {'it has' if len(jobs) == 1 else 'they have'} no -W"
         )
         text = f"{length // HOUR}:00"
         change = SettingChange(

@@ -1,0 +1,77 @@
+"""Memory and load of hosts that no input gives: unknown, not zero.
+
+Plain bhosts prints neither. A job that asks for some would fit nowhere, while the cluster has it;
+so the job counts without that part of its requirement, and nothing about it is proved. The
+instance keeps the sentence among its omissions: a job that is asked about later is taken likewise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
+from ..errors import InputError
+from ..instance import Instance
+from ..job import Job
+from ..resreq import Options, heeded_part
+
+_TOLD = re.compile(r"no input says how much ([a-z0-9, ]+) hosts have")
+
+
+def sentence(names: tuple[str, ...]) -> str:
+    """What is told of amounts or load that nobody gives."""
+    return (
+        f"no input says how much {', '.join(names)} hosts have: what jobs ask of it is not "
+        "considered (give bhosts -l, or a site)"
+    )
+
+
+def not_given(instance: Instance) -> tuple[str, ...]:
+    """Amounts and load indices that no host of an instance has."""
+    given = {name for host in instance.cluster.hosts for name in (*host.amounts, *host.load)}
+    given |= {item.name for item in instance.cluster.shared}
+    return tuple(name for name in BUILTIN_INDICES if name not in given)
+
+
+def without(text: str, name: str) -> str:
+    """A requirement without the parts that name an amount or a load index.
+
+    Of order[] and same[] nothing goes: they say where a job goes, and not whether.
+    """
+    named = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+    if not named.search(text):
+        return text
+    kept = re.compile(r"\s*(?:order|same)\[")
+    try:
+        return heeded_part(
+            text, Options(), lambda part: not named.search(part) or bool(kept.match(part))
+        )
+    except InputError:
+        return text  # what is wrong with it is said where it is read
+
+
+def as_known(instance: Instance, job: Job) -> Job:
+    """A job that is asked about, without what it asks of amounts that no input gave.
+
+    They are named in what is not obeyed of it.
+    """
+    for name in _told(instance):
+        parts = tuple(filter(None, (without(text, name) for text in job.res_req)))
+        if parts != job.res_req:
+            what = f"{name}, which no input gives for hosts"
+            job = replace(job, res_req=parts, unheeded=(*job.unheeded, what))
+    return job
+
+
+def _told(instance: Instance) -> Iterator[str]:
+    """The amounts of which the instance says that nobody gave them; with them its load."""
+    told = {
+        name
+        for item in instance.omissions
+        if (found := _TOLD.match(item.what))
+        for name in found[1].split(", ")
+    }
+    if told & set(BUILTIN_AMOUNTS):
+        yield from not_given(instance)

@@ -1,0 +1,188 @@
+"""Which fact of a job, a host or a queue each form of a listing prints, and under which name.
+
+The readers take their columns from here, docs/output-forms.md shows the rows, and a test prints
+random clusters in every form. A form without a cell does not print the fact: there it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+#: ``bjobs -l`` and ``-UF`` (wrapped or not), ``bhosts -l``, ``bqueues -l`` and ``-r``.
+LONG = "-l"
+#: ``-json -o '…'``.
+JSON = "-json"
+#: Tables of bhosts and bqueues, with or without ``-w``; those of bjobs are refused.
+PLAIN = "plain"
+FORMS = (LONG, JSON, PLAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedFact:
+    """One fact. `cells`: by form the names that it has there; of several columns the first counts
+    that says something.
+    """
+
+    of: Literal["job", "host", "queue"]
+    what: str
+    #: Of what was seen (SeenJob, SeenHost, SeenQueue), "" where it is kept elsewhere.
+    field: str
+    cells: Mapping[str, tuple[str, ...]]
+    outcome: Literal["read", "told"] = "read"
+    #: The column of -o without which an answer may be another one, "" for none.
+    needed: str = ""
+
+    @property
+    def row(self) -> str:
+        """The line of the table in the page."""
+        cells = [", ".join(f"`{n}`" for n in self.cells.get(form, ())) or "-" for form in FORMS]
+        return f"| {self.of} | {self.what} | {' | '.join(cells)} | {self.outcome} |"
+
+
+def _job(
+    what: str, field: str, long: str = "", json: str = "", *, needed: str = "", told: bool = False
+) -> PrintedFact:
+    """A fact of a job; names in a cell are parted by ``;``."""
+    cells = {form: _names(text) for form, text in ((LONG, long), (JSON, json)) if text}
+    return PrintedFact("job", what, field, cells, "told" if told else "read", needed)
+
+
+def _row(of: Literal["host", "queue"], what: str, field: str, **cells: str) -> PrintedFact:
+    forms = {"long": LONG, "json": JSON, "plain": PLAIN}
+    return PrintedFact(of, what, field, {forms[name]: _names(text) for name, text in cells.items()})
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(";"))
+
+
+JOBS = (
+    _job("id", "id", "Job", "JOBID"),
+    _job("index in its array", "id", "Job", "JOBINDEX; ARRAY_INDEX"),
+    _job("state", "status", "Status", "STAT"),
+    _job("queue", "queue", "Queue", "QUEUE", needed="queue"),
+    _job("user", "user", "User", "USER", needed="user"),
+    _job("user group", "group", "User Group", "USER_GROUP"),
+    _job("project", "project", "Project", "PROJ_NAME; PROJECT"),
+    _job("application profile", "application", "Application", "APPLICATION; APP"),
+    _job("host of submission", "from_host", "Submitted from host", "FROM_HOST"),
+    _job("slots", "slots", "Task(s); Processors Requested", "MIN_REQ_PROC; NREQ_SLOT; SLOTS",
+         needed="nreq_slot"),
+    _job("slots reserved for it", "reserved", "Reserved"),
+    _job("most slots (-n min,max)", "max_slots", "Task(s); Processors Requested", "MAX_REQ_PROC"),
+    _job("requirement (-R)", "res_req", "Requested Resources; RESOURCE REQUIREMENT DETAILS",
+         "COMBINED_RESREQ; EFFECTIVE_RESREQ; RES_REQ", needed="combined_resreq"),
+    _job("run limit (-W)", "run_limit", "RUNLIMIT", "RUNTIMELIMIT", needed="runtimelimit"),
+    _job("CPU limit (-c)", "cpu_limit", "CPULIMIT"),
+    _job("estimated run time (-We)", "estimated_run_time", "ESTIMATED_RUNTIME",
+         "ESTIMATED_RUN_TIME; ESTIMATED_RUNTIME"),
+    _job("submission", "submit", "Submitted", "SUBMIT_TIME", needed="submit_time"),
+    _job("priority (-sp)", "priority", "Job Priority", "JOB_PRIORITY", needed="job_priority"),
+    _job("earliest start (-b)", "begin", "Specified Start Time", "SPECIFIED_START_TIME",
+         needed="specified_start_time"),
+    _job("latest end (-t)", "deadline", "Specified Termination Time", "SPECIFIED_TERMINATE_TIME"),
+    _job("start", "start", "Started; Dispatched", "START_TIME"),
+    _job("expected end", "finish", json="FINISH_TIME"),
+    _job("run time so far", "run_time", json="RUN_TIME"),
+    _job("CPU time used", "cpu_time", "The CPU time used is", "CPU_USED"),
+    _job("hosts in use", "allocation", "Started; Allocated", "ALLOC_SLOT; EXEC_HOST"),
+    _job("hosts (-m)", "hosts", "Specified Hosts", "ASK_HOSTS; ASKED_HOSTS", needed="ask_hosts"),
+    _job("exclusive (-x)", "exclusive", "Exclusive Execution", "EXCLUSIVE"),
+    _job("name and array (-J)", "name", "Job Name", "JOB_NAME"),
+    _job("elements of its array", "name", "Job Name", "JARRAY_SPEC; ARRAY_SPEC"),
+    _job("condition (-w)", "dependency", "Dependency Condition", "DEPENDENCY", needed="dependency"),
+    _job("GPUs asked for", "gpu", "Requested GPU; GPU REQUIREMENT DETAILS", "GPU_NUM; NGPUS"),
+    _job("mode of GPUs", "gpu", "Requested GPU; GPU REQUIREMENT DETAILS", "GPU_MODE"),
+    _job("GPUs for it alone", "gpu", "Requested GPU; GPU REQUIREMENT DETAILS", "J_EXCLUSIVE"),
+    _job("GPUs in use", "gpus_held", "GPU_ALLOCATION; EXTERNAL MESSAGES", "GPU_ALLOC"),
+    _job("why it waits", "reason", "PENDING REASONS", "PEND_REASON"),
+    _job("estimated start", "estimate",
+         "Estimated Job Start Time; Job will start no sooner than; Will be started; ESTIMATION",
+         "ESTIMATED_START_TIME; ESTART_TIME; ESTIMATED_SIM_START_TIME; ESSTART_TIME"),
+    _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION", told=True),
+    _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP", told=True),
+    _job("service class (-sla)", "unread", "Service Class", "SERVICE_CLASS; SLA", told=True),
+    _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True),
+    _job("network", "unread", "Network", "NETWORK_REQ", told=True),
+    _job("data (-data)", "unread", "DATA REQUIREMENTS", "DATA_REQUIREMENT", told=True),
+)  # fmt: skip
+
+HOSTS = (
+    _row("host", "name", "name", long="HOST", json="HOST_NAME; HOST", plain="HOST_NAME"),
+    _row("host", "state", "status", long="STATUS", json="STATUS", plain="STATUS"),
+    _row("host", "slots", "slots", long="MAX", json="MAX", plain="MAX"),
+    _row("host", "slots of one user", "user_slots", long="JL/U", json="JL/U; JL_U", plain="JL/U"),
+    _row("host", "slots in use", "used", long="RUN; SSUSP; USUSP", json="RUN; SSUSP; USUSP",
+         plain="RUN; SSUSP; USUSP"),
+    _row("host", "slots reserved", "reserved_slots", long="RSV", json="RSV", plain="RSV"),
+    _row("host", "CPU factor", "cpu_factor", long="CPUF", json="CPUF"),
+    _row("host", "dispatch window", "windows", long="DISPATCH_WINDOW", json="DISPATCH_WINDOW"),
+    _row("host", "GPUs", "gpus", long="ngpus; ngpus_physical", json="NGPUS"),
+    _row("host", "GPUs in use", "gpus_used", long="ngpus_physical", json="NGPUS_ALLOC"),
+    _row("host", "memory, swap, tmp that are free", "total", long="Total",
+         json="AVAILABLE_MEM; AVAILABLE_SWP; AVAILABLE_TMP"),
+    _row("host", "memory, swap, tmp that jobs reserve", "reserved", long="Reserved",
+         json="RESERVED_MEM; RESERVED_SWP; RESERVED_TMP"),
+    _row("host", "load, resources of the site", "total", long="Total"),
+    _row("host", "thresholds", "sched", long="loadSched; loadStop"),
+)  # fmt: skip
+
+QUEUES = (
+    _row("queue", "name", "name", long="QUEUE", json="QUEUE_NAME; QUEUE", plain="QUEUE_NAME"),
+    _row("queue", "priority", "priority", long="PRIO", json="PRIO; PRIORITY", plain="PRIO"),
+    _row("queue", "state: open, active", "status", long="STATUS", json="STATUS", plain="STATUS"),
+    _row("queue", "slots", "queue_slots", long="MAX", json="MAX", plain="MAX"),
+    _row("queue", "slots of a user", "user_slots", long="JL/U", json="JL_U; JL/U", plain="JL/U"),
+    _row("queue", "slots of a processor", "processor_slots", long="JL/P", json="JL_P; JL/P",
+         plain="JL/P"),
+    _row("queue", "slots of a host", "host_slots", long="JL/H", json="JL_H; JL/H", plain="JL/H"),
+    _row("queue", "slots of its jobs", "counts", long="NJOBS; PEND; RUN; SSUSP; USUSP; RSV",
+         json="NJOBS; PEND; RUN; SUSP", plain="NJOBS; PEND; RUN; SUSP"),
+    _row("queue", "description", "description", long="--", json="DESCRIPTION"),
+    _row("queue", "run limit", "run_limit", long="RUNLIMIT"),
+    _row("queue", "CPU limit", "cpu_limit", long="CPULIMIT"),
+    _row("queue", "tasks of a job", "tasks", long="TASKLIMIT; PROCLIMIT"),
+    _row("queue", "thresholds", "sched", long="loadSched; loadStop"),
+    _row("queue", "policies", "policies", long="SCHEDULING POLICIES"),
+    _row("queue", "shares", "shares", long="USER_SHARES"),
+    _row("queue", "share accounts", "accounts", long="SHARE_INFO_FOR"),
+    _row("queue", "queues of its set", "fairshare_queues", long="FAIRSHARE_QUEUES"),
+    _row("queue", "order of dispatch", "by_queue", long="DISPATCH_ORDER"),
+    _row("queue", "users", "users", long="USERS"),
+    _row("queue", "hosts", "hosts", long="HOSTS"),
+    _row("queue", "requirement", "res_req", long="RES_REQ"),
+    _row("queue", "time of a reservation", "reservation",
+         long="Maximum slot reservation time; Maximum resource reservation time"),
+    _row("queue", "interval between jobs of a host", "accept_interval",
+         long="Interval for a host to accept two jobs"),
+    _row("queue", "pool and share of slots", "slot_pool", long="SLOT_POOL; SLOT_SHARE"),
+    _row("queue", "windows", "dispatch_window", long="DISPATCH_WINDOW; RUN_WINDOW"),
+)  # fmt: skip
+
+FACTS = (*JOBS, *HOSTS, *QUEUES)
+_COLUMNS = {fact.what: fact.cells[JSON] for fact in JOBS if JSON in fact.cells}
+
+
+def columns(what: str) -> tuple[str, ...]:
+    """The columns of ``bjobs -json`` that have a fact of a job, the best first."""
+    return _COLUMNS[what]
+
+
+def needed() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The column to ask for, and all that have it, of facts without which answers may differ."""
+    return ((fact.needed, fact.cells[JSON]) for fact in JOBS if fact.needed)
+
+
+def told_columns() -> Iterator[str]:
+    """Columns of ``bjobs -json`` that nobody reads and that have a say where they say something."""
+    for fact in JOBS:
+        if fact.outcome == "told" and fact.field == "unread":
+            yield from fact.cells[JSON]
+
+
+def read_parts() -> frozenset[str]:
+    """Clauses and titles of ``bjobs -l`` from which the reader takes a fact, in small letters."""
+    kept = (fact for fact in JOBS if fact.field != "unread")
+    return frozenset(name.lower() for fact in kept for name in fact.cells.get(LONG, ()))

@@ -1,0 +1,158 @@
+"""What a cluster tells of its configuration stands in for the files of a site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from slotwise.cli.main import app
+from slotwise.model.cluster import HostGroup
+from slotwise.model.configuration import User, UserGroup
+from slotwise.model.errors import InputError
+from slotwise.model.formats import load
+from slotwise.model.lsf_state.facts import read_facts
+from slotwise.model.lsf_state.values import Text
+from typer.testing import CliRunner
+
+#: After a live cluster (volclava 2.2), shortened; names of groups are added.
+PRINTED = {
+    "bparams": """
+System default queues for automatic queue selection:
+    DEFAULT_QUEUE = normal
+
+The interval for dispatching jobs by master batch daemon:
+    MBD_SLEEP_TIME = 4 (seconds)
+
+The interval for a host to accept two batch jobs:
+    JOB_ACCEPT_INTERVAL = 1 (* MBD_SLEEP_TIME)
+
+Mbatchd reserves resources based on job tasks:
+    RESOURCE_RESERVE_PER_TASK = N
+
+Run time weighting factor for fairshare scheduling policy:
+    RUN_TIME_FACTOR = 0.500000
+""",
+    "bugroup": """GROUP_NAME    USERS
+grp          cat dan
+             eve
+all_of_us    grp/ bob
+""",
+    "bmgroup": "GROUP_NAME    HOSTS\nbig          hostA hostB \n",
+    "busers": """USER/GROUP          JL/P    MAX  NJOBS   PEND    RUN  SSUSP  USUSP    RSV
+ann                    -      4     11      9      2      0      0      0
+cat                    -      -      3      1      2      0      0      0
+default                1      -      -      -      -      -      -      -
+""",
+    "lshosts": """HOST_NAME              type       model  cpuf ncpus maxmem maxswp server RESOURCES
+hostA                 linux     IntelI5 100.0     2 24105M      -    Yes (cs fs)
+hostB                 linux     IntelI5 100.0     2   2.5G      -    Yes (cs)
+""",
+    "bhosts": """HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV
+hostA              ok              -      4      0      0      0      0      0
+hostB              ok              -      4      0      0      0      0      0
+""",
+    "bqueues": """QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP
+normal           30  Open:Active       -    -    -    -     1     1     0     0
+""",
+    "bjobs": """
+Job <7>, User <ann>, Project <default>, Status <PEND>, Queue <normal>, Command <x>
+Fri Nov 27 00:33:00: Submitted from host <hostA>, CWD </>, 2 Processors Requested;
+""",
+}
+LONG = """GROUP_NAME: tree
+USERS: ann bob
+SHARES: [ann, 10] [default, 1]
+
+GROUP_NAME: other
+USERS: cat
+"""
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Exit code and standard error."""
+    try:
+        done = CliRunner().invoke(app, words, catch_exceptions=False)
+    except InputError as error:
+        return 2, str(error)
+    return done.exit_code, done.stderr
+
+
+def test_what_each_command_tells() -> None:
+    found = read_facts(Text(PRINTED[name], name) for name in ("bparams", "bugroup", "bmgroup"))
+    assert found.params is not None
+    assert (found.params.mbd_sleep_time, found.params.job_accept_interval) == (4, 1)
+    assert (found.params.default_queue, found.params.run_time_factor) == ("normal", 0.5)
+    assert found.groups == (
+        UserGroup("grp", ("cat", "dan", "eve")),
+        UserGroup("all_of_us", ("grp", "bob")),
+    )
+    assert found.host_groups == (HostGroup("big", ("hostA", "hostB")),)
+    users = read_facts([Text(PRINTED["busers"], "busers")]).users
+    assert users == (User("ann", 4, None), User("default", None, 1))
+
+
+def test_the_long_form_of_groups_has_their_shares() -> None:
+    (tree, other) = read_facts([Text(LONG, "bugroup")]).groups
+    assert tree == UserGroup("tree", ("ann", "bob"), (("ann", 10), ("default", 1)))
+    assert other == UserGroup("other", ("cat",))
+
+
+def test_plain_bparams_tells_seconds() -> None:
+    text = (
+        "Default Queues:  normal idle\nMBD_SLEEP_TIME used for calculations:  20 seconds\n"
+        "Job Checking Interval:  15 seconds\nJob Accepting Interval:  40 seconds\n"
+    )
+    params = read_facts([Text(text, "bparams")]).params
+    assert params is not None
+    assert (params.mbd_sleep_time, params.job_accept_interval) == (20, 2)
+    assert params.default_queue == "normal"
+
+
+def test_what_is_no_output_of_theirs_is_refused() -> None:
+    with pytest.raises(InputError, match="is no output of bparams"):
+        read_facts([Text("hello\n", "a.txt")])
+
+
+@pytest.mark.parametrize("by", ["folder", "names"])
+def test_a_cluster_without_configuration(by: str, tmp_path: Path) -> None:
+    folder, out = tmp_path / "printed", tmp_path / "out.yaml"
+    folder.mkdir()
+    for number, (name, text) in enumerate(PRINTED.items()):
+        (folder / (f"file{number}" if by == "folder" else name)).write_text(text)
+    (folder / "notes.md").write_text("nothing that a command prints\n")
+    options = ["--from", str(folder)]
+    if by == "names":
+        options = [word for name in PRINTED for word in (f"--{name}", str(folder / name))]
+    assert run("import", "snapshot", *options, "-o", str(out))[0] == 0
+    made = load(out)
+    assert made.params.mbd_sleep_time == 4
+    assert [host.amounts["mem"] for host in made.cluster.hosts] == [24105, 2560]
+    assert [sorted(host.booleans) for host in made.cluster.hosts] == [["cs", "fs"], ["cs"]]
+    assert made.cluster.groups == (HostGroup("big", ("hostA", "hostB")),)
+    assert [group.name for group in made.groups] == ["grp", "all_of_us"]
+    assert [user.max_slots for user in made.users] == [4, None]
+
+
+def test_of_several_forms_of_a_folder_the_one_that_says_most_counts(tmp_path: Path) -> None:
+    long = PRINTED["bjobs"].replace("2 Processors", "6 Processors").replace("<x>", f"<{'x' * 99}>")
+    for name in ("bhosts", "bqueues", "bjobs"):
+        (tmp_path / name).write_text(PRINTED[name])
+    (tmp_path / "a_uf").write_text(long)
+    out = tmp_path / "out.yaml"
+    assert run("import", "snapshot", "--from", str(tmp_path), "-o", str(out))[0] == 0
+    assert [job.slots for job in load(out).pending] == [6]
+
+
+def test_a_folder_without_any_of_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("hello\n")
+    for folder, says in ((tmp_path, "has no file of what"), (tmp_path / "b", "is no folder")):
+        code, said = run("import", "snapshot", "--from", str(folder))
+        assert code == 2
+        assert says in said
+
+
+def test_groups_of_all() -> None:
+    hosts = "GROUP_NAME    HOSTS\nwhole   all hosts used by the batch system\n"
+    users = "GROUP_NAME    USERS\neverybody   all users\n"
+    found = read_facts([Text(hosts, "bmgroup"), Text(users, "bugroup")])
+    assert (found.host_groups[0].members, found.groups[0].members) == (("all",), ("all",))

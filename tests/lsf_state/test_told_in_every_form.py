@@ -1,0 +1,304 @@
+"""What LSF says of a job, a host or a queue counts in whatever form it was printed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slotwise.cli.import_snapshot import Printed, make_instance
+from slotwise.model.errors import InputError
+from slotwise.model.formats.submit import refusals, submitted_job
+from slotwise.model.instance import Instance
+from slotwise.model.job import Job
+from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.lsf_state.bqueues import read_bqueues
+from slotwise.model.lsf_state.values import PrintedTimes, Text
+from slotwise.model.omissions import Omission
+from slotwise.solver.planning import plan
+
+pytestmark = pytest.mark.behaviour("CFG-04")
+NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)
+HEAD = "HOST_NAME          STATUS          JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV"
+
+
+def hosts(*rows: str) -> str:
+    """Plain bhosts."""
+    return "\n".join([HEAD, *rows]) + "\n"
+
+
+def waits(*reasons: str, more: str = "", first: str = "", parts: str = "", events: str = "") -> str:
+    """A job in the long form, not wrapped."""
+    lines = [
+        f"Job <2>, User <bob>, Project <p>, Status <PEND>, Queue <q>,{first} Command <x>",
+        f"Mon Mar 16 09:05:00: Submitted from host <l>, CWD </x>, 4 Task(s){more};",
+        *([events] if events else []),
+        *([" PENDING REASONS:"] if reasons else []),
+        *(f" {reason}" for reason in reasons),
+        "",
+        " RUNLIMIT",
+        " 30.0 min",
+        parts,
+        "-" * 78,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def record(**fields: str) -> str:
+    """The same of -json."""
+    given = {"JOBID": "2", "STAT": "PEND", "USER": "bob", "QUEUE": "q", "NREQ_SLOT": "4"}
+    given |= {"RUNTIMELIMIT": "30.0", "SUBMIT_TIME": "Mar 16 09:05", "COMBINED_RESREQ": "-"}
+    given |= {"JOB_PRIORITY": "-", "SPECIFIED_START_TIME": "-", "ASK_HOSTS": "", "DEPENDENCY": ""}
+    return json.dumps({"COMMAND": "bjobs", "JOBS": 1, "RECORDS": [given | fields]})
+
+
+def job_of(text: str) -> SeenJob:
+    return read_bjobs(Text(text, "f"), PrintedTimes(NOW))[0]
+
+
+def touching(it: Instance) -> tuple[Omission, ...]:
+    """What touches a start."""
+    return tuple(item for item in it.omissions if item.jobs != ())
+
+
+def made(**texts: str | list[str]) -> Instance:
+    def of(name: str) -> list[Text]:
+        given = texts.get(name, [])
+        return [Text(text, name) for text in ([given] if isinstance(given, str) else given)]
+
+    printed = Printed(of("bjobs"), of("bhosts"), of("bqueues"))
+    return make_instance(printed, NOW, NOW, None, "")
+
+
+OPEN = hosts("a  ok - 8 0 0 0 0 0", "b  ok - 8 0 0 0 0 0")
+REASON = "User has reached the per-user job slot limit of the queue;"
+LATER = "Mon Mar 16 15:00:00:"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        waits(REASON),
+        waits("Job slot limit reached: 1 host;", REASON),
+        waits(events=f"{LATER} Job will start no sooner than indicated time stamp;"),
+        waits(events=f"{LATER} Will be started;"),
+        waits(events=f"{LATER} Estimated Job Start Time; alloc=4*a"),
+        waits(parts=f"\n ESTIMATION:\n {LATER} Estimated start time of the job;"),
+        record(PEND_REASON=REASON),
+        record(ESTIMATED_START_TIME="Mar 16 15:00"),
+        record(ESSTART_TIME="Mar 16 15:00"),
+    ],
+)
+def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
+    it = made(bjobs=text, bhosts=OPEN)
+    (said,) = it.lsf_says
+    assert REASON.strip(";") in said.reason or said.start == 5 * 3600
+    assert [item.jobs for item in it.omissions if "here the next cycle" in item.what] == [("2",)]
+    assert not plan(it, "greedy")["2"].proved
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        (record(EXCLUSIVE="Y"), "exclusive", True),
+        (record(EXCLUSIVE="N"), "exclusive", False),
+        (waits(more=", Exclusive Execution"), "exclusive", True),
+        (record(RSVID="bob#1"), "unheeded", ("-U bob#1",)),
+        (waits(first=" Reservation <bob#1>,"), "unheeded", ("-U bob#1",)),
+        (record(JOB_GROUP="/ris/a"), "unheeded", ("-g /ris/a",)),
+        (waits(first=" Job Group </ris/a>,"), "unheeded", ("-g /ris/a",)),
+        (record(ESTIMATED_RUN_TIME="10.0"), "estimated_run_time", 600),
+        (waits(parts=" ESTIMATED_RUNTIME:\n 10.0 min"), "estimated_run_time", 600),
+        (waits(parts=" ESTIMATED_RUNTIME: 10.0 min"), "estimated_run_time", 600),
+        (waits(parts=" ESTIMATED_RUNTIME\n 10.0 min of h"), "estimated_run_time", 600),
+        (waits(parts=" STAGING DETAILS:\n x"), "unheeded", ("STAGING DETAILS",)),
+        (waits(parts=" SCHEDULING PARAMETERS:\n x"), "unheeded", ()),
+        (waits(events=f"{LATER} Reserved <3> job slots on host(s) <3*a>;"), "reserved", 3),
+    ],
+)
+def test_a_fact_of_a_job_is_read_or_told(text: str, field: str, value: Any) -> None:
+    assert getattr(job_of(text), field) == value
+
+
+@pytest.mark.parametrize("asked", ["rusage[mem=2000]", "select[swp>5 && tmp>1]", "select[ut<0.5]"])
+def test_what_no_listing_prints_of_hosts_is_unknown(asked: str) -> None:
+    """Neither is the job told that it can never start, nor is its start proved."""
+    it = made(bjobs=record(COMBINED_RESREQ=asked), bhosts=OPEN)
+    found = plan(it, "optimal", effort=5)
+    assert found["2"].start == it.now
+    assert not found["2"].proved
+    assert {item.jobs for item in it.omissions} == {("2",), ()}
+    later = submitted_job(it, f'bsub -q q -R "{asked}" -W 10 x')
+    assert "which no input gives for hosts" in later.unheeded[0]
+    found = plan(replace(it, pending=(later,)), "optimal", effort=5)
+    assert found[later.id].start == it.now
+    assert not found[later.id].proved
+
+
+def test_a_host_that_its_load_has_closed_is_told(tmp_path: Path) -> None:
+    it = made(bjobs=record(), bhosts=hosts("a  closed_Busy - 8 0 0 0 0 0"))
+    assert not plan(it, "optimal", effort=5)["2"].proved
+    long = (
+        "HOST  a\nSTATUS CPUF JL/U MAX NJOBS RUN SSUSP USUSP RSV DISPATCH_WINDOW\n"
+        "closed_Busy 1.0 - 8 0 0 0 0 0 -\n\n     ut  mem\n Total {} 4G\n Reserved 0% 0M\n\n"
+        "     ut  mem\n loadSched 50% -\n loadStop - -\n"
+    )
+    assert touching(made(bjobs=record(), bhosts=long.format("91%"))) == ()  # its own threshold
+    assert len(touching(made(bjobs=record(), bhosts=long.format("9%")))) == 1
+
+
+LONG_QUEUE = """
+QUEUE: q
+  -- text
+
+PARAMETERS/STATISTICS
+PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ 30   20  {status}     -    -    -    -     {counts}
+
+USERS:  {users}
+HOSTS:  {hosts}
+Maximum slot reservation time: 600 seconds
+"""
+PLAIN_QUEUE = (
+    "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP\n"
+    "q                30  {status}      -    -    -    -     {counts}\n"
+)
+JSON_QUEUE = (
+    '{{"COMMAND":"bqueues","QUEUES":1,"RECORDS":[{{"QUEUE_NAME":"q","PRIO":"30",'
+    '"STATUS":"{status}"}}]}}'
+)
+
+
+@pytest.mark.parametrize("form", [LONG_QUEUE, PLAIN_QUEUE, JSON_QUEUE])
+@pytest.mark.parametrize("status", ["Closed:Active", "Closed:Inact", "Open:Active"])
+def test_a_closed_queue_takes_no_jobs_and_starts_those_it_has(form: str, status: str) -> None:
+    counts = "4     4     0     0     0    0" if form is LONG_QUEUE else "4     4     0     0"
+    text = form.format(status=status, users="all", hosts="all", counts=counts)
+    it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
+    (queue,) = it.queues
+    assert (queue.open, queue.active) == ("Open" in status, "Inact" not in status)
+    found = plan(it, "greedy")
+    assert ("2" in {item.job for item in found}) == queue.active
+    refused = list(refusals(it, Job("9", queue="q", run_limit=60)))
+    assert [text.startswith("-q: queue q is closed") for text in refused] == [True] * (
+        not queue.open
+    )
+
+
+def test_windows_that_no_listing_prints_are_told() -> None:
+    text = PLAIN_QUEUE.format(status="Open:Inact_Win", counts="4 4 0 0")
+    it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
+    assert [item.jobs for item in it.omissions if "Inact_Win" in item.what] == [("2",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("all", []),
+        ("all hosts used by the OpenLava system", []),
+        ("a+2 others+1", [("a", 2), ("b", 1)]),
+        ("a\n        b", [("a", 0), ("b", 0)]),
+        ("a/+3 others", [("a", 3), ("b", 0)]),
+    ],
+)
+def test_hosts_of_a_queue(text: str, wanted: list[tuple[str, int]]) -> None:
+    given = LONG_QUEUE.format(
+        status="Open:Active", users="ann\n        bob", hosts=text, counts="4 4 0 0 0 0"
+    )
+    it = made(bjobs=record(), bhosts=OPEN, bqueues=given)
+    assert [(item.name, item.preference) for item in it.queues[0].hosts] == wanted
+    assert it.queues[0].users == ("ann", "bob")
+
+
+def test_slots_reserved_for_a_job_that_waits_are_waited_for() -> None:
+    rows = (
+        (LONG_QUEUE, "4     1     0     0     0    3"),
+        (PLAIN_QUEUE, "4     1     0     0"),
+    )
+    for form, counts in rows:
+        text = form.format(status="Open:Active", users="all", hosts="all", counts=counts)
+        assert read_bqueues(Text(text, "f"))[0].counts["RSV"] == 3
+        it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
+        assert not any("slots waited for" in item.what for item in it.omissions)
+
+
+def test_jobs_that_are_held_or_of_an_array_in_one_row_are_not_missed() -> None:
+    array = record(JOB_NAME="x[1-3]", NREQ_SLOT="1")
+    text = LONG_QUEUE.format(status="Open:Active", users="all", hosts="all", counts="3 3 0 0 0 0")
+    assert touching(made(bjobs=array, bhosts=OPEN, bqueues=text)) == ()
+    for counts in ("4 4 0 0 0 0", "4 0 0 0 4 0"):
+        text = LONG_QUEUE.format(status="Open:Active", users="all", hosts="all", counts=counts)
+        assert touching(made(bjobs=record(STAT="PSUSP"), bhosts=OPEN, bqueues=text)) == ()
+
+
+RUNS = (
+    "Job <1>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Command <x>\n"
+    "Mon Mar 16 09:00:00: Submitted from host <l>, CWD </x>, 8 Task(s){};\n"
+    "Mon Mar 16 09:00:01: Started 8 Task(s) on Host(s) <8*{}>;\n\n RUNLIMIT\n 120.0 min\n"
+)
+
+
+def test_a_name_that_a_table_cuts_is_the_host_that_begins_so() -> None:
+    whole = "node-with-a-long-name-17"
+    text = RUNS.format("", whole)
+    rows = [f"{whole[:18]} ok              -      8      8      8      0      0      0"]
+    it = made(bjobs=text, bhosts="\n".join([HEAD, *rows]))
+    assert [host.name for host in it.cluster.hosts] == [whole]
+    assert touching(it) == ()
+    with pytest.raises(InputError, match="is listed twice: bhosts cuts names short"):
+        made(bjobs=text, bhosts="\n".join([HEAD, *rows, *rows]))
+
+
+LONG_HOST = (
+    "HOST  {0}\nSTATUS CPUF JL/U MAX NJOBS RUN SSUSP USUSP RSV DISPATCH_WINDOW\n"
+    "ok 1.0 - 16 {1} {1} 0 0 0 -\n\n     mem\n Total 32.0G\n Reserved {2}\n\n"
+    "     lic\n Total {3}\n Reserved {4}\n"
+)
+
+
+def test_shared_resources_are_shared_however_they_are_printed() -> None:
+    both = LONG_HOST.format("a", 0, "0M", 3, 1) + LONG_HOST.format("b", 0, "0M", 3, 1)
+    asks = record(COMBINED_RESREQ="rusage[lic=2]")
+    listed = "RESOURCE     TOTAL   RESERVED   LOCATION\nlic    3    1.0    a\n        b\n"
+    for texts in ([both], [both, listed]):
+        it = made(bjobs=asks, bhosts=texts)
+        assert [(item.name, item.amount) for item in it.cluster.shared] == [("lic", 4)]
+        assert plan(it, "greedy")["2"].start == it.now
+    differ = LONG_HOST.format("a", 0, "0M", 3, 1) + LONG_HOST.format("b", 0, "0M", 4, 0)
+    it = made(bjobs=asks, bhosts=differ)
+    assert [host.amounts["lic"] for host in it.cluster.hosts] == [4, 4]
+    assert it.cluster.shared == ()
+
+
+@pytest.mark.parametrize(
+    ("reserved", "per_slot", "contradicts"),
+    [("32.0G", True, False), ("4096M", False, False), ("9000M", False, True)],
+)
+def test_reserved_memory_says_what_rusage_counts_for(
+    reserved: str, per_slot: bool, contradicts: bool
+) -> None:
+    runs = RUNS.format(", Requested Resources <rusage[mem=4096]>", "a")
+    host = LONG_HOST.format("a", 8, reserved, 4, 0)
+    it = made(bjobs=runs, bhosts=host)
+    assert it.params.reserve_per_slot == per_slot
+    assert any("belong to no job" in item.what for item in it.omissions) == contradicts
+    for family in ("OpenLava Project 3.3", "volclava 1.0.0"):  # a guess where figures say nothing
+        printed = Printed([Text(runs, "j")], [Text(host, "h")], lsid=family)
+        it = make_instance(printed, NOW, NOW, None, "")
+        guesses = [item for item in it.omissions if "rusage[mem] is counted" in item.what]
+        assert (guesses == []) != contradicts
+        assert it.params.reserve_per_slot == (per_slot or (contradicts and "Open" in family))
+        told = make_instance(printed, NOW, NOW, None, "host")
+        assert not told.params.reserve_per_slot
+
+
+def test_what_is_wrong_with_every_record_is_said_once() -> None:
+    records = [{"HOST": "", "STATUS": "ok"}] * 50
+    with pytest.raises(InputError) as error:
+        made(bhosts=json.dumps({"COMMAND": "bhosts", "RECORDS": records}))
+    assert [item.message for item in error.value.problems] == [
+        "has no HOST_NAME (and 49 others likewise)"
+    ]
