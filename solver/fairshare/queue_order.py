@@ -9,16 +9,18 @@ from ...model.job import Job
 from ..availability.resources import BoolArray, IntArray
 
 
-def queue_key(job: Job, priority: int) -> tuple[int, int, int, int, int]:
+def queue_key(job: Job, priority: int) -> tuple[int, ...]:
     """Sorts jobs as queued: queue priority, job priority (-sp), submission, then id (FSH-16).
 
     btop and bbot put a job before or behind others of its queue and priority.
 
-    Ids that are numbers count as such. Names leave the order to a stable sort: the place in the
-    input, which is the order of submission.
+    Ids that are numbers count as such, that of an array for its elements, which go by index. Names
+    leave the order to a stable sort: the place in the input, which is the order of submission.
     """
-    number = int(job.id) if job.id.isascii() and job.id.isdigit() else 0
-    return (-priority, -job.priority, *job.queue_position, number)
+    name = job.array_id or job.id
+    number = int(name) if name.isascii() and name.isdigit() else 0
+    index = (job.array_index or 0) if number else 0
+    return (-priority, -job.priority, *job.queue_position, number, index)
 
 
 def has_policy(instance: Instance) -> bool:
