@@ -54,8 +54,8 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
-        "method objective reservation reservations policy simulated simulate explain explore slots "
-        "ptile limit cu queue set vary until cycle configuration"
+        "method objective reservation reservations policy methods configured simulate explain "
+        "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
     "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",
     "A moment of the simulation": (
@@ -65,7 +65,7 @@ PANELS: Final[dict[str, str]] = {
     "Time and processors": "time-limit effort advice-time workers",
     MORE: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
-        "checkpoint-every resume from alloc"
+        "checkpoint-every resume from from-host alloc"
     ),
     LIMITS: "",
 }

@@ -59,7 +59,12 @@ class Draft:
         )
         return Instance(
             cluster=cluster,
-            queues=(Queue("default", exclusive="CU[enclosure]", **self.queue),),
+            # Jobs do not say where they were submitted.
+            queues=(
+                Queue(
+                    "default", exclusive="CU[enclosure]", **{"res_req": "type==any"} | self.queue
+                ),
+            ),
             running=running,
             pending=tuple(pending),
             origin="2026-03-02T00:00:00+00:00",
@@ -310,7 +315,7 @@ KINDS: dict[str, Feature] = {
     "-n range": _range,
     "-b": _some_jobs(begin=_minutes(1, 8)),
     "compound": _compound,
-    "queue RES_REQ": _queue(res_req="rusage[mem=50] span[ptile=2]"),
+    "queue RES_REQ": _queue(res_req="select[type==any] rusage[mem=50] span[ptile=2]"),
     "queue HOSTS": _queue(hosts=(HostRequest("h0", 1), HostRequest("h1"))),
     "QJOB_LIMIT": _queue(queue_slots=4),
     "UJOB_LIMIT": _queue(user_slots=4),

@@ -11,7 +11,7 @@ from slotwise.solver.availability.profile import FOREVER, Profile
 from slotwise.solver.availability.resources import SLOTS
 from slotwise.solver.placement.earliest import Start, earliest_start
 from slotwise.solver.placement.holding import HeldRows, free_over_run
-from slotwise.solver.scheduler.held import Held, hold_future
+from slotwise.solver.scheduler.held import Held, hold_future, takes_only_slots
 
 
 class LiteralGuard:
@@ -20,6 +20,17 @@ class LiteralGuard:
     def __init__(self, plain: Profile, reservations: Iterable[Held], now: int) -> None:
         self.plain, self.now, self.held = plain, now, list(reservations)
         self.firm = plain
+
+    @property
+    def limited(self) -> list[Held]:
+        """Reservations of which limits or other resources decide what they hold."""
+        return [
+            held
+            for held in self.held
+            if held.start is not None
+            and held.demand is not None
+            and not takes_only_slots(held.demand, held.start)
+        ]
 
     def keep(self, held: Held) -> None:
         self.held.append(held)

@@ -351,7 +351,10 @@ class _Bench:
     def stated(self, choices: Choices | None) -> list[Choice]:
         """The same, each that has no start with the state that it is in."""
         stated = self.forecast.stated
-        return [replace(item, answer=stated(item.answer)) for item in self.shown(choices)]
+        return [
+            item if item.refused else replace(item, answer=stated(item.answer))
+            for item in self.shown(choices)
+        ]
 
     def try_all(self, choices: Choices) -> None:
         """Every combination of the listed values."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
 from ...model.plan import PlannedJob
@@ -97,10 +97,14 @@ def _found(
 ) -> ConfiguredRun:
     states = [session.world.states.of(job.id) for job in instance.pending]
     method = session.settings.reservation
-    starts = {s.job.id: placed(session.world, s, CONFIGURED) for s in states if s.start is not None}
+    waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
+    starts = {
+        s.job.id: replace(placed(session.world, s, CONFIGURED), waits_for=waiting.get(s.job.id, ""))
+        for s in states
+        if s.start is not None
+    }
     now = instance.now
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
-    waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(
         starts,

@@ -198,7 +198,7 @@ def test_chosen_jobs_in_every_format() -> None:
 def test_comparisons_sort_by_gain() -> None:
     common = ("compare", "--example", "kth-sp2-queue-10", "--effort", "3", "--format", "json")
     rows = json.loads(printed(*common, "--sort", "gain"))["jobs"]
-    gains = [row["gain"] for row in rows]
+    gains = [row["sooner_by"] for row in rows]
     assert gains == sorted(gains, reverse=True)
     assert gains[0] > gains[-1]
     assert [row["job"] for row in json.loads(printed(*common))["jobs"]][:2] == ["151", "153"]

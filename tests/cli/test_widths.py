@@ -93,11 +93,13 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> tuple[Shown, set[str]]:
     titles: set[str] = set()
     table, text = tables.rendered, tables.filled
 
-    def rendered(columns: list[Column], rows: list[ListingRow], width: int) -> str:
-        drawn.append(lambda width: table(columns, rows, width))
+    def rendered(
+        columns: list[Column], rows: list[ListingRow], width: int, table_width: int = 110
+    ) -> str:
+        drawn.append(lambda width: table(columns, rows, width, table_width))
         for column in columns:
             titles.update(column.title.split(), (column.label or column.title.lower()).split())
-        return table(columns, rows, width)
+        return table(columns, rows, width, table_width)
 
     def filled(words: str, width: int, first: str, later: str) -> str:
         drawn.append(lambda width: text(words, width, first, later))

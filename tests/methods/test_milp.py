@@ -60,7 +60,9 @@ def test_deadlines_move_the_order_and_idle_jobs_start_early() -> None:
     found = plan(instance, "milp", objective="tardiness")
     assert (found["urgent"].start, found["first"].start) == (0, 600)
     assert found.value == found.bound == 0
-    assert plan(instance, "milp", objective="lexicographic")["urgent"].start == 600
+    # -t is a due date there alone: LSF aborts a job that cannot run for its limit before it.
+    plain = plan(instance, "milp", objective="lexicographic")
+    assert (plain["first"].start, plain.get("urgent")) == (0, None)
 
 
 @pytest.mark.parametrize("seed", [1, 6, 12, 24, 38])
