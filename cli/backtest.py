@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +23,7 @@ from .options import (
     progress_bar,
     tell,
 )
+from .pictures import drawing, picture
 from .process import Cancel, Exit
 from .replay import Policy, read_log, tell_left_out
 
@@ -139,15 +139,7 @@ def diagram_bytes(
 
     rows: level, share, share after calibration or None. form: "png" or "svg".
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    settings: Any = {"svg.hashsalt": "slotwise", "svg.fonttype": "none", "font.size": 8}
-    settings |= {"text.parse_math": False, "font.family": "DejaVu Sans"}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(SIDE, SIDE), layout="constrained")
-        FigureCanvasAgg(figure)
+    with drawing(SIDE, SIDE) as figure:
         axis = figure.subplots()
         axis.plot([0, 1], [0, 1], color=_IDEAL, linewidth=1, label="as stated")
         axis.plot([r[0] for r in rows], [r[1] for r in rows], "o-", color=_RAW, label="forecast")
@@ -156,10 +148,7 @@ def diagram_bytes(
         axis.set(xlim=(0, 1), ylim=(0, 1), title=printable(title), aspect="equal")
         axis.set(xlabel="stated chance to have started", ylabel="share that had started")
         axis.legend(frameon=False)
-        content = io.BytesIO()
-        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
-        figure.savefig(content, format=form, dpi=150, metadata=metadata)
-    return content.getvalue()
+        return picture(figure, form)
 
 
 # --- backtest -------------------------------------------------------------------------------------
@@ -406,7 +395,7 @@ def _whole(seconds: float) -> int | None:
 
 def _check_picture(path: Path) -> None:
     from ..model.errors import InputError, Problem
-    from .report.figure import check_library
+    from .pictures import check_library
 
     if path.suffix not in (".png", ".svg"):
         raise InputError([Problem("takes a name that ends in .png or .svg", str(path))])

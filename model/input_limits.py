@@ -23,7 +23,7 @@ class InputLimits:
     #: Running, pending and future ones of an instance, records of a log.
     jobs: int = 5_000_000
     #: That all ranges such as ``n[1-400]`` stand for together.
-    names: int = 5_000_000
+    names: int = 1_000_000
     #: Of all job arrays of an instance together.
     elements: int = 400_000
     #: Bytes of an instance or snapshot.

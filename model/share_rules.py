@@ -228,12 +228,16 @@ def shares_of_nobody(instance: Instance) -> dict[str, frozenset[str] | None]:
 
 def _queue_warnings(instance: Instance) -> Iterator[Problem]:
     policies = {policy.master for policy in queue_sets(instance)}
+    master_of: dict[str, str] = {}
+    for queue in instance.queues:
+        for name in queue.fairshare_queues:
+            master_of.setdefault(name, queue.name)
     for index, queue in enumerate(instance.queues):
-        masters = [other.name for other in instance.queues if queue.name in other.fairshare_queues]
-        if masters and queue.user_shares:
+        master = master_of.get(queue.name)
+        if master is not None and queue.user_shares:
             yield Problem(
                 f"queue {queue.name}: its own FAIRSHARE is ignored, "
-                f"it inherits the one of {masters[0]}",
+                f"it inherits the one of {master}",
                 path=f"queues[{index}].FAIRSHARE",
             )
         if queue.dispatch_order and not queue.fairshare_queues:
@@ -243,9 +247,9 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
                 path=f"queues[{index}].DISPATCH_ORDER",
             )
         if queue.factors and queue.name not in policies:
-            whose = (
-                f"its priorities are those of {masters[0]}" if masters else "it has no FAIRSHARE"
-            )
+            whose = "it has no FAIRSHARE"
+            if master is not None:
+                whose = f"its priorities are those of {master}"
             yield Problem(
                 f"queue {queue.name}: {', '.join(queue.factors)} has no effect, {whose}",
                 path=f"queues[{index}].{next(iter(queue.factors))}",

@@ -180,7 +180,7 @@ def _outputs(
     if output is None and not pictures:
         raise InputError("say where the report goes: -o report.html, - for standard output")
     if pictures:
-        from .figure import check_library
+        from ..pictures import check_library
 
         check_library()
     for path in (output, *pictures.values()):

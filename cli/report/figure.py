@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from ...model.escaping import printable
+from ..pictures import drawing, picture
 from .bars import Bar, ChartRow, Load, ticks, visible_rows
 from .data import Chart, Report, View, chart
 
@@ -30,48 +30,23 @@ MOST_TICKS = 8
 ONE_ROW = 3.5
 
 
-def check_library() -> None:
-    """InputError with what to install where there is no matplotlib."""
-    from ...model.errors import InputError
-
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "--png and --svg need the package matplotlib, which is not installed: "
-            "pip install 'slotwise[report]'"
-        ) from None
-
-
 def figure_bytes(report: Report, form: str) -> bytes:
     """The chart of every view, one below the other; the same report gives the same bytes.
 
     form: "png" or "svg".
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     charts = [(view, chart(report, view)) for view in report.views]
     rows = visible_rows(
         charts[0][1].groups, len(report.instance.cluster.hosts), charts[0][1].opened
     )
     each = _height(report, rows)
-    settings: Any = {"svg.hashsalt": "slotwise", "svg.fonttype": "none", "font.size": 8}
-    # Names are text: a dollar sign in one begins no formula.
-    settings |= {"text.parse_math": False, "font.family": "DejaVu Sans"}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(WIDTH, len(charts) * (each + 0.75) + 0.3), layout="constrained")
-        FigureCanvasAgg(figure)
+    with drawing(WIDTH, len(charts) * (each + 0.75) + 0.3) as figure:
         axes = figure.subplots(len(charts), 1, squeeze=False, sharex=True)[:, 0]
         for axis, (view, found) in zip(axes, charts, strict=True):
             _draw(axis, report, view, found, rows)
         _time_axis(axes[-1], report, charts[0][1])
         _legend(axes[0], report)
-        content = io.BytesIO()
-        metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
-        figure.savefig(content, format=form, dpi=150, metadata=metadata)
-    return content.getvalue()
+        return picture(figure, form)
 
 
 def _height(report: Report, rows: list[ChartRow]) -> float:

@@ -145,10 +145,7 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
     try:
         return _parse_json(text) if json_text else _parse_yaml(text, source)
     except _DuplicateKeyError:
-        found = list(duplicates(compose(text)))
-        found = found or [(Finding((), "a key is given twice in one mapping"), 0)]
-        where = {finding.place: line for finding, line in found if line}
-        raise InputError(problems([finding for finding, _ in found], source, where)) from None
+        pass  # while it is handled, what the loader has made of the text stays in memory
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} (column {error.colno})"
         raise _broken(message, source, error.lineno) from None
@@ -164,6 +161,11 @@ def parse(text: str, source: str, *, json_text: bool) -> Any:
         raise _broken(f"{error} is no number", source, _line_of_constant(text)) from None
     except (ValueError, TypeError, OverflowError, LookupError, AttributeError) as error:
         raise _broken(f"has a value that cannot be read: {error}", source, None) from None
+    found = dict(duplicates(compose(text))) or {
+        Finding((), "a key is given twice in one mapping"): 0
+    }
+    where = {finding.place: line for finding, line in found.items() if line}
+    raise InputError(problems(found, source, where))
 
 
 def as_copied(text: str) -> str:

@@ -22,7 +22,7 @@ from .queue_order import UNKNOWN, JobKind, Unstartable, has_policy, queue_key
 from .stages import Offer
 
 #: Place of a job in the order.
-Key = tuple[int, int, int, int, int, int]
+Key = tuple[int, ...]
 #: So many newcomers are put in one by one, and so many places of jobs that are gone are kept.
 FEW = 64
 

@@ -78,6 +78,40 @@ def test_names_are_counted_over_the_whole_input() -> None:
         assert "more than 20,000 names" in refusal(lambda: loads(document))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "user_groups:\n  - {name: g, members: 'u[1-5000]'}\n",
+        "limits:\n  - {name: g, SLOTS: 1, USERS: 'u[1-5000]'}\n",
+        "running:\n  - {id: 1, start: 0, allocation: '2*u[1-5000]'}\n",
+    ],
+    ids=["members", "users", "allocation"],
+)
+def test_all_names_that_a_few_lines_may_stand_for_take_less_than_300_megabytes(line: str) -> None:
+    hosts = HEAD + "  - {name: 'u[1-5000]', slots: 9}\n"
+    peaks = []
+    for document in (hosts, hosts + line):
+        tracemalloc.start()
+        loads(document)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # What Python and this package take by themselves is 60 MB.
+    assert (peaks[1] - peaks[0]) / 5_000 * InputLimits().names < 240 * 2**20
+
+
+def test_keys_given_twice_take_little_memory() -> None:
+    says = refusal(lambda: loads("a:\n" * 20_000), megabytes=20)
+    assert says == "line 20000: a: the key 'a' is given twice, first in line 1: keep one"
+
+
+def test_queues_are_checked_in_one_pass() -> None:
+    """Who inherits whose shares was looked for among all queues, for each queue."""
+    queues = "".join(f"  - {{name: q{i}, FAIRSHARE: 'USER_SHARES[[a,1]]'}}\n" for i in range(9000))
+    begun = time.process_time()
+    loads(ONE + "queues:\n" + queues)
+    assert time.process_time() - begun < 8
+
+
 @pytest.mark.parametrize("count", [900])
 def test_host_groups_may_stand_in_each_other_to_any_depth(count: int) -> None:
     def groups(last: str) -> str:

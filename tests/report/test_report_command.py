@@ -398,18 +398,23 @@ def test_no_flipped_bit_of_a_saved_plan_changes_what_is_read(tmp_path: Path, exa
 
 
 def test_pictures_are_whole_and_the_same_each_time(tmp_path: Path) -> None:
+    """Also beside a configuration of matplotlib, which would run LaTeX or cannot even be read."""
     pytest.importorskip("matplotlib")
     arguments = ("report", "--example", "cu-racks", *QUICK)
-    for folder in ("a", "b"):
+    for folder, options in (("a", {}), ("b", {"cwd": tmp_path / "b", "input": b""})):
         (tmp_path / folder).mkdir()
+        if options:
+            (tmp_path / "b" / "matplotlibrc").write_bytes(
+                b"text.usetex: True\nfont.size: 40 # \xff"
+            )
         files = (
             "--png",
             str(tmp_path / folder / "x.png"),
             "--svg",
             str(tmp_path / folder / "x.svg"),
         )
-        done = run(*arguments, *files)
-        assert (done.returncode, done.stdout) == (0, b""), done.stderr
+        done = run(*arguments, *files, **options)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     for name in ("x.png", "x.svg"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert (tmp_path / "a" / "x.png").read_bytes().startswith(PNG)
