@@ -54,7 +54,7 @@ PANELS: Final[dict[str, str]] = {
     ),
     "Which jobs": "job name first only sort top most user u q m questions",
     "How to plan": (
-        "method objective reservation reservations policy methods configured simulate explain "
+        "method objective reservation reservations policy methods simulate explain "
         "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
     "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",
@@ -65,7 +65,7 @@ PANELS: Final[dict[str, str]] = {
     "Time and processors": "time-limit effort advice-time workers",
     MORE: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
-        "checkpoint-every resume from from-host alloc"
+        "checkpoint-every resume from from-host alloc configured"
     ),
     LIMITS: "",
 }

@@ -12,7 +12,9 @@ from combined_instances import case
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan, PlannedJob
 from slotwise.solver.advice.ask import ask
+from slotwise.solver.optimal.claims import RANGES
 from slotwise.solver.planning import plan
+from slotwise.solver.rules.rule_book import STOPPED_BY_WINDOWS
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
@@ -47,10 +49,12 @@ def lexicographic_is_right(it: Case, method: str) -> Plan:
     found = plan(it.instance, method, effort=EFFORT)
     assert it.faults(found) == []
     assert no_objection(found)
-    assert found.left_out == ()
+    # Where the scheduler may do otherwise than any plan, starts are not simply proved.
+    assert set(found.left_out) <= {RANGES, STOPPED_BY_WINDOWS}
     right = it.lexicographic()
     assert starts(found) == right
-    assert found.status == ("infeasible" if None in right.values() else "optimal")
+    known = "infeasible" if None in right.values() else "optimal"
+    assert found.status == known or (found.left_out and found.status == "feasible")
     return found
 
 

@@ -59,7 +59,8 @@ class Reasons:
             if not plain.impossible and earliest_start(self.problem.empty, plain) is not None:
                 return "starts if", why
         if shut := self._of_shut_hosts(job):
-            return "starts if", shut
+            said = self.problem.demand_of(job).impossible
+            return "starts if", f"{shut} ({said})" if said else shut
         return "impossible", why
 
     def _of_shut_hosts(self, job: Job) -> str:

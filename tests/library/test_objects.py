@@ -84,7 +84,7 @@ def test_calls_can_be_sent_to_other_processes() -> None:
         (lambda: sw.plan(HEADLINE, objective="makespam"), "did you mean 'makespan'?"),  # type: ignore[arg-type]
         (lambda: sw.plan(HEADLINE, objective=["makespan"]), "unknown objective"),  # type: ignore[arg-type]
         (lambda: sw.simulate(HEADLINE, reservation="gredy"), "did you mean 'greedy'?"),  # type: ignore[arg-type]
-        (lambda: sw.explain(HEADLINE, "job5", method="milp"), "use one of time-based, optimal"),  # type: ignore[arg-type]
+        (lambda: sw.explain(HEADLINE, "job5", method="milp"), "of configured, time-based, optimal"),  # type: ignore[arg-type]
         (lambda: sw.ask(HEADLINE, "-n 1", method="optimum"), "did you mean 'optimal'?"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
@@ -136,7 +136,7 @@ def test_nothing_pending_is_a_plan_all_the_same(method: sw.Method) -> None:
     assert set(sw.compare(idle, effort=1, methods=True).to_frame().columns) >= {
         "job",
         "greedy_simulated",
-        "greedy_start",
+        "as_configured",
     }
 
 
@@ -183,7 +183,7 @@ def test_what_a_notebook_shows_is_escaped() -> None:
     simulation = RESULTS["simulation"]
     bad = replace(simulation, jobs=(replace(simulation.jobs[0], job=evil, reason=evil),))
     comparison = RESULTS["comparison"]
-    row = replace(comparison.jobs[0], job=evil, allocation={evil: 1})
+    row = replace(comparison.jobs[0], job=evil, possible_on={evil: 1})
     for value in (plan, bad, replace(comparison, jobs=(row,))):
         html = value._repr_html_()
         assert "script" not in _read(html).tags

@@ -54,7 +54,8 @@ def written(path: Path, *arguments: str) -> str:
 
 def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
     text = written(tmp_path / "page.html", HEADLINE, "--explain", "1", "--effort", "1")
-    shown = json.loads(run("compare", HEADLINE, "--methods", "--format", "json", "--effort", "1").stdout)
+    asked = ("compare", HEADLINE, "--methods", "--format", "json", "--effort", "1")
+    shown = json.loads(run(*asked).stdout)
     found = data_of(text)
     assert found["comparison"] == shown
     words = ("explain", HEADLINE, "job5", "--no-configuration", "--format", "json")
