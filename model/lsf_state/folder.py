@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import InputError, Problem
+from ..errors import InputError, Problem, unreadable
 from ..formats.reading import file_bytes
 from ..formats.sniff import kind_of_text
 from .facts import COMMANDS
@@ -48,9 +48,11 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
 
 
 def _texts(folder: Path) -> Iterator[Text]:
-    if not folder.is_dir():
-        raise InputError([Problem("is no folder", str(folder))])
-    for path in sorted(folder.iterdir()):
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from None
+    for path in paths:
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
 

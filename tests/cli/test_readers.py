@@ -79,6 +79,12 @@ READERS: dict[str, str] = {
     "import snapshot bhpart": f"import snapshot {JOBS} {HOSTS} {QUEUES} --bhpart IN",
     "import snapshot lsid": f"import snapshot {JOBS} {HOSTS} {QUEUES} --lsid IN",
     "import snapshot site": f"import snapshot {JOBS} {HOSTS} {QUEUES} --site IN",
+    "import snapshot bparams": f"import snapshot {JOBS} {HOSTS} --bparams IN",
+    "import snapshot bugroup": f"import snapshot {JOBS} {HOSTS} --bugroup IN",
+    "import snapshot bmgroup": f"import snapshot {JOBS} {HOSTS} --bmgroup IN",
+    "import snapshot busers": f"import snapshot {JOBS} {HOSTS} --busers IN",
+    "import snapshot lshosts": f"import snapshot {JOBS} {HOSTS} --lshosts IN",
+    "import snapshot folder": "import snapshot --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",
     "import events files": "import events IN",
@@ -135,7 +141,11 @@ UNREADABLE: dict[str, Callable[[Path], Path]] = {
     "Is a directory": lambda folder: folder,
 }
 #: What wants a folder.
-FOLDERS = {("import lsf confdir", "Not a directory"), ("import lsf confdir", "Is a directory")}
+FOLDERS = {
+    ("import lsf confdir", "Not a directory"),
+    ("import lsf confdir", "Is a directory"),
+    ("import snapshot folder", "Is a directory"),
+}
 
 
 @pytest.mark.parametrize(("name", "reason"), pairwise(list(READERS), list(UNREADABLE)))
@@ -223,7 +233,7 @@ def _say_yes(pipe: Path) -> None:
 def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
     """A file, for `import lsf` a folder, whose mode hands it out to nobody."""
     closed = tmp_path / "closed.yaml"
-    if name == "import lsf confdir":
+    if name in ("import lsf confdir", "import snapshot folder"):
         closed.mkdir()
     else:
         closed.write_bytes(Path(HEADLINE).read_bytes())

@@ -52,7 +52,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
         b"format: ",
     ),
     "import acct --output": (
-        f"import acct {ACCT} --keep-going --at 2022-02-14T08:29:08Z --output OUT",
+        f"import acct {ACCT} --keep-going --at 2022-02-14T08:15:47Z --output OUT",
         b"format: ",
     ),
     "import swf --output": ("import swf LOG --policy easy --at 500 --output OUT", b"format: "),
