@@ -145,7 +145,7 @@ def test_of_several_forms_of_a_folder_the_one_that_says_most_counts(tmp_path: Pa
 
 def test_a_folder_without_any_of_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("hello\n")
-    for folder, says in ((tmp_path, "has no file of what"), (tmp_path / "b", "is no folder")):
+    for folder, says in ((tmp_path, "has no file of what"), (tmp_path / "b", "cannot be read")):
         code, said = run("import", "snapshot", "--from", str(folder))
         assert code == 2
         assert says in said
