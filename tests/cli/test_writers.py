@@ -71,6 +71,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
 OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
+    | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

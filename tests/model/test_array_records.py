@@ -114,7 +114,8 @@ def plainly_meant(jobs: Sequence[Job], last_only: bool, ref: JobReference, asker
     for place, job in enumerate(jobs):
         number, at = element_of(job.id)
         numbered[number][at] = job
-        first.setdefault(number, (job.submit, place))
+        # All elements of an array were submitted at once, at the earliest time that one has.
+        first[number] = (min(job.submit, first.get(number, (job.submit, 0))[0]), place)
     known = {
         element_of(job.id)[0]
         for job in jobs
