@@ -26,7 +26,12 @@ from slotwise.solver.problem import PlanningProblem
 
 def asked(candidates: int, alternatives: int = 1, **more: Any) -> Any:
     term = SimpleNamespace(candidates=np.arange(candidates), alternatives=(None,) * alternatives)
-    return SimpleNamespace(**{"terms": (term,), "duration": 5, "calendar": None, **more})
+    return SimpleNamespace(
+        **{
+            **{"terms": (term,), "duration": 5, "calendar": None, "latest": None, "killed": None},
+            **more,
+        }
+    )
 
 
 def limited(seconds: float, memory: float = 1e9) -> Budget:

@@ -51,6 +51,8 @@ class Asked:
     duration: int | None = 10
     floors: tuple[Any, ...] = ()
     interval: object = None
+    latest: int | None = None
+    killed: int | None = None
 
 
 def demand(terms: int = 1, together: object = None) -> Any:

@@ -278,9 +278,9 @@ def test_tables_behind_the_pictures_have_the_same(opened: Any, small: tuple[Path
         cells = [cell.text for cell in row.find_elements("css selector", "td")]
         found[cells[0]] = (int(cells[4]), int(cells[5]))
     expected = {
-        row["job"]: (sum(row["allocation"].values()), len(row["allocation"]))
+        row["job"]: (sum(row["possible_on"].values()), len(row["possible_on"]))
         for row in small[1]["comparison"]["jobs"]
-        if row["optimal"] is not None
+        if row["possible"] is not None
     }
     assert found == expected
 
