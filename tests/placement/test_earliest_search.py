@@ -54,6 +54,9 @@ class Asked:
     latest: int | None = None
     killed: int | None = None
 
+    def duration_from(self, _: int) -> int | None:
+        return self.duration
+
 
 def demand(terms: int = 1, together: object = None) -> Any:
     return Asked(tuple(SimpleNamespace(alternatives=()) for _ in range(terms)), together)
