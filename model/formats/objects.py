@@ -582,7 +582,8 @@ def _in_queues(params: Any, lists: Mapping[str, tuple[Any, ...]]) -> dict[str, t
 def in_default_queue(job: Job, params: Any, queues: Iterable[Any]) -> Job:
     """The job in DEFAULT_QUEUE, or the only queue, where it names none and none is its own."""
     default = getattr(params, "default_queue", job.queue)
-    if job.queue != Params().default_queue or job.queue == default:
+    unnamed = isinstance(job.queue, str) and job.queue == Params().default_queue
+    if not unnamed or job.queue == default:
         return job
     known = {getattr(queue, "name", None) for queue in queues}
     return job if job.queue in known or default not in known else replace(job, queue=default)

@@ -395,21 +395,23 @@ class Planner:
             trial.submit(replace(request, submit=instance.now))
             job = trial.instance.pending[-1]
         if self.method not in ("greedy", "time-based"):
-            return Asker(
+            asker = Asker(
                 instance,
                 "optimal",
                 time_limit=self._options["time_limit"],  # type: ignore[arg-type]
                 effort=self._options["effort"],  # type: ignore[arg-type]
                 margin=self._margin,
-            ).answer(job)
+            )
+            return asker.stated(asker.answer(job))
+        stated = Asker(instance, "time-based", margin=self._margin).stated
         current = self._current()
         if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
-            return _answer(job, self._asked, answer)
+            return stated(_answer(job, self._asked, answer))
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
             last = {item.job: item for item in current}
             cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
-            return _answer(job, cycle, cycle.says_of(job.id))
+            return stated(_answer(job, cycle, cycle.says_of(job.id)))
 
     # --- planning -------------------------------------------------------------------------------
 

@@ -171,7 +171,9 @@ def heeded_nowhere(
     touched: dict[str, list[str]] = {}
     inactive = {queue.name for queue in instance.queues if not queue.active}
     strangers = shares_of_nobody(instance)
-    asked: dict[str, Job] = {}
+    # Of a long log the jobs are not kept where no omission asks for them.
+    kept = bool(instance.omissions)
+    asked: dict[str, Job | None] = {}
     sharing = GpuSharing(resolver)
     of_class: tuple[str, ...] = ()
     for job, first in classes(instance.pending if jobs is None else jobs):
@@ -182,7 +184,7 @@ def heeded_nowhere(
         if job.queue in inactive:
             what = f"that queue {job.queue}, which is inactive, may be activated"
             touched.setdefault(what, []).append(job.id)
-        asked[job.id] = job
+        asked[job.id] = job if kept else None
         for what in of_class:
             touched.setdefault(what, []).append(job.id)
         for group, queues in strangers.items():
@@ -194,7 +196,7 @@ def heeded_nowhere(
     if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
         touched[SHARED_GPUS] = list(sharers)
     of_jobs = (Omission(what, jobs=tuple(ids), count=len(ids)) for what, ids in touched.items())
-    those = tuple(asked.values())
+    those = tuple(job for job in asked.values() if job is not None)
     moved = ((item, scopes.moved(item, those)) for item in instance.omissions)
     of_instance = (replace(item, jobs=ids) for item, ids in moved if ids is None or ids)
     return (*of_jobs, *of_instance)

@@ -283,7 +283,7 @@ def test_a_checkpoint_has_ended_jobs_as_little_endian_columns() -> None:
     pairs = [
         ("i", (3, 1)),
         *(("q", pair) for pair in ((5, never), (9, 1 << 40), (never,) * 2, (never, 7))),
-        ("q", (never,) * 2),
+        *(("q", (never,) * 2) for _ in ("estimated_at", "released")),
         *(("i", (0, 1)), ("i", (0, 1)), ("I", (2, 2)), ("i", (1, 0)), ("i", (2, 70_000))),
     ]
     assert columns.to_state()["columns"] == [

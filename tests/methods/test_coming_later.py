@@ -247,7 +247,7 @@ def test_a_limit_as_long_as_the_estimate_is_suggested() -> None:
     hurries = job("101", 1, 4, estimated_run_time=3 * MINUTE)
     instance = site(job("100", 4, 3), hurries, running=(runs,))
     said = explain(instance, "101", method="time-based")
-    assert said.outlook.start == 6 * MINUTE
+    assert said.answer.start == 6 * MINUTE
     assert [(item.change, item.start) for item in said.suggestions if "-W" in item.change] == [
         ("with -W 0:03 or less (backfill)", 0)
     ]
