@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -189,8 +190,12 @@ def remarks(instance: Instance) -> tuple[Omission, ...]:
 
     Of a queue or application without jobs nothing is said.
     """
-    jobs = (*(run.job for run in instance.running), *instance.pending, *instance.future)
-    queues, applications = {job.queue for job in jobs}, {job.application for job in jobs}
+    queues: set[str] = set()
+    applications: set[str] = set()
+    running = (run.job for run in instance.running)
+    for job in chain(running, instance.pending, instance.future):
+        queues.add(job.queue)
+        applications.add(job.application)
     return tuple(
         replace(item, jobs=())
         for item in instance.omissions
