@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..confined import check_inside
 from ..errors import InputError, Problem, unreadable
 from ..formats.reading import file_bytes
 from ..formats.sniff import kind_of_text
@@ -48,6 +49,7 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
 
 
 def _texts(folder: Path) -> Iterator[Text]:
+    check_inside(folder)
     try:
         paths = sorted(folder.iterdir())
     except OSError as error:
