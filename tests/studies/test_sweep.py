@@ -543,6 +543,7 @@ def test_a_bad_study_leaves_nothing_behind(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "did you mean 'none'?" in done.stderr
     assert "did you mean 'greedy'?" in done.stderr
+    assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("*.cells"))
 
 
