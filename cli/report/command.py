@@ -32,15 +32,20 @@ from ..simulate import ClusterFile, HostCount, Reservation, Until
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.plan import Plan
+    from ...solver.advice.diagnosis.records import Diagnosis
     from ...solver.advice.likely import Drawing
     from ..simulate import LoopOptions
+    from .advice import Advice
     from .data import Report
-    from .page import Advice
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 Output = Annotated[
     Path | None,
-    file_option("-o", "--output", help="The page, one HTML file; - for standard output."),
+    file_option(
+        "-o",
+        "--output",
+        help="The page, one HTML file; - for standard output. Without it report.html.",
+    ),
 ]
 Picture = Annotated[
     Path | None,
@@ -63,6 +68,8 @@ Simulate = Annotated[
 Open = Annotated[
     bool, typer.Option("--open", help="Show the page in the browser when it is written.")
 ]
+#: Where the page goes if nobody says.
+USUAL = Path("report.html")
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
@@ -134,6 +141,8 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
+    usual = output is None and png is None and svg is None
+    output = USUAL if usual else output
     outputs = _outputs(output, png, svg, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
@@ -153,8 +162,10 @@ def report(
             found = _simulated(file, example, name, reservation, until, cluster, hosts, cancel)
         else:
             found = _planned(file, example, name, instance, asked, cancel, show)
-        verdict = _verdict(found, asked, cancel)
-    _write(found, output, outputs, verdict)
+        found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
+    _write(found, output, outputs)
+    if usual:
+        tell(f"wrote {output}" + ("" if open else "; --open shows it in the browser"))
     if open and output is not None and str(output) != "-":
         _show(output)
     _leave(found, stopped=cancel.is_set())
@@ -177,8 +188,6 @@ def _outputs(
     from ...model.errors import InputError
 
     pictures = {form: path for form, path in (("png", png), ("svg", svg)) if path is not None}
-    if output is None and not pictures:
-        raise InputError("say where the report goes: -o report.html, - for standard output")
     if pictures:
         from ..pictures import check_library
 
@@ -215,13 +224,13 @@ def _check_request(
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
 
 
-def _verdict(found: Report, asked: Asked, cancel: Cancel) -> str:
-    """Who starves and why, above the comparison of all methods; --explain 0 leaves it out."""
+def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
+    """Who starves and why, beside the comparison of all methods; --explain 0 leaves it out."""
     if found.comparison is None or not asked.explain or cancel.is_set():
-        return ""
-    from .page import verdict_html
+        return None
+    from ...solver.advice.diagnosis.diagnose import diagnose
 
-    return verdict_html(found.instance, asked.for_advice(), cancel)
+    return diagnose(found.instance, time_limit=asked.for_advice(), cancel=cancel)
 
 
 # --- the three kinds of report --------------------------------------------------------------------
@@ -338,7 +347,7 @@ def _advice(
     cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Advice:
-    from .page import advise
+    from .advice import advise
 
     return advise(
         instance,
@@ -384,9 +393,7 @@ def _simulated(
 # --- out ------------------------------------------------------------------------------------------
 
 
-def _write(
-    found: Report, output: Path | None, pictures: dict[str, Path], verdict: str = ""
-) -> None:
+def _write(found: Report, output: Path | None, pictures: dict[str, Path]) -> None:
     """Every output whole or not at all, the pictures first."""
     for form, path in pictures.items():
         from .figure import figure_bytes
@@ -395,7 +402,7 @@ def _write(
     if output is not None:
         from .page import page
 
-        _put(output, page(found, verdict).encode())
+        _put(output, page(found).encode())
 
 
 def _put(path: Path, content: bytes) -> None:

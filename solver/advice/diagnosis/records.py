@@ -496,8 +496,8 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     cause = "no single change that was tried brings it forward"
     if first.remedies:
         cause = first.remedies[0].cause
-    remedies = tuple(_advised(clock, first, item) for item in first.remedies)
-    little = tuple(_advised(clock, first, item) for item in first.too_little)
+    remedies = tuple(advised(clock, first, item) for item in first.remedies)
+    little = tuple(advised(clock, first, item) for item in first.too_little)
     return Verdict(title, tuple(sentences), _sentence(cause), remedies, little)
 
 
@@ -602,7 +602,8 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
 # --- one remedy -----------------------------------------------------------------------------------
 
 
-def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+    """A remedy of a job in words."""
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
         gives += f", {lasting(remedy.gain)} sooner"
