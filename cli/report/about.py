@@ -25,7 +25,7 @@ MOST_HELPS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JobRow:
     """A job in the slim table; times in seconds, as text where there is one."""
 
     job: str
@@ -108,7 +108,7 @@ class About:
         return {} if diagnosis is None else {item.job: item for item in diagnosis.jobs}
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[JobRow, ...]:
         """The rows of the slim table: what is stuck, then the longest wait first."""
         return tuple(sorted(self._rows(), key=lambda row: row.order))
 
@@ -155,7 +155,7 @@ class About:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def _rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[JobRow]:
         report = self.report
         users = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
         if report.comparison is not None:
@@ -168,7 +168,7 @@ class About:
                 word = self.time("start", left.job, None)
                 job = users[left.job]
                 starts = ((None, word), (None, ""))
-                yield Row(job.id, job.user, job.slots, "stuck", starts, None, left.reason)
+                yield JobRow(job.id, job.user, job.slots, "stuck", starts, None, left.reason)
         else:
             for record in report.jobs:
                 starts = (
@@ -176,9 +176,9 @@ class About:
                     (record["wait"], "" if not record["wait"] else duration_text(record["wait"])),
                 )
                 what = record["reason"] or record["status"]
-                yield Row(record["job"], record["user"], record["slots"], "", starts, None, what)
+                yield JobRow(record["job"], record["user"], record["slots"], "", starts, None, what)
 
-    def _compared(self, row: ComparedJob, job: Job) -> Row:
+    def _compared(self, row: ComparedJob, job: Job) -> JobRow:
         beside = smallest_difference((row.as_configured, row.possible))
         starts = tuple(
             (time, self.time(name, row.job, time, beside))
@@ -187,15 +187,15 @@ class About:
         waits = row.as_configured != self.report.instance.now
         why = (row.condition or row.waits_for or row.held_back) if waits else ""
         flag = self.flag(row.job, row.state)
-        return Row(row.job, job.user, row.slots, flag, starts, row.sooner_by, why)
+        return JobRow(row.job, job.user, row.slots, flag, starts, row.sooner_by, why)
 
-    def _planned(self, item: PlannedJob, job: Job) -> Row:
+    def _planned(self, item: PlannedJob, job: Job) -> JobRow:
         early = item.bound if item.start is not None else item.estimate
         starts = (
             (item.start, self.time("start", item.job, item.start)),
             (early, "" if early is None else self.clock.short(early)),
         )
-        return Row(job.id, job.user, job.slots, "", starts, None, item.waits_for)
+        return JobRow(job.id, job.user, job.slots, "", starts, None, item.waits_for)
 
     # --- details ----------------------------------------------------------------------------------
 
@@ -377,7 +377,8 @@ class About:
                 return ""
             tried = counted(explained.tried, "change")
             return f"Nothing that was tried starts it sooner ({tried})."
-        return f"slotwise explain {self.report.name} {job}"
+        name = self.report.name if self.report.name != "-" else "FILE"
+        return f"slotwise explain {name} {job}"
 
 
 def command_of(job: str, change: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,6 +70,8 @@ Open = Annotated[
 ]
 #: Where the page goes if nobody says.
 USUAL = Path("report.html")
+#: The option of each form of output.
+OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg"}
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
@@ -141,19 +143,13 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    usual = output is None and png is None and svg is None
-    output = USUAL if usual else output
-    outputs = _outputs(output, png, svg, (file, instance, history, cluster))
+    given = {"html": output, "png": png, "svg": svg}
+    outputs = _outputs(given, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
     drawing = drawing_of(history, samples=samples, workers=None if history is None else workers)
-    options = {
-        "objective": objective,
-        "effort": effort,
-        "workers": workers,
-        "as_lsf": as_lsf,
-    }
+    options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
     asked = Asked(method, explain, seconds, time_limit, options, history, drawing)
     name = example or (file.name if file is not None else "")
@@ -163,11 +159,11 @@ def report(
         else:
             found = _planned(file, example, name, instance, asked, cancel, show)
         found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
-    _write(found, output, outputs)
-    if usual:
-        tell(f"wrote {output}" + ("" if open else "; --open shows it in the browser"))
-    if open and output is not None and str(output) != "-":
-        _show(output)
+    _write(found, outputs)
+    if output is None and "html" in outputs:
+        tell(f"wrote {USUAL}" + ("" if open else "; --open shows it in the browser"))
+    if open and str(outputs.get("html", "-")) != "-":
+        _show(outputs["html"])
     _leave(found, stopped=cancel.is_set())
 
 
@@ -181,26 +177,26 @@ def _leave(found: Report, *, stopped: bool) -> None:
 # --- before any work ------------------------------------------------------------------------------
 
 
-def _outputs(
-    output: Path | None, png: Path | None, svg: Path | None, inputs: Iterable[Path | None]
-) -> dict[str, Path]:
-    """The pictures by their format; InputError where something could not be written."""
+def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> dict[str, Path]:
+    """Where to write, by form; the page where nobody says.
+
+    InputError where something could not be written.
+    """
     from ...model.errors import InputError
 
-    pictures = {form: path for form, path in (("png", png), ("svg", svg)) if path is not None}
-    if pictures:
+    outputs = {form: path for form, path in given.items() if path is not None} or {"html": USUAL}
+    if outputs.keys() & {"png", "svg"}:
         from ..pictures import check_library
 
         check_library()
-    for path in (output, *pictures.values()):
-        if path is not None and str(path) != "-":
-            check_output(path)
-    if list(map(str, (output, *pictures.values()))).count("-") > 1:
-        raise InputError("only one of -o, --png and --svg can be standard output (-)")
-    given = {"--output": output, "--png": png, "--svg": svg}
-    files = {name: path for name, path in given.items() if str(path) != "-"}
+    files = {OPTIONS[form]: path for form, path in outputs.items() if str(path) != "-"}
+    for path in files.values():
+        check_output(path)
+    if len(outputs) - len(files) > 1:
+        options = [option for option in OPTIONS.values() if option != "--output"]
+        raise InputError(f"only one of -o, {' and '.join(options)} can be standard output (-)")
     check_apart(files, [path for path in inputs if path is not None])
-    return pictures
+    return outputs
 
 
 def _check_request(
@@ -393,16 +389,18 @@ def _simulated(
 # --- out ------------------------------------------------------------------------------------------
 
 
-def _write(found: Report, output: Path | None, pictures: dict[str, Path]) -> None:
-    """Every output whole or not at all, the pictures first."""
-    for form, path in pictures.items():
-        from .figure import figure_bytes
+def _write(found: Report, outputs: Mapping[str, Path]) -> None:
+    """Every output whole or not at all, the page last."""
+    for form in sorted(outputs, key=lambda form: form == "html"):
+        if form == "html":
+            from .page import page
 
-        _put(path, figure_bytes(found, form))
-    if output is not None:
-        from .page import page
+            content = page(found).encode()
+        else:
+            from .figure import figure_bytes
 
-        _put(output, page(found).encode())
+            content = figure_bytes(found, form)
+        _put(outputs[form], content)
 
 
 def _put(path: Path, content: bytes) -> None:

@@ -240,7 +240,8 @@ def view_of_plan(instance: Instance, plan: Plan) -> View:
         "time-based": "Time-based reservation: job by job in priority order, first fit.",
         "optimal": "Starts and places of all jobs found together, as early as can be.",
     }.get(plan.method, "Starts found by mixed-integer programming.")
-    stretches = (*planned_stretches(plan), *reserved_stretches(plan))
+    held = reserved_stretches(plan) if plan.method == "greedy" else ()
+    stretches = (*planned_stretches(plan), *held)
     return View(plan.method, meaning, stretches, estimates, free)
 
 

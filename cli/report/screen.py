@@ -6,7 +6,7 @@ from ...model.display import duration_text, iso_time, wall_clock
 from ...model.escaping import html_text
 from ...model.instance import Instance
 from ...solver.pending_reasons import counted
-from .about import About, Row
+from .about import About, JobRow
 from .bars import host_groups
 from .data import Report
 from .status import Figure, figures_of, status_of
@@ -104,7 +104,8 @@ def _gantt(report: Report) -> str:
         '<section class="gan card" aria-labelledby="gantt-title"><div class="bar">'
         f'<h2 id="gantt-title">Hosts</h2>{_views(report)}{_tools(report)}</div>'
         '<ul class="key" id="key"></ul>'
-        f'<div class="gbox" id="gantt" tabindex="0" role="application" aria-label="{label}" aria-describedby="keys"></div><p class="vh" id="keys">{_KEYS}</p>'
+        f'<div class="gbox" id="gantt" tabindex="0" role="application" aria-label="{label}" '
+        f'aria-describedby="keys"></div><p class="vh" id="keys">{_KEYS}</p>'
         '<p class="vh" id="said" role="status" aria-live="polite"></p>'
         '<noscript><p class="note">The picture needs JavaScript; the tables are complete without '
         f"it.</p></noscript>{_running(report)}</section>"
@@ -190,8 +191,8 @@ def _jobs(about: About) -> str:
         f'<section class="jobs card" id="jobs" aria-labelledby="jobs-title"><div class="bar">'
         f'<h2 id="jobs-title">{_called(kind)}</h2>{find}</div><div class="jbox" tabindex="-1">'
         f'<table id="picks"{dated}><caption class="vh">Longest wait first. Choose one to see it in '
-        f"the picture and below.</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"{rest}</div></section>"
+        f"the picture and below.</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        f"</table>{rest}</div></section>"
     )
 
 
@@ -199,7 +200,7 @@ def _called(kind: str) -> str:
     return "Jobs" if kind == "simulation" else "Pending jobs"
 
 
-def _row(row: Row, kind: str, chosen: bool) -> str:
+def _row(row: JobRow, kind: str, chosen: bool) -> str:
     name = html_text(row.job)
     flag = ""
     if row.flag:

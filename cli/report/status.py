@@ -115,10 +115,11 @@ class _Concerned:
         if diagnosis is None:
             return cls(tuple(never), sooner=sooner, undated=tuple(undated))
         stuck = [item.job for item in diagnosis.starving]
+        names = dict.fromkeys((*stuck, *never, *diagnosis.impossible))
         return cls(
-            tuple(dict.fromkeys((*stuck, *never, *diagnosis.impossible))),
-            diagnosis.starving,
-            tuple(item for item in diagnosis.jobs if not item.starves and item.remedies),
+            tuple(names),
+            tuple(item for item in diagnosis.jobs if item.job in names),
+            tuple(item for item in diagnosis.jobs if item.job not in names and item.remedies),
             sooner,
             tuple(undated),
         )

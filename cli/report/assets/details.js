@@ -9,7 +9,7 @@
   function starts(item) {
     return E("dl", { class: "big" }, ...item.starts.map((start) => E("div", {},
       E("dt", { text: start.what }),
-      E("dd", { class: start.time.length > 12 ? "word" : "" }, start.time, E("small", { class: start.good ? "good" : "soft", text: start.more || "\u00a0" })))));
+      E("dd", { class: /^[a-z?]/.test(start.time) && start.time !== "now" ? "word" : "" }, start.time, E("small", { class: start.good ? "good" : "soft", text: start.more || "\u00a0" })))));
   }
 
   function proof(item) {

@@ -387,8 +387,12 @@
     event.preventDefault();
     act();
   });
-  holder.addEventListener("focus", () => drawRows());
-  holder.addEventListener("blur", () => drawRows());
+  // Elements stay: a click between whose two halves they were replaced would be none.
+  const mark = () => {
+    for (const row of parts.rows.children) row.classList.toggle("at", Number(row.dataset.row) === state.cursor && document.activeElement === holder);
+  };
+  holder.addEventListener("focus", mark);
+  holder.addEventListener("blur", mark);
   S.onChoice((job) => { draw(); if (job !== null) S.gantt.reveal(job); });
   draw();
 })(Slotwise);
