@@ -83,7 +83,7 @@ def test_the_page_goes_to_standard_output_and_the_instance_comes_from_standard_i
     done = run("report", "-", "-o", "-", *QUICK, input=Path(HEADLINE).read_bytes())
     assert done.returncode == 0
     same = done.stdout.decode().replace('"name":"-"', '"name":"headline.yaml"')
-    assert same.replace("explain FILE", "explain headline.yaml") == page
+    assert same.replace("explain FILE job5", "explain headline.yaml job5") == page
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
