@@ -36,15 +36,18 @@ from ..what_if import Asker
 from .limits import limit_probes
 from .probes import (
     IN_LINE,
+    OF_THE_JOB,
     ONE_USER,
     RANK,
     JobInLine,
     Probe,
     SettingChange,
     joined,
+    lines_of,
     looking_ahead_probes,
     present_value,
     reserving_probes,
+    together,
 )
 from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
@@ -62,6 +65,8 @@ from .surroundings import (
 Starts = Mapping[str, int]
 #: Jobs that are listed as waiting longer, and less, under a remedy.
 MOST_LISTED = 8
+#: Runs that look for members of a rule that need not be changed.
+MOST_LEFT_OUT = 24
 #: A start that is so much later than another one is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
@@ -157,13 +162,36 @@ class Simulations:
         full = self.start(probe.steps[-1], wanted, wanted.latest)
         if full is None:
             return []
-        if probe.parts:
-            found = [item for part in probe.parts for item in self.remedies(part, wanted)]
-            near = [item for item in found if item.start <= full + self._alike(full, wanted)]
-            if near:
-                return near
+        if probe.of_some is not None:
+            probe = self._needed(probe, wanted, full + self._alike(full, wanted))
         step = probe.steps[self.smallest(probe.steps, wanted)]
         return [self.remedy(probe, step, wanted)]
+
+    def _needed(self, probe: Probe, wanted: Wanted, enough: int) -> Probe:
+        """Of a rule with several members those that are needed, each in its smallest change."""
+        assert probe.of_some is not None
+        some, kept, tried = probe.of_some, list(range(probe.members)), 0
+        size = len(kept) // 2
+        while size and tried < MOST_LEFT_OUT:
+            at = 0
+            while at < len(kept) and tried < MOST_LEFT_OUT:
+                fewer = [*kept[:at], *kept[at + size :]]
+                tried += 1
+                if fewer and self.start(some(fewer).steps[-1], wanted, enough) is not None:
+                    kept = fewer
+                else:
+                    at += size
+            size //= 2
+        found = some(kept)
+        parts = [some([place]) for place in kept]
+        if len(kept) == 1 or not any(len(part.steps) > 1 for part in parts):
+            return found
+        chosen = [part.steps[-1] for part in parts]
+        for at, part in enumerate(parts):
+            if len(part.steps) > 1:
+                steps = [joined(*chosen[:at], step, *chosen[at + 1 :]) for step in part.steps]
+                chosen[at] = part.steps[self.smallest(steps, wanted)]
+        return replace(found, steps=(joined(*chosen),))
 
     def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
         """The place of the smallest change that is as good as the last, which helps; bisected."""
@@ -198,13 +226,14 @@ class Simulations:
             gain=gain,
             slot_hours=None if gain is None else gain * wanted.slots / HOUR,
             reaches=reaches,
-            cost=self.cost(starts, wanted.job),
+            cost=self.cost(starts, wanted.job, change.requeues),
             whatif=change.whatif,
-            now=present_value(self.instance, change),
+            now=present_value(self.instance, next(change.singles())),
+            lines=lines_of(self.instance, change),
         )
 
-    def cost(self, starts: Starts, job: str) -> RemedyCost:
-        """What other starts mean for the other pending jobs."""
+    def cost(self, starts: Starts, job: str, requeues: Sequence[str] = ()) -> RemedyCost:
+        """What other starts mean for the other pending jobs; requeues: jobs that begin anew."""
         others = [
             WaitChange(other.id, other.slots, self.today.get(other.id), starts.get(other.id))
             for other in self.instance.pending
@@ -214,13 +243,19 @@ class Simulations:
         changes = [change for _, change in known]
         longer = sorted((pair for pair in known if pair[1] > 0), key=lambda pair: -pair[1])
         sooner = sorted((pair for pair in known if pair[1] < 0), key=lambda pair: pair[1])
+        lost = [item.job for item in others if item.today is not None and item.then is None]
+        again = [run for run in self.instance.running if run.job.id in set(requeues)]
         return RemedyCost(
             jobs=len(others),
             mean_wait=sum(changes) / len(changes) if changes else 0.0,
             longer=tuple(item for item, _ in longer),
             sooner=tuple(item for item, _ in sooner),
             slot_hours=sum(item.slots * change for item, change in known) / HOUR,
-            lost=tuple(i.job for i in others if i.today is not None and i.then is None),
+            lost=(*lost, *(item for item in requeues if item not in starts)),
+            won=tuple(i.job for i in others if i.today is None and i.then is not None),
+            neither=sum(item.today is None and item.then is None for item in others),
+            begin_anew=tuple(requeues),
+            work_lost=sum(run.slots * (self.instance.now - run.start) for run in again) / HOUR,
         )
 
 
@@ -237,7 +272,8 @@ def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Re
 
     def order(item: Remedy) -> tuple[int, int, float]:
         level = 0 if item.start <= best + alike else item.start
-        return level, RANK[item.kind], item.cost.slot_hours
+        # Of ways to ask for the job the one that asks for the most: they come in that order.
+        return level, RANK[item.kind], 0 if item.kind in OF_THE_JOB else item.cost.slot_hours
 
     kept: dict[str, Remedy] = {}
     for item in sorted(remedies, key=order):
@@ -509,12 +545,13 @@ class _Diagnosing:
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)
-        added = 0
+        added = {True: 0, False: 0}
         for job, earliest in late:
-            if self._add_alike(job, earliest) or added == self.most:
+            starts = job.id in self.runs.today
+            if self._add_alike(job, earliest) or added[starts] == self.most:
                 continue
             self._add(job, earliest)
-            added += 1
+            added[starts] += 1
         known = {job.id for job, _ in late}
         others = [job for job in pending if job.id not in known and self._waits_long(job)]
         for job in self._by_hope(others)[: self.most]:
@@ -605,11 +642,7 @@ class _Diagnosing:
             whole = joined(one.steps[-1], other.steps[-1])
             if self.runs.start(whole, wanted, wanted.latest) is None:
                 continue
-            cause = f"{one.cause}. And {other.cause}"
-            seconds = tuple(joined(one.steps[-1], step) for step in other.steps)
-            place = self.runs.smallest(seconds, wanted)
-            firsts = tuple(joined(step, other.steps[place]) for step in one.steps)
-            return self.runs.remedies(Probe(one.kind, cause, firsts), wanted)
+            return self.runs.remedies(together((one, other)), wanted)
         return []
 
     def _unexplained(self, item: WaitingJob) -> bool:
@@ -797,10 +830,10 @@ class _Diagnosing:
                 yield job, state, why or reasons.get(job, "")
 
 
-def _prominence(item: WaitingJob) -> tuple[bool, int]:
-    """Sorts what starves first, as found, and what waits by what says most."""
-    in_line = item.cause in IN_LINE
-    return not item.starves, 0 if item.starves or in_line else RANK.get(item.cause, len(RANK))
+def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
+    """Sorts what can never start first, then what starves, and what waits by what says most."""
+    rank = 0 if item.starves or item.cause in IN_LINE else RANK.get(item.cause, len(RANK))
+    return item.state != "impossible", not item.starves, rank
 
 
 def _helping(start: int | None, earliest: int) -> int:
