@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
@@ -169,29 +170,42 @@ class Simulations:
 
     def _needed(self, probe: Probe, wanted: Wanted, enough: int) -> Probe:
         """Of a rule with several members those that are needed, each in its smallest change."""
-        assert probe.of_some is not None
+        found = self._fewest(probe, wanted, enough, joined)
+        if found.of_some is None:
+            return found
+        parts = [found.of_some([place]) for place in range(found.members)]
+        if len(parts) == 1 or not any(len(part.steps) > 1 or part.of_some for part in parts):
+            return found
+        chosen = [part.steps[-1] for part in parts]
+        for at, part in enumerate(parts):
+            beside = partial(_in_place, chosen, at)
+            parts[at] = self._fewest(part, wanted, enough, beside)
+            steps = [beside(step) for step in parts[at].steps]
+            chosen[at] = parts[at].steps[self.smallest(steps, wanted)]
+        return replace(together(parts), steps=(joined(*chosen),))
+
+    def _fewest(
+        self,
+        probe: Probe,
+        wanted: Wanted,
+        enough: int,
+        whole: Callable[[SettingChange], SettingChange],
+    ) -> Probe:
+        """The probe of few of its members; whole: what is changed beside them, with them."""
         some, kept, tried = probe.of_some, list(range(probe.members)), 0
         size = len(kept) // 2
-        while size and tried < MOST_LEFT_OUT:
+        while some is not None and size and tried < MOST_LEFT_OUT:
             at = 0
             while at < len(kept) and tried < MOST_LEFT_OUT:
                 fewer = [*kept[:at], *kept[at + size :]]
                 tried += 1
-                if fewer and self.start(some(fewer).steps[-1], wanted, enough) is not None:
+                change = whole(some(fewer).steps[-1]) if fewer else None
+                if change is not None and self.start(change, wanted, enough) is not None:
                     kept = fewer
                 else:
                     at += size
             size //= 2
-        found = some(kept)
-        parts = [some([place]) for place in kept]
-        if len(kept) == 1 or not any(len(part.steps) > 1 for part in parts):
-            return found
-        chosen = [part.steps[-1] for part in parts]
-        for at, part in enumerate(parts):
-            if len(part.steps) > 1:
-                steps = [joined(*chosen[:at], step, *chosen[at + 1 :]) for step in part.steps]
-                chosen[at] = part.steps[self.smallest(steps, wanted)]
-        return replace(found, steps=(joined(*chosen),))
+        return probe if some is None or len(kept) == probe.members else some(kept)
 
     def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
         """The place of the smallest change that is as good as the last, which helps; bisected."""
@@ -257,6 +271,11 @@ class Simulations:
             begin_anew=tuple(requeues),
             work_lost=sum(run.slots * (self.instance.now - run.start) for run in again) / HOUR,
         )
+
+
+def _in_place(chosen: Sequence[SettingChange], at: int, change: SettingChange) -> SettingChange:
+    """The changes with another one in one place."""
+    return joined(*chosen[:at], change, *chosen[at + 1 :])
 
 
 def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Remedy, ...]:

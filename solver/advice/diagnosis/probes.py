@@ -182,6 +182,8 @@ def takes_effect(lines: Iterable[Line]) -> str:
 
 def joined(*changes: SettingChange) -> SettingChange:
     """Several changes as one."""
+    if len(changes) == 1:
+        return changes[0]
 
     def apply(instance: Instance) -> Instance:
         for change in changes:

@@ -401,14 +401,16 @@ class SpokenTimes:
         same = today is not None and moment.date() == today.date()
         return f"at {moment:%H:%M}" if same else f"on {moment:%Y-%m-%d} at {moment:%H:%M}"
 
-    def since(self, time: int) -> str:
-        """``since 07:30 (1h 30m)``."""
+    def waited(self, time: int) -> str:
+        """``has waited since 07:30 (1h 30m)``."""
+        if self.instance.now - time < SAME:
+            return "was submitted just now"
         waited = lasting(self.instance.now - time)
         moment, today = self._moment(time), self._moment(self.instance.now)
         if moment is None or today is None:
-            return f"for {waited}"
+            return f"has waited for {waited}"
         day = "" if moment.date() == today.date() else f"{moment:%Y-%m-%d} "
-        return f"since {day}{moment:%H:%M} ({waited})"
+        return f"has waited since {day}{moment:%H:%M} ({waited})"
 
     def _moment(self, time: int) -> datetime | None:
         origin = self.instance.origin
@@ -501,8 +503,8 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     if verdicts:
         cycle = lasting(clock.instance.params.mbd_sleep_time)
         yield (
-            f"Times are to the minute. A job starts in a dispatch cycle ({cycle} apart at the "
-            "most), so seconds after what it waits for."
+            "Times are to the minute. A job starts in a dispatch cycle, some time after what it "
+            f"waits for has happened: cycles are {cycle} apart or less."
         )
     if found.forecast and found.run_by:
         yield f"Likely starts are by the history, run by {found.run_by}."
@@ -570,7 +572,7 @@ def _sentence(text: str) -> str:
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
-    yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
+    yield f"{who} ({asks}) {clock.waited(item.submit)}."
     starts = "cannot start" if _asks_too_much(item) else _starts(clock, item)
     if item.cause in IN_LINE | OF_THE_JOB:
         then = clock.at(item.remedies[0].start)
@@ -712,6 +714,9 @@ def _mean(cost: RemedyCost, many: bool) -> str:
 
 def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
     """Where some do not start: no mean says what these pay."""
+    if cost.jobs == cost.neither == 1:
+        yield f"{_cap(whose)} starts neither way."
+        return
     told = []
     if cost.lost:
         told.append(f"{named(cost.lost, MOST_NAMED)} would never start")

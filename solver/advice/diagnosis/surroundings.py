@@ -38,7 +38,6 @@ HOUR = 3600
 MUCH = 0.5
 #: Closed hosts of which it is said how to ask who closed them.
 MOST_ASKED = 3
-_BY_THE_USER = "the user who submitted it"
 
 
 # --- hosts ----------------------------------------------------------------------------------------
@@ -337,9 +336,12 @@ def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
         runs = [run for run in instance.running if run.job.user == user]
         queues = Counter(run.job.queue for run in runs)
         name = queues.most_common(1)[0][0]
+        # Each job of the queue may still start.
+        jobs = (*(run.job for run in instance.running), *instance.pending)
+        largest = max(other.slots for other in jobs if other.queue == name)
         steps = []
         for share in (0.75, 0.5, 0.25, 0.125):
-            most = max(1, round(total * share))
+            most = max(largest, round(total * share))
             back = [run.job.id for run in runs_beyond(runs, name, most)]
             if most < slots and back:
                 limit = SettingChange(
@@ -458,7 +460,7 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
 def _asked(job: Job, edited: Job, words: str) -> SettingChange:
     """The job asked for with another -R."""
     return SettingChange(
-        f"job {job.id}, {_BY_THE_USER}",
+        f"job {job.id} of user {job.user}",
         words,
         job_as(edited),
         now=_requirement(job),
