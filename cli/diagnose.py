@@ -244,8 +244,5 @@ def _folded(verdict: Verdict) -> list[str]:
     ]
     if not told:
         return []
-    return ["<details><summary>Details</summary>", "", *(f"- {text}" for text in told)] + [
-        "",
-        "</details>",
-        "",
-    ]
+    listed = [f"- {text}" for text in told]
+    return ["<details><summary>Details</summary>", "", *listed, "", "</details>", ""]

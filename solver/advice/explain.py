@@ -403,9 +403,9 @@ def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hind
     if planned and not looked_at and can_start(view.profile, demand, time):
         return Hindrance(time, False, BETWEEN_ENDS)
     profile = view.profile if planned else base
-    found = [find_shortage(view.problem, demand, profile, time)]
-    amounts = amounts_short(view.problem, demand, profile, time)
-    joined = Reason.joined(found if amounts is None else [*found, amounts])
+    found = find_shortage(view.problem, demand, profile, time)
+    amounts = amounts_short(view.problem, demand, profile, time, found)
+    joined = found if amounts is None else Reason.joined([found, amounts])
     return Hindrance(time, planned, joined)
 
 
