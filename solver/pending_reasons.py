@@ -332,7 +332,7 @@ def amounts_short(
                     amount, unit = in_unit(problem, resource.name, held)
                     most, _ = in_unit(problem, resource.name, most)
                     text = f"of {name} it asks for {amount:.10g}{unit}, no host has more than "
-                    parts = (text, most, *filter(None, [unit]))
+                    parts: list[str | float] = [text, most, unit]
                     found.append(Reason.of(Pending.RUSAGE, *parts, resource=resource.subject))
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None

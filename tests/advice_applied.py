@@ -19,7 +19,7 @@ from slotwise.model.formats.encode import to_document
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.advice.ask import Choice
-from slotwise.solver.advice.diagnosis.probes import Line
+from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.scheduler.configured import run_as_configured
 
@@ -33,14 +33,14 @@ def starts(instance: Instance) -> dict[str, int | None]:
 # --- remedies: lines of files and commands --------------------------------------------------------
 
 
-def with_lines(instance: Instance, lines: Sequence[Line]) -> Instance:
+def with_lines(instance: Instance, lines: Sequence[ChangedLine]) -> Instance:
     """The instance with what the lines of a remedy propose."""
     for line in lines:
         instance = _with_line(instance, line)
     return instance
 
 
-def _with_line(instance: Instance, line: Line) -> Instance:
+def _with_line(instance: Instance, line: ChangedLine) -> Instance:
     file, _, section = line.where.partition(", ")
     if file in ("lsb.params", "lsf.conf", "lsb.queues", "lsb.resources", "lsb.users"):
         return _in_document(instance, file, section, line)
@@ -57,7 +57,7 @@ def _with_line(instance: Instance, line: Line) -> Instance:
     return _command(instance, line.proposed)
 
 
-def _in_document(instance: Instance, file: str, section: str, line: Line) -> Instance:
+def _in_document(instance: Instance, file: str, section: str, line: ChangedLine) -> Instance:
     document = json.loads(json.dumps(to_document(instance)))
     entry = _entry(document, file, section)
     key, _, value = line.proposed.partition(" = ")
@@ -107,7 +107,7 @@ def _without(entry: dict[str, Any], key: str) -> None:
             entry["thresholds"].pop(key)
 
 
-def _of_hosts(instance: Instance, names: Sequence[str], line: Line) -> Instance:
+def _of_hosts(instance: Instance, names: Sequence[str], line: ChangedLine) -> Instance:
     key = line.proposed.partition(" = ")[0]
     hosts = []
     for host in instance.cluster.hosts:
@@ -123,7 +123,7 @@ def _of_hosts(instance: Instance, names: Sequence[str], line: Line) -> Instance:
     return replace(instance, cluster=replace(instance.cluster, hosts=tuple(hosts)))
 
 
-def _bmod(instance: Instance, job: str, line: Line) -> Instance:
+def _bmod(instance: Instance, job: str, line: ChangedLine) -> Instance:
     """By the command, which has to say what the line proposes."""
     words = shlex.split(line.command)
     assert words[0] == "bmod"

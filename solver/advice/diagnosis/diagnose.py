@@ -165,6 +165,8 @@ class Simulations:
             return []
         if probe.of_some is not None:
             probe = self._needed(probe, wanted, full + self._alike(full, wanted))
+            if self.start(probe.steps[-1], wanted, wanted.latest) is None:
+                return []
         step = probe.steps[self.smallest(probe.steps, wanted)]
         return [self.remedy(probe, step, wanted)]
 

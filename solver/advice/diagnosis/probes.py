@@ -94,7 +94,7 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChangedLine:
     """One line of LSF's files, a command, or an option of a job: as it is, and as it is to be."""
 
     #: File and section, or who is to act.
@@ -119,10 +119,10 @@ class Line:
         )
 
 
-def lines_of(instance: Instance, change: SettingChange) -> tuple[Line, ...]:
+def lines_of(instance: Instance, change: SettingChange) -> tuple[ChangedLine, ...]:
     """The lines that a change consists of."""
     return tuple(
-        Line(
+        ChangedLine(
             one.where,
             present_value(instance, one),
             one.line or one.setting,
@@ -172,7 +172,7 @@ def effect_of(change: SettingChange) -> str:
     return _RESTARTED if at_start or change.setting.startswith(_OF_RUNNING_JOBS) else _RECONFIGURED
 
 
-def takes_effect(lines: Iterable[Line]) -> str:
+def takes_effect(lines: Iterable[ChangedLine]) -> str:
     """The commands by which lines take effect, "" where they do by themselves."""
     commands = dict.fromkeys(line.command for line in lines if line.command)
     if _RESTARTED in commands:

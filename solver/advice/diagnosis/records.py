@@ -14,7 +14,7 @@ from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import Likely, times_of
-from .probes import IN_LINE, OF_THE_JOB, Line, named, takes_effect
+from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
 
 HOUR = 3600
 
@@ -121,7 +121,7 @@ class Remedy:
     #: What the first line says now, "" where that is not known.
     now: str = ""
     #: The lines to change, and commands.
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ChangedLine, ...] = ()
 
     @property
     def takes_effect(self) -> str:

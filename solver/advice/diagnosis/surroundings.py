@@ -73,7 +73,8 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
         f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
         hosts_with(names, lambda host: replace(host, status="ok")),
     )
-    return Probe(kind, cause, (change,), len(hosts), partial(_some_hosts, kind, hosts))
+    some = partial(_some_hosts, kind, hosts) if len(hosts) > 1 else None
+    return Probe(kind, cause, (change,), len(hosts), some)
 
 
 def _some_hosts(kind: str, hosts: Sequence[Host], places: Sequence[int]) -> Probe:
