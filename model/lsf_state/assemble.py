@@ -21,8 +21,8 @@ from ..formats.names import Domains, host_requests
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
 from ..input_limits import limits
 from ..instance import Instance, SaidByLsf
-from ..job import MOST as LARGEST_INDEX
 from ..job import (
+    LARGEST_INDEX,
     ArraySpec,
     HostRequest,
     Job,

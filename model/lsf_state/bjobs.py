@@ -13,8 +13,7 @@ from ..errors import InputError, Problem
 from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns
-from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row
-from .values import field as pick
+from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row, pick
 
 T = TypeVar("T")
 

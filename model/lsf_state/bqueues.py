@@ -18,9 +18,9 @@ from .values import (
     limit_row,
     load_rows,
     may_be_cut,
+    pick,
     table_row,
 )
-from .values import field as pick
 
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.

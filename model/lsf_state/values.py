@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..display import HOUR, MINUTE
 from ..errors import InputError, Problem
 from ..formats.reading import file_bytes
 from ..formats.sniff import KINDS, kind_of_text, other_kind
@@ -78,7 +79,7 @@ def seconds(text: str) -> float | None:
         return None
     word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
     if found := _CLOCK.fullmatch(word):
-        return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)
+        return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):
         return float(found[1])
     raise ValueError(f"{text.strip()!r} is no time: 120 second(s) or h:mm:ss")
@@ -443,7 +444,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
-def field(record: dict[str, str], *names: str) -> str:
+def pick(record: dict[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""
