@@ -9,6 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
@@ -29,6 +30,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write the number of test functions that carry each behaviour mark, as JSON",
     )
+    parser.addoption(
+        "--cpu-seconds",
+        metavar="FILE",
+        help="write the seconds of the processor that each test took, the dearest first",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if output := config.getoption("--cpu-seconds"):
+        config.pluginmanager.register(CpuSeconds(Path(output)))
 
 
 @pytest.hookimpl(tryfirst=True)  # before any are taken out
