@@ -25,7 +25,7 @@ KINDS = {"time-based": None, "greedy": 90, "short": 6}
 
 
 def site(kind: str, seed: int, count: int = 60, slots: int = 4) -> Instance:
-    """Two hosts of so many slots, jobs of 1 to 8 slots, and queues that reserve, for some cycles or on, and fill."""
+    """Two hosts, jobs of 1 to 8 slots, and queues that reserve, for some cycles or on, and fill."""
     draw = np.random.default_rng(seed)
     submit = np.sort(draw.integers(0, 9 * count, count) * CYCLE).tolist()
     jobs = tuple(
