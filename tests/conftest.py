@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from hypothesis_profiles import register_profiles
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
+# Compiled modules are kept, for this process and the commands that it starts, whatever the shell
+# says: to compile them anew takes longer than most tests. Copies with faults in them, which change
+# faster than the dates of files tell (docs/make_mutants.py), are not.
+if ".cache" not in Path(__file__).parts:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
