@@ -174,9 +174,6 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
     return paragraph(f"{jobs} not shown{span} (--top 0 shows all, --job NAME one).")
 
 
-# --- What a view of ``slotwise show`` is asked for ------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
     """What a view shows."""

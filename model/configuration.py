@@ -99,9 +99,6 @@ class Queue:
         return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve
 
 
-# --- Users and user groups (lsb.users) ------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class UserGroup:
     """A user group: members are users or groups; user_shares makes it a share tree (FSH-10)."""
@@ -127,9 +124,6 @@ class HostPartition:
     name: str
     hosts: tuple[str, ...]
     user_shares: tuple[tuple[str, int], ...]
-
-
-# --- Resource allocation limits and per-resource reservation methods (lsb.resources) --------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +160,6 @@ class ReservationUsage:
 
     resource: str
     method: str
-
-
-# --- Cluster-wide parameters (lsb.params, lsf.conf) under Python names ----------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class Instance:
     running: tuple[RunningJob, ...] = ()
     #: In order of submission; the methods sort by priority.
     pending: tuple[Job, ...] = ()
-    #: A tuple, or of a log its records (:class:`.on_demand.OnDemand`).
+    #: A tuple, or of a log its records (:class:`.OnDemand`).
     future: Sequence[Job] = ()
     applications: tuple[Application, ...] = ()
     users: tuple[User, ...] = ()

@@ -165,10 +165,11 @@ class Application:
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
 
-# --- Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01) -----------------------------------------
+# Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01).
 #
 # An element is a job of its own, with the id ``101[3]``; all elements of an array share their
 # other fields. Files, tables and submissions show an array as one entry.
+
 
 #: ``name[elements]%limit``; the name may be empty.
 _NAMED = re.compile(r"(?P<name>[^\[\]]*)(?P<spec>\[[^\[\]]*\](?:\s*%.*)?)\s*\Z", re.DOTALL)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# --- Allocations as text (TBR-06, VEW-06): ``2*hostA 3*hostB``, and other systems' own forms ------
-
 #: Turns an allocation (host to slots) into the string that an integration shows.
 AllocationFormatter = Callable[[Mapping[str, int]], str]
 
@@ -74,8 +72,6 @@ def _ranges(numbers: list[int]) -> str:
         parts.append(str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
     return ",".join(parts)
 
-
-# --- plan -----------------------------------------------------------------------------------------
 
 #: Jobs that a conditional proof names in words.
 MOST_CONDITIONS = 3
@@ -482,8 +478,6 @@ class Plan(_Indexed):
             return None
         return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"
 
-
-# --- When the elements of a job array start, in words (ARR-05) ------------------------------------
 
 #: So many different starts are said one by one.
 _FEW = 4

@@ -208,9 +208,6 @@ def _requirement(resolver: Resolver, job: Job) -> Any:
         return str(error)
 
 
-# --- whole answers: the same where every job is held to be alone of its kind ----------------------
-
-
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on no job is like another, to the methods and to the judge."""
     monkeypatch.setattr(alike, "asked", lambda job, *_: job.id)

@@ -27,8 +27,6 @@ from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
 from .names import unknown_unit_type
 
-# --- Looks at jobs of which many are alike --------------------------------------------------------
-
 
 def of_jobs(
     section: str,
@@ -51,8 +49,6 @@ def of_jobs(
     numbered = enumerate(polled(jobs, poll))
     return [found for index, job in numbered for found in look((section, index), job)]
 
-
-# --- requirements ---------------------------------------------------------------------------------
 
 #: All of a job that decides over its requirement.
 _ASKED = attrgetter(

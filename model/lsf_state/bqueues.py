@@ -22,8 +22,6 @@ from .values import (
 )
 from .values import field as pick
 
-# --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
-
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
 _BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZES})
@@ -225,9 +223,6 @@ def _own(word: str) -> float | None:
         return None
 
 
-# --- SHARE_INFO_FOR tables of ``bqueues -l``, ``bqueues -r`` and ``bhpart -r`` --------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PrintedAccount:
     """One line of a table."""
@@ -333,8 +328,6 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
     pairs = re.findall(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]", text)
     return tuple((name, int(number)) for name, number in pairs)
 
-
-# --- bqueues --------------------------------------------------------------------------------------
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")

@@ -90,9 +90,6 @@ def read_facts(texts: Iterable[Text]) -> SiteFacts:
     return found
 
 
-# --- bparams --------------------------------------------------------------------------------------
-
-
 def _params(text: Text, facts: SiteFacts) -> SiteFacts:
     told = dict(_parameters(text.content.splitlines()))
     known = {
@@ -156,9 +153,6 @@ def _number(text: str) -> float | int | None:
     return float(text) if re.fullmatch(r"\d{1,15}\.\d{1,15}", text) else None
 
 
-# --- groups ---------------------------------------------------------------------------------------
-
-
 def _groups(text: Text, members: str) -> Iterator[tuple[str, list[str], str]]:
     """Name, members and shares of each group of bugroup and bmgroup, short or long form."""
     name, words, shares, into = "", [""][:0], "", ""
@@ -216,9 +210,6 @@ def _host_groups(text: Text, facts: SiteFacts) -> SiteFacts:
     return replace(facts, host_groups=tuple(found.values()))
 
 
-# --- users ----------------------------------------------------------------------------------------
-
-
 def _users(text: Text, facts: SiteFacts) -> SiteFacts:
     found = {user.name: user for user in facts.users}
     for row in _rows(text):
@@ -241,9 +232,6 @@ def _rows(text: Text) -> Iterator[dict[str, str]]:
             titles = words
         elif titles and len(words) >= len(titles):
             yield dict(zip(titles, words, strict=False))
-
-
-# --- machines -------------------------------------------------------------------------------------
 
 
 def _machines(text: Text, facts: SiteFacts) -> SiteFacts:

@@ -165,8 +165,6 @@ class Follower:
         moment.factors = self.factors
         return moment
 
-    # -- records -------------------------------------------------------------------------------
-
     def _submitted(self, record: r.Submitted) -> None:
         for index in record.elements or (0,):
             key = (record.number, index)
@@ -416,7 +414,7 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.hosts = " ".join(record.hosts)
 
 
-# --- When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation -----
+# When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation.
 #
 # `badmin hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts
 # its configuration has (MBD_START). Where a log names more, the others came and went - hosts of a
@@ -490,9 +488,6 @@ def host_lives(records: Iterable[r.Record]) -> HostLives:
 def _name(lives: HostLives, hosts: Iterable[str], time: int) -> None:
     for host in hosts:
         lives.first.setdefault(host, time)
-
-
-# --- A moment of a log of finished jobs: what ran and what waited then (lsb.acct, SWF) ------------
 
 
 def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: bool) -> Moment:

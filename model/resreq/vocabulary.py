@@ -123,8 +123,6 @@ class Vocabulary:
 ANY = Vocabulary()
 
 
-# --- The hosts of a cluster as columns, built once and read by every evaluation -------------------
-
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]

@@ -18,11 +18,12 @@ from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from ...model.shares import Path, ShareLookup, ShareNode
 
-# --- The dynamic priority of a share account, and the meters that feed it (FSH-02, FSH-03) --------
+# The dynamic priority of a share account, and the meters that feed it (FSH-02, FSH-03).
 #
 # Everything is kept in seconds; the formula works in hours. Decay is continuous: what counts one
 # hour now counts 0.1 hours after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``;
 # HIST_HOURS of 0 means no decay.
+
 
 HOUR = 3600.0
 #: A denominator below this counts as this: the priority is at most 100 times the shares.
@@ -167,9 +168,7 @@ class Meter:
         return cls(value, rate, stamp)
 
 
-# --------------------------------------------------------------------------------------------------
-# Fairshare adjustments: plug-ins that add a term to the denominator of the priority
-# (FSH-05)
+# Fairshare adjustments: plug-ins that add a term to the denominator of the priority (FSH-05).
 #
 # A plug-in is a callable under the entry-point group ``slotwise.fairshare_adjustment``; an
 # instance chooses one by name (``fairshare_adjustment`` of its params) and gives it weight with
@@ -256,9 +255,6 @@ def load_adjustment(name: str) -> FairshareAdjustment | None:
             f"fairshare adjustment '{name}' is not a function: {point.value} is {plugin!r}"
         )
     return InstalledAdjustment(name, plugin)
-
-
-# --- accounts -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

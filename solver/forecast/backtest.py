@@ -273,9 +273,6 @@ def calibration_of(questions: Questions) -> Calibration:
     return calibrator.calibration()
 
 
-# --- What a backtest comes to: errors, coverage and pinball loss, of all jobs and of groups -------
-
-
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """One estimator over a group of jobs; times in seconds, shares of 1."""

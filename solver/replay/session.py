@@ -235,8 +235,6 @@ def replay(
     return session.result()
 
 
-# --- What a replay comes to in a few numbers ------------------------------------------------------
-
 SHORT = 10
 """Bounded slowdown takes jobs shorter than this many seconds for as long as this."""
 

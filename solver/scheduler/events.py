@@ -144,8 +144,6 @@ class Announced:
         return head
 
 
-# --- How the cycles of a simulation are run: which reservations, for how many jobs, how often -----
-
 #: Jobs that get a future allocation where neither the instance nor the caller says how many.
 TOP = 4
 #: Deterministic solver units that the optimal method may spend in a cycle.

@@ -55,9 +55,6 @@ def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
                 yield holding, part
 
 
-# --- span -------------------------------------------------------------------------------------
-
-
 def ptile_of(facts: Facts, host: Host, span: Span | None) -> int | None:
     """Slots that span[ptile] wants on the host, None without ptile (REQ-18).
 
@@ -115,9 +112,6 @@ def span_block(facts: Facts) -> Iterator[Violation]:
             yield _violation("span", holding, text)
 
 
-# --- same -------------------------------------------------------------------------------------
-
-
 def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
     """The resources of `names` that the host has, with their values."""
     found = ((name, static_value(facts, name, facts.hosts[host])) for name in names)
@@ -143,9 +137,6 @@ def same(facts: Facts) -> Iterator[Violation]:
         if len(shared) < pairs_needed(facts, names):
             text = f"same[{':'.join(names)}] is broken by hosts {' '.join(part.allocation)}"
             yield _violation("same", holding, text)
-
-
-# --- compute units ----------------------------------------------------------------------------
 
 
 def unit_type(facts: Facts, cu: Cu) -> str:
@@ -281,9 +272,6 @@ def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
     if holding.job.exclusive:
         return frozenset(holding.allocation), "-x"
     return frozenset(), ""
-
-
-# --- Which term of a compound requirement holds which slots of an allocation (REQ-14) -------------
 
 
 @dataclass(frozen=True, slots=True)

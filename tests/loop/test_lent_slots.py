@@ -105,9 +105,6 @@ def test_an_exclusive_borrower_has_borrowed_its_host() -> None:
     assert reserved == [{}]
 
 
-# --- a slot that is lent comes back once ----------------------------------------------------------
-
-
 def lending(method: int) -> Instance:
     """As in a live cluster: big needs all of A, r2 runs for 300 s, b1 backfills for 60."""
     return instance(

@@ -112,9 +112,6 @@ def test_a_job_with_hosts_of_its_own_gives_up_all_of_them_and_waits_for_all(whol
     assert result["V"].end == 100 * 60
 
 
-# --- with a reservation parameter and without -----------------------------------------------------
-
-
 def drawn(seed: int, way: dict) -> Instance:
     """A small cluster where the first job of the order may preempt, and nothing is reserved.
 

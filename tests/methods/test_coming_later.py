@@ -86,9 +86,6 @@ def test_the_loop_starts_many_jobs_that_wait_as_planned(
     assert moved < (60 if kind.get("fails") else 25)
 
 
-# --- jobs that come later ---------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("DEP-05")
 def test_a_job_that_waits_keeps_its_place_in_the_order() -> None:
     """Of five jobs beside one that runs: those who wait are before those behind them."""
@@ -164,9 +161,6 @@ def test_where_it_would_take_long_jobs_come_behind_and_that_is_said(
     assert any(PLACED_BEHIND in o.name and "2" in (o.jobs or ()) for o in found.omissions)
 
 
-# --- names ------------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("DEP-01")
 @pytest.mark.parametrize("method", METHODS)
 def test_an_array_has_one_submission_time_whichever_of_it_runs(method: Method) -> None:
@@ -182,9 +176,6 @@ def test_an_array_has_one_submission_time_whichever_of_it_runs(method: Method) -
     assert (said.estimate if said.start is None else said.start) == 2 * MINUTE
     assert validate(instance, found) == []
     assert run_on(instance, "time-based")["8"] == 2 * MINUTE
-
-
-# --- estimates below limits ---------------------------------------------------------------------
 
 
 def running(minutes: int | None, **more: object) -> RunningJob:

@@ -15,11 +15,10 @@ from .draft import Concerned, Draft, Item, Mark, Notes, number
 from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
 
-# --------------------------------------------------------------------------------------------------
-# What is known of LSF's parameters: which have a counterpart, which change answers, which
-# not
+# What is known of LSF's parameters: which have a counterpart, which change answers, which not.
 #
 # Names and meanings are those of the LSF 7 and 10.1 configuration references.
+
 
 #: Parameters without a counterpart that have a say in starts, and what they would do.
 CHANGES_ANSWERS = {
@@ -296,8 +295,6 @@ def note_rest(
         notes.not_modelled(kind, name)
 
 
-# --- LSF's parameters that are imported as the facts at the fields of the model say ---------------
-
 #: Kinds that take more than the text of the parameter: hosts, run limits and the like.
 _APART = frozenset(
     {"new_name", "requirement", "queue_hosts", "run_limit", "minutes", "processor_limit"}
@@ -352,8 +349,6 @@ def take_plain(item: Item, kind: type) -> None:
         elif name not in _APART:
             item.take(key, plain=KINDS[name].number)
 
-
-# --- params ---------------------------------------------------------------------------------------
 
 PARAM_SECTIONS = ("Parameters",)
 _LAST = "JOB_DEP_LAST_SUB"
@@ -506,8 +501,6 @@ def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
 def _yes(text: str, default: bool = False) -> bool:
     return text.strip().upper() in ("Y", "YES") if text else default
 
-
-# --- lsb.modules: the scheduler's plug-ins, in their order ----------------------------------------
 
 MODULE_SECTIONS = ("PluginModule",)
 #: What a cluster without the section has.
