@@ -94,9 +94,9 @@ class StatusTest:
     #: "done" and so on.
     word: str
     job: JobReference
-    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
+    #: How an exit code or a count is compared with `number`.
     operator: Operator = "=="
-    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
+    #: The exit code or count; None for any code, and for ``*``, all elements.
     number: int | None = None
     #: Of external().
     status: str = ""

@@ -256,13 +256,13 @@ class PlanChange:
     """What a planner says otherwise of one pending job than before, and which event made it so."""
 
     job: str
-    #: Seconds from the origin, None for none.
+    #: The start that was said before, None for none.
     was: int | None
-    #: Seconds from the origin, None for none.
+    #: The start that is said now, None for none.
     start: int | None
-    #: Host to slots.
+    #: Hosts to slots of the start before.
     was_on: Mapping[str, int]
-    #: Host to slots.
+    #: Hosts to slots of the start that is said now.
     on: Mapping[str, int]
     #: The event, in words.
     because: str
@@ -317,7 +317,7 @@ class Plan(_Indexed):
     unplaced: tuple[Unplaced, ...] = ()
     #: Of the objective, in its own unit, times counted from now.
     value: float | None = None
-    #: Of the objective, in its own unit, times counted from now.
+    #: No plan has a smaller value, None where nothing is proved.
     bound: float | None = None
     #: What else is to be known, among it the rules that were not considered.
     notes: tuple[str, ...] = ()

@@ -336,9 +336,9 @@ class SlotPool:
     shares: tuple[float, ...]
     #: Which they share.
     hosts: tuple[str, ...]
-    #: Of the first queue.
+    #: The most slots of the pool that its queues may use, as the first queue says.
     max_slots: int | None = None
-    #: Of the first queue.
+    #: Whether the priorities of the queues count in it, as the first queue says.
     use_priority: bool = False
 
 

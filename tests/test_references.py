@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -122,6 +123,70 @@ def test_paths_in_comments_and_pages_are_there() -> None:
                 if ANY not in other and not (ROOT / other).exists():
                     missing.append(f"{name}:{number}: {other}")
     assert not missing, "\n".join(missing)
+
+
+def comments_of_fields(path: Path) -> Iterator[tuple[int, str, str, set[str]]]:
+    """Line, name and comment of each documented field, and the other fields and parameters there.
+
+    "" for the comment of one that has none.
+    """
+    text = path.read_text()
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        inner = list(ast.walk(node))
+        fields = [each for each in inner if isinstance(each, ast.Assign | ast.AnnAssign)]
+        named = [(each, name) for each in fields if (name := field_name(each))]
+        others = {name for _, name in named} | {e.arg for e in inner if isinstance(e, ast.arg)}
+        for each, name in sorted(named, key=lambda pair: pair[0].lineno):
+            first = each.lineno - 1
+            while lines[first - 1].lstrip().startswith("#:"):
+                first -= 1
+            words = " ".join(line.strip()[2:].strip() for line in lines[first : each.lineno - 1])
+            yield each.lineno, name, words, others - {name}
+
+
+def field_name(node: ast.Assign | ast.AnnAssign) -> str:
+    """``name`` of ``name = …`` and of ``self.name = …``, "" for what is neither."""
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    if isinstance(target, ast.Name):
+        return target.id
+    own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+    return target.attr if own and target.value.id == "self" else ""
+
+
+def misplaced_comments(path: Path) -> Iterator[tuple[int, str]]:
+    """A comment that stands at the field before too, or explains another name: ``name: what``."""
+    before = ""
+    for number, name, words, others in comments_of_fields(path):
+        if words and words == before:
+            yield number, f"{name} has the comment of the field before it"
+        for other in re.findall(r"(?:^|[.;] )`*(\w+)`*: ", words):
+            if other in others:
+                yield number, f"the comment of {name} explains {other}"
+        before = words
+
+
+def test_a_comment_belongs_to_its_field() -> None:
+    """What a comment of a field says is of that field, and of no other."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {what}"
+        for path in sources().values()
+        for number, what in misplaced_comments(path)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_finder_of_misplaced_comments_finds(tmp_path: Path) -> None:
+    """A copied comment and one about a parameter; one that repeats itself elsewhere is none."""
+    path = tmp_path / "fields.py"
+    path.write_text(
+        "class A:\n    #: Seconds.\n    a: int\n    #: Seconds.\n    b: int\n    c: int\n"
+        "    def __init__(self, d):\n        #: Slots. d: hosts.\n        self.e = d\n"
+        "        #: Slots.\n        self.f = d\n"
+    )
+    assert [number for number, _ in misplaced_comments(path)] == [5, 9]
 
 
 def test_no_rules_divide_files() -> None:

@@ -354,9 +354,9 @@ class Chart:
     bars: tuple[Bar, ...]
     #: Of every group, then of all.
     loads: tuple[Load, ...]
-    #: Seconds between which the planned part of the picture lies.
+    #: Seconds at which the planned part of the picture begins.
     begin: int
-    #: Seconds between which the planned part of the picture lies.
+    #: And at which it ends.
     end: int
 
 

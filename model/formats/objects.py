@@ -332,9 +332,9 @@ class _Survey:
     findings: list[Finding] = field(default_factory=list)
     #: For every tuple the numbers of the objects that are left.
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
-    #: Whether something is gone that others refer to or that decides over others.
+    #: Whether something is gone that others refer to.
     defining: bool = False
-    #: Whether something is gone that others refer to or that decides over others.
+    #: Whether something is gone that decides over others.
     deciding: bool = False
     #: Values found right.
     sound: set[tuple[FieldRule, type, Any]] = field(default_factory=set)

@@ -50,9 +50,9 @@ class SeenHost:
     #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which no job starts here (loadSched).
     sched: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Whether its name fills the column of a table, and may go on.
     cut: bool = False
@@ -236,9 +236,9 @@ class PrintedAccount:
     priority: str
     started: int
     reserved: int
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds.
     cpu_time: float
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds of running jobs and, where it counts, of finished ones.
     run_time: float
     adjust: float | None = None
     #: In the text.

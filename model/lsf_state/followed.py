@@ -70,9 +70,9 @@ class Moment:
     unknown: int = 0
     #: CPU factors that the limits of jobs may have been multiplied by, by id.
     factors: dict[str, float] = field(default_factory=dict)
-    #: Times of the log's first and last record.
+    #: Time of the log's first record.
     first: int | None = None
-    #: Times of the log's first and last record.
+    #: Time of its last record.
     last: int = 0
 
 
@@ -426,11 +426,9 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
 class HostLives:
     """What a log says of hosts; times in seconds since 1970."""
 
-    #: The first record that names a host, and when its last job had ended; in the order in which
-    #: they are named.
+    #: The first record that names each host, in the order in which they are named.
     first: dict[str, int] = field(default_factory=dict)
-    #: The first record that names a host, and when its last job had ended; in the order in which
-    #: they are named.
+    #: When the last job of each host had ended.
     last: dict[str, int] = field(default_factory=dict)
     #: Closing (False) and opening, in order.
     controls: list[tuple[int, str, bool]] = field(default_factory=list)

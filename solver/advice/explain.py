@@ -56,9 +56,9 @@ class ChainLink:
     """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
-    #: Seconds, None where nobody knows.
+    #: Seconds from the origin, None where nobody knows.
     start: int | None
-    #: Seconds, None where nobody knows.
+    #: Its end, None where nobody knows.
     finish: int | None
     #: The next waits for its start.
     by_start: bool = False

@@ -99,9 +99,9 @@ class Pool:
     capacity: float
     mask: BoolArray
     reason: str
-    #: As of a host resource.
+    #: LSF's reason for a job that finds too little of it.
     short: Pending
-    #: As of a host resource.
+    #: What that reason names.
     subject: str = ""
 
 
@@ -113,11 +113,11 @@ class LimitRow:
     resource: str
     index: int
     on_hosts: bool
-    #: Whose it is, "" where the section counts all of them together.
+    #: Whose it is, "" where the section counts all users together.
     user: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of queues.
     queue: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of projects.
     project: str = ""
 
 

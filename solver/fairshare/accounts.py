@@ -309,19 +309,19 @@ class Account:
         #: Place among its siblings.
         self.index = len(parent.children) if parent else 0
         self.children: dict[str, Account] = {}
-        #: Meters that decay.
+        #: CPU time; it decays.
         self.cpu = Meter()
-        #: Of running jobs.
+        #: Run time of running jobs.
         self.run = Meter()
-        #: Meters that decay.
+        #: Run time of finished jobs; it decays.
         self.history = Meter()
-        #: What is left of their committed run time.
+        #: What is left of the committed run time of running jobs.
         self.rest = Meter()
         #: Running ones counted here, whether they hold slots here now or not.
         self.jobs = 0
-        #: In use, and held for pending jobs.
+        #: Slots in use.
         self.slots = 0
-        #: In use, and held for pending jobs.
+        #: Slots held for pending jobs.
         self.reserved = 0
         self.memory = 0.0
         if parent:
@@ -369,9 +369,9 @@ class ShareTree:
         #: Of the queue, the master queue or the host partition.
         self.name = node.name
         self.factors = factors
-        #: Rates a second, of what is past and of the run time of running jobs.
+        #: Rate a second at which what is past decays.
         self.decay = factors.decay
-        #: Rates a second, of what is past and of the run time of running jobs.
+        #: Rate a second at which the run time of running jobs does.
         self.run_decay = factors.decay if factors.run_time_decay else 0.0
         self.adjustment = adjustment
         #: Average MB for a slot of the cluster, for the adjustment plug-in.

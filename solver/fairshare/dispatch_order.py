@@ -263,9 +263,9 @@ class CycleTurns:
     pending_slots: dict[str, int] = field(default_factory=dict)
     #: The stages to come.
     script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
-    #: The one at hand and its hosts.
+    #: The one at hand.
     stage: Stage | None = None
-    #: The one at hand and its hosts.
+    #: Its hosts, None for all.
     mask: frozenset[str] | None = None
     #: Jobs that no stage hands out.
     withheld: Iterator[Offer] = iter(())

@@ -27,9 +27,9 @@ class ShareRow:
     account: str
     shares: int
     priority: float
-    #: Slots in use, and held for pending jobs.
+    #: Slots in use.
     started: int
-    #: Slots in use, and held for pending jobs.
+    #: Slots held for pending jobs.
     reserved: int
     cpu_time: float
     #: Of running jobs and what is left of the historical one, without what is only committed.

@@ -318,11 +318,11 @@ class Offer:
     rank: Rank
     #: The only ones it may start on now, None for all its own.
     hosts: frozenset[str] | None = None
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: The fairshare that chose it, "" where none did.
     policy: str = ""
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: Whose share it is in that policy.
     account: str = ""
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: Dynamic priority of the account when it was chosen, None where no fairshare chose.
     priority: float | None = None
     #: The most slots it may take (a pool's limit), None for no bound.
     max_slots: int | None = None

@@ -113,13 +113,10 @@ class AskedJobs(Columns):
 class PastJobs(Columns):
     """Ended jobs, by end; int64 of shape (n,), times in seconds of the cluster's clock."""
 
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
+    #: The first four as of :class:`AskedJobs`.
     key: Keys
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     user: Ints
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     limit: Ints
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     slots: Ints
     submit: Ints
     start: Ints

@@ -135,9 +135,9 @@ class ModelRoom:
 
     budget: Budget
     weight: PairWeight = PLACEMENT
-    #: Of the models built so far.
+    #: Seconds that the models built so far took.
     seconds: float = 0.0
-    #: Of the models built so far.
+    #: Pairs of jobs in them.
     pairs: int = 0
 
     def took(self, pairs: int, seconds: float) -> None:

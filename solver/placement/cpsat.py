@@ -27,9 +27,9 @@ class BindingGroup:
     """A group cap over the rows of a supply."""
 
     rows: BoolArray
-    #: None where that part cannot bind.
+    #: The most slots on the rows, None where that cannot bind.
     slots: int | None
-    #: None where that part cannot bind.
+    #: The most hosts of the rows, None where that cannot bind.
     hosts: int | None
 
 

@@ -505,7 +505,7 @@ class Cycle:
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
-        #: Of a plan.
+        #: Whose turn comes later, where a plan goes on behind the cycle.
         self.later = LaterTurns(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = events_alone_count(self.state)

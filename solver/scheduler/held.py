@@ -52,7 +52,7 @@ class Held:
     estimate: int | None
     #: Reserved now, by host index; they count in limits and shares.
     slots: dict[int, int] = field(default_factory=dict)
-    #: Reserved now, by host index; they count in limits and shares.
+    #: Reserved now (MB), by host index.
     memory: dict[int, float] = field(default_factory=dict)
     #: Whether its queue holds memory beside the slots, now or as soon as some is free.
     with_memory: bool = False

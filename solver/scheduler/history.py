@@ -95,9 +95,9 @@ class Snapshot:
     #: Its running and pending jobs are those of the moment.
     instance: Instance
     order: DispatchOrder
-    #: By id, name.
+    #: Pending jobs by id.
     waiting: Mapping[str, PendingJob] = field(default_factory=dict)
-    #: By id, name.
+    #: Hosts by name.
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
     #: Jobs that have ended by then.

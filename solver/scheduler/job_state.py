@@ -56,18 +56,20 @@ class Shape:
 
 
 class Requests:
-    """Resolves jobs; `instance` is the one whose hosts are all taken to be up."""
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+
+    margin: seconds that a plan keeps free behind pending jobs.
+    """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        #: It looks at what equal jobs share, which -t is no part of.
+        # It looks at what equal jobs share, which -t is no part of.
         self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
-        #: Loads change while the simulation runs, so every order of hosts may. margin: seconds that
-        #: a plan keeps free behind pending jobs.
+        #: Loads change while the simulation runs, so every order of hosts may.
         self.follow_load = False
         #: Whether the candidates of some shape depend on what runs at the moment.
         self.any_dynamic = False
@@ -339,11 +341,11 @@ class JobState:
     backfilled: bool = False
     #: Slots by host that are held for others, where it backfilled.
     borrowed: Allocation = field(default_factory=dict)
-    #: The first estimate of its start, when and by what method.
+    #: The first estimate of its start.
     estimate: int | None = None
-    #: The first estimate of its start, when and by what method.
+    #: When that was made.
     estimated_at: int | None = None
-    #: The first estimate of its start, when and by what method.
+    #: By what method.
     estimate_by: str = ""
     #: The last estimate.
     expected: int | None = None

@@ -145,9 +145,9 @@ def _percentile(values: np.ndarray, which: float) -> float | None:
 class SlotUse:
     """How the slots of the cluster were used."""
 
-    #: From the first submission to the last end (seconds).
+    #: The first submission (seconds).
     begin: int
-    #: From the first submission to the last end (seconds).
+    #: The last end (seconds).
     end: int
     #: Slot-seconds in use over all.
     utilisation: float
@@ -358,11 +358,11 @@ class LoopMetrics:
     big_jobs: int
     #: The least that makes a job big.
     big_slots: int
-    #: Of those.
+    #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
-    #: Of those.
+    #: Their 95th percentile.
     big_p95_wait: float | None
-    #: Of those.
+    #: Their longest.
     big_max_wait: float | None
     #: Their mean wait over that of the others.
     starvation: float | None

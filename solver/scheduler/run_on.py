@@ -181,9 +181,9 @@ class MovedStart:
 
     rules: tuple[str, ...]
     job: str
-    #: Seconds, None for never.
+    #: Start with the rules (seconds), None for never.
     start: int | None
-    #: Seconds, None for never.
+    #: Start in the plan without them, None for never.
     planned: int | None
     #: It, and others that the rules move.
     jobs: tuple[str, ...]

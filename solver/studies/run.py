@@ -185,9 +185,9 @@ class RunOutcome:
 
     metrics: LoopMetrics
     jobs: JobColumns
-    #: Slot-seconds in use and in all in each block of time.
+    #: Slot-seconds in use in each block of time.
     used: tuple[float, ...]
-    #: Slot-seconds in use and in all in each block of time.
+    #: Slot-seconds of the cluster in each block.
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()

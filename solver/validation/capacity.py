@@ -353,13 +353,10 @@ class Rule:
     most: float
     #: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: None for all.
+    #: Whose jobs count in it; each of the four None for all.
     users: frozenset[str] | None = None
-    #: None for all.
     queues: frozenset[str] | None = None
-    #: None for all.
     projects: frozenset[str] | None = None
-    #: None for all.
     hosts: frozenset[str] | None = None
     #: The amount holds for every one of them alone.
     each_host: bool = False

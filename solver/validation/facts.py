@@ -52,9 +52,9 @@ class Violation:
     check: str
     #: A sentence with job, host, time, amount and limit as far as the rule has them.
     message: str
-    #: "" where none is to blame alone.
+    #: The job that is to blame, "" where none is alone.
     job: str = ""
-    #: "" where none is to blame alone.
+    #: The host, likewise.
     host: str = ""
     #: Seconds from the origin, None where the rule has no instant.
     time: int | None = None

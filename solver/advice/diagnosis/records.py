@@ -28,9 +28,9 @@ class WaitChange:
 
     job: str
     slots: int
-    #: Its start (seconds), None for never.
+    #: Its start (seconds) as things are, None for never.
     today: int | None
-    #: Its start (seconds), None for never.
+    #: Its start after the change, None for never.
     then: int | None
 
     @property
@@ -57,9 +57,9 @@ class RemedyCost:
     jobs: int = 0
     #: Seconds that they wait longer on average; where one never starts, of the others.
     mean_wait: float = 0.0
-    #: Who waits longer and who less, the most first.
+    #: Who waits longer, the most first.
     longer: tuple[WaitChange, ...] = ()
-    #: Who waits longer and who less, the most first.
+    #: Who waits less, the most first.
     sooner: tuple[WaitChange, ...] = ()
     #: Hours that they wait longer in all, each times its slots.
     slot_hours: float = 0.0
