@@ -539,8 +539,8 @@ class Resolver:
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
-        if job.resizable and (units or isinstance(requirement, Compound)):
-            return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
+        if job.resizable and isinstance(requirement, Compound):
+            return "a resizable job (-ar) takes no compound requirement (PLC-14)"
         if queue.slots is not None:
             least, _, most = queue.slots
             if job.most_slots < least or (most is not None and job.slots > most):

@@ -291,6 +291,7 @@ def running_pairs() -> Iterator[Instance]:
                 yield site(replace(job, id="77"), *elements(), running=(one, other))
 
 
+@pytest.mark.behaviour("PAI-06")
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_field_of_a_running_job_changes_nothing_that_another_holds(
     step: int, monkeypatch: pytest.MonkeyPatch

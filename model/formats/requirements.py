@@ -204,7 +204,7 @@ class _RequirementReader:
         """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
         compound = isinstance(requirement, Compound)
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
-        if job.resizable and (compound or units):
+        if job.resizable and (compound or self._merging.asks_for_units(job)):
             asked = "compound requirement" if compound else "cu[]"
             yield Finding((), f"a resizable job (-ar) takes no {asked}")
         for cu in units:

@@ -240,10 +240,9 @@ def _possible(test: StatusTest, total: int) -> bool:
     """Whether some count of so many elements would do."""
     if test.number is None:
         return True
-    # All counts on one side of the number are alike.
-    near = range(test.number - 1, test.number + 2)
-    counts = {0, total, *(count for count in near if 0 <= count <= total)}
-    return any(compare(count, test.operator, test.number) for count in counts)
+    # Counts on one side of the number are alike; the total is above it where any count is.
+    counts = (test.number - 1, test.number, total)
+    return any(compare(n, test.operator, test.number) for n in counts if 0 <= n <= total)
 
 
 _NAMES = ("queue", "user", "application", "from_host", "hosts")

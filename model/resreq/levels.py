@@ -549,6 +549,20 @@ class RequirementMerging:
         )
         return _effective(asked, self.job_based, self.options)
 
+    def asks_for_units(self, job: Job) -> bool:
+        """Whether the -R of the job or the RES_REQ of its application has cu[].
+
+        A resizable job may not (004); one of a queue with cu[] is taken and does not grow. Raises
+        as :meth:`requirement` does.
+        """
+        application = self.instance.application(job.application) if job.application else None
+        above = (application.res_req,) if application and application.res_req else ()
+        return any(
+            simple.cu is not None
+            for text in (*job.res_req, *above)
+            for simple in simples(parse_with_notes(text, self.options).requirement)
+        )
+
     def gpus_asked(self, job: Job) -> GpuRequest | None:
         """What -gpu and GPU_REQ ask for, None where there is neither (GPU-02)."""
         application = self.instance.application(job.application) if job.application else None

@@ -295,6 +295,8 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     demand = cycle.world.requests.now(cycle.shape(state))
     if offer.withheld or demand.impossible or len(demand.terms) > 1:
         return
+    if demand.terms[0].unit is not None:  # cu[] of its queue: the job is not resizable there (004)
+        return
     most = state.job.most_slots - state.slots
     if offer.max_slots is not None:
         most = min(most, offer.max_slots)

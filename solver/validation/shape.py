@@ -250,17 +250,14 @@ def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
 
 
 def resizable(facts: Facts) -> Iterator[Violation]:
-    """A resizable job has no cu[] and no compound requirement (PLC-14)."""
+    """A resizable job has no cu[] of its own and no compound requirement (PLC-14, PAI-11)."""
     for holding in facts.planned:
         if holding.job.resizable and (
-            _has_cu(holding) or isinstance(holding.requirement, Compound)
+            any("cu[" in text for text in holding.job.res_req)
+            or isinstance(holding.requirement, Compound)
         ):
             text = "a resizable job (-ar) takes no cu[] and no compound requirement"
             yield _violation("resizable", holding, text)
-
-
-def _has_cu(holding: Holding) -> bool:
-    return any(part.requirement.cu is not None for part in holding.parts)
 
 
 def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:

@@ -28,7 +28,7 @@ from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 from typer.testing import CliRunner
 
-pytestmark = pytest.mark.behaviour("TBR-19")
+pytestmark = pytest.mark.behaviour("TBR-19", "PAI-10")
 
 TWO_HOSTS = """
 format: slotwise/1

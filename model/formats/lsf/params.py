@@ -462,11 +462,11 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
         asked = {queue.text("QUEUE_NAME"): _yes(queue.text(key), common) for queue in masters}
         own = [queue for queue in masters if queue.text(key)]
         wanted = set(asked.values()) | ({common} if "host_partitions" in draft.document else set())
-        if not own or wanted == {common}:
+        if not own:
             continue
         if len(wanted) == 1:
             mark = Mark(own[0].at(key), f"Queue.{key}")
-            draft.put("params", key, "N" if common else "Y", mark)
+            draft.put("params", key, "Y" if True in wanted else "N", mark)
             continue
         reason = f"queues differ in it; here it is {'Y' if common else 'N'} for all"
         for name, value in asked.items():
