@@ -52,8 +52,8 @@ def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
             row = [*words[1:3], "-", "-"]
             total, held = map(_number, row[:2])
             if None in (total, held) and not (total is held or values.blank(row[1])):
-                name, text = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
-                reading.unknown(f"{name}: {text!r} is no number")
+                name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
+                reading.unknown(f"{name}: {word!r} is no number")
             elif total is not None:
                 found.append(SeenShared(words[0], total + (held or 0.0), tuple(words[3:])))
     reading.done()

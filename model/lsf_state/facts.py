@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..cluster import Cluster, Host, HostGroup, ResourceDefinition
@@ -126,7 +127,7 @@ def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
             value = str(round(int(value[:-2]) / max(1, int(cycle))))
         value = _FLAGS.get(value.upper(), value) if kind == "flag" else value
         reading.at(f"parameter {name}", lines[name], Touched())
-        params |= reading.value(name, value, lambda text, key=key: _entry(key, text)) or {}
+        params |= reading.value(name, value, partial(_entry, key)) or {}
     return replace(facts, params=Params(**params))
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.values import Text
-from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)
