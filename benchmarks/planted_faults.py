@@ -47,9 +47,6 @@ class Planted:
     victim: str = ""
 
 
-# --- a sound site ---------------------------------------------------------------------------------
-
-
 def sound_site(draw: random.Random) -> Instance:
     """A full cluster with a mixed queue, configured well."""
     width = draw.choice([4, 8])
@@ -128,8 +125,6 @@ def _pending(draw: random.Random, hosts: tuple[Host, ...], queues: list[str]) ->
             submit=-(count - number) * 300,
         )
 
-
-# --- faults ---------------------------------------------------------------------------------------
 
 Fault = Callable[[random.Random, Instance], Instance]
 FAULTS: dict[str, Fault] = {}
@@ -417,9 +412,6 @@ def _hog(draw: random.Random, instance: Instance) -> Instance:
         )
         running.append(RunningJob(job, -age, {name: width}))
     return replace(instance, running=tuple(running))
-
-
-# --- draws ----------------------------------------------------------------------------------------
 
 
 def starts(instance: Instance) -> dict[str, int | None]:

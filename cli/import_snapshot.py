@@ -343,8 +343,6 @@ def _age(paths: Sequence[Path]) -> datetime:
     return moment or datetime.now(UTC).replace(microsecond=0)
 
 
-# --- ``slotwise snapshot``: run LSF's own commands and make an instance of what they print --------
-
 #: Fields of bjobs -o that an instance needs.
 FIELDS = (
     "jobid jobindex stat user user_group queue proj_name application job_priority nreq_slot "

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ..model.workload import Workload
 
 
-# --- ``slotwise import lsf``: a configuration directory as an instance ----------------------------
-
 TimeOfConditions = Annotated[
     str | None,
     typer.Option(
@@ -145,8 +143,6 @@ def _processors(words: list[str]) -> dict[str, int]:
         found.update(dict.fromkeys(names, int(count)))
     return found
 
-
-# --- ``slotwise import events | acct | swf``: a moment of a log as an instance; past usage --------
 
 At = Annotated[
     str,
@@ -428,9 +424,6 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
     return made.instance
 
 
-# --- steps ----------------------------------------------------------------------------------------
-
-
 def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecords) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
@@ -564,8 +557,6 @@ def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
     for line in report(problems):
         tell(f"warning: {line}")
 
-
-# --- importer -------------------------------------------------------------------------------------
 
 EXITS = "Exit codes: 0 done, 2 bad input."
 

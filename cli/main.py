@@ -40,8 +40,6 @@ from .solve import compare, solve
 from .sweep import sweep
 from .whatif import whatif
 
-# --- How a command shows its help and answers a wrong option: panels, old spellings, words --------
-
 #: What the help calls the last options of a command, and those that bound what is read.
 MORE: Final = "More options"
 LIMITS: Final = "Limits on input"
@@ -257,8 +255,6 @@ def _word(name: str, kind: str) -> str:
         return "SECONDS" if name.endswith("time") or name == "time_limit" else "N"
     return "FILE" if "path" in kind or "file" in kind else "TEXT"
 
-
-# --- main -----------------------------------------------------------------------------------------
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
-# --- Arguments and options that name a file; who reads or writes it says what is wrong with it ----
-
-
 def file_argument(**settings: Any) -> Any:
     """`typer.Argument` for a path."""
     return typer.Argument(readable=False, **settings)
@@ -38,9 +35,6 @@ def file_option(*names: str, **settings: Any) -> Any:
     lines; the readers say it in one, as for all that is wrong with a file.
     """
     return typer.Option(*names, readable=False, **settings)
-
-
-# --- What the shell may complete: names of examples, and of the pending jobs of an instance -------
 
 
 def example_names(incomplete: str) -> list[str]:
@@ -76,8 +70,6 @@ def _sources(given: dict[str, Any]) -> Iterator[Path]:
         if given.get(name) and str(given[name]) != "-":
             yield Path(given[name])
 
-
-# --- options --------------------------------------------------------------------------------------
 
 Format = Literal["text", "json", "csv"]
 
@@ -273,9 +265,6 @@ def progress() -> Iterator[Callable[[Any], None] | None]:
         yield lambda report: status.update(Text(printable(str(report))))
 
 
-# --- What can be read but once, as a file, for readers that look at its beginning first -----------
-
-
 class StandardInput(type(Path())):  # type: ignore[misc]
     """A temporary file with all of standard input, or of a pipe, by whose name messages call it."""
 
@@ -314,9 +303,6 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
     return file
 
 
-# --- The progress bar of ``slotwise replay`` and ``simulate``: jobs, jobs/s and simulated time ----
-
-
 @contextmanager
 def progress_bar(
     title: str, total: int, state: Callable[[], tuple[int, int]]
@@ -348,9 +334,6 @@ def progress_bar(
             bar.update(task, completed=done, rate=rate, days=days)
 
         yield show
-
-
-# --- The progress bar of studies: runs done, and the time left ------------------------------------
 
 
 @contextmanager

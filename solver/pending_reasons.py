@@ -24,9 +24,6 @@ from .placement.supply import busy_units
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 
-# --- What is missing at an instant (LOP-01) -------------------------------------------------------
-
-
 FEW_SLOTS = Pending.FEW_SLOTS
 WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
 
@@ -280,8 +277,6 @@ def amounts_short(
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None
 
-
-# --- pending reasons ------------------------------------------------------------------------------
 
 #: Of a job that may not start before its -b.
 BEGIN_TIME = Reason.of(Pending.START_TIME, "its begin time (-b)")

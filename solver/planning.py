@@ -45,8 +45,6 @@ from .rules.scopes import remarks
 from .scheduler.next_cycle import plan_next_cycle
 from .scheduler.run_on import naming_what_moves, needing_backfill, started_now
 
-# --- The exact methods, "optimal" and "milp": the search, and what is said of its plan ------------
-
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
 WRITE_UP = 1.6
 #: Said of a job whose place no search has looked at.
@@ -131,8 +129,6 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
         cut=True,
     )
 
-
-# --- planning -------------------------------------------------------------------------------------
 
 METHODS = get_args(Method)
 #: Methods that say what the next cycle of the loop would.

@@ -156,8 +156,6 @@ def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int
     return found
 
 
-# --- The rows of a Gantt chart: hosts under their compute units, folded where there are many ------
-
 #: Hosts that need no groups where the cluster has no compute units.
 FEW_HOSTS = 40
 #: Groups that hosts without compute units are cut into, at most.
@@ -279,8 +277,6 @@ def opened_within(groups: Sequence[RowGroup], hosts: int, most: int) -> frozense
     return opened
 
 
-# --- Round times for an axis: whole minutes, hours or days, by the clock where there is one -------
-
 #: Seconds between ticks, as people count time; beyond them whole days.
 _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
@@ -306,8 +302,6 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
         for time in range(first, end + 1, step)
     ]
 
-
-# --- How much of a group of hosts is in use over time: the picture of a folded row ----------------
 
 #: Steps of one load; those with more are averaged over equal stretches of time.
 MOST_STEPS = 800

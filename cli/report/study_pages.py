@@ -96,8 +96,6 @@ def _cell(cell: TableCell) -> str:
     return f'<td class="number {cell.kind}"{order}>{html_text(cell.text)}</td>'
 
 
-# --- Variants of a cluster as one HTML page that needs nothing but itself -------------------------
-
 #: Pixels of a line of a picture of intervals (its name above its bar), and steps of its scale.
 _LINE = 44
 _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
@@ -218,9 +216,6 @@ def _calibration(found: WhatIf) -> str:
     return table("calibration", head, rows)
 
 
-# --- the picture ----------------------------------------------------------------------------------
-
-
 def _picture(found: WhatIf, name: str) -> str:
     """A line a variant: the change as a point, its interval as a bar, 0 as a line."""
     shown = [(v, v.differences[name]) for v in found if name in v.differences]
@@ -283,9 +278,6 @@ def _line(
         f'paint-order="stroke">{html_text(words)}</text>'
         f'{bar}<circle cx="{x(change.change)}" cy="{y + 16}" r="5" fill="{colour}"/></g>'
     )
-
-
-# --- A sweep as one HTML page that needs nothing but itself ---------------------------------------
 
 
 def sweep_page(result: Sweep) -> str:

@@ -475,9 +475,6 @@ _RUSAGE = (
 )
 
 
-# --- The records of lsb.acct as jobs, each made when it is asked for, and their recorded starts ---
-
-
 def _untold(instance: Instance) -> re.Pattern[str] | None:
     """What finds the names of resources of which no host of a cluster tells."""
     hosts = instance.cluster.hosts

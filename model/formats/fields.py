@@ -373,12 +373,11 @@ PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
 
 
-# --------------------------------------------------------------------------------------------------
-# Kinds of fields: how the key of a file is read, how it is written, and what memory may
-# hold
+# Kinds of fields: how the key of a file is read, how it is written, and what memory may hold.
 #
 # A field of the model names its kind (:class:`..facts.Fact`). The types are those of
 # :mod:`.fields`, which also have the JSON Schema.
+
 
 Writes = Callable[..., Any]
 
@@ -525,9 +524,6 @@ def plain(item: Any) -> dict[str, Any]:
         elif (value := KINDS[known.fact.kind].writes(*values)) is not None:
             found[known.key] = value
     return found
-
-
-# --- What reads one value of an instance file: the type that its key has in :mod:`.document` ------
 
 
 def reader(kind: Any) -> Callable[[Any], Any]:

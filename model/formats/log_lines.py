@@ -119,9 +119,6 @@ def check_records(number: int, source: str) -> None:
         raise InputError([Problem(message, source)])
 
 
-# --- What is wrong with the records of a log, the first in full -----------------------------------
-
-
 class BadRecords:
     """What is wrong with a log: the first records in full, the others counted."""
 

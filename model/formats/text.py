@@ -342,9 +342,6 @@ def unit_types(value: object) -> tuple[tuple[str, ...], str | None]:
     return tuple(types), default or (types[0] if types else None)
 
 
-# --- LSF's own parameter texts, written: the reverse of :mod:`.text` and :mod:`.names` ------------
-
-
 def requests(hosts: Iterable[HostRequest], excluded: Iterable[str] = ()) -> str | None:
     """Hosts of -m or HOSTS: ``hostA+2 hg1! ~hostB``."""
     words = [

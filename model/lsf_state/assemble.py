@@ -47,8 +47,6 @@ from .seen import Seen
 from .unknown import without_unknown
 from .values import Remarks
 
-# --- GPUs of a moment: how many hosts have, which jobs hold them, and what nobody said of them ----
-
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
     """A host with the GPUs that bhosts counts and that a list of GPUs describes."""
@@ -229,8 +227,6 @@ def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
     return f"{', '.join(known[:3])}{more}"
 
 
-# --- assemble -------------------------------------------------------------------------------------
-
 #: Characters of a reason that are kept: it may list every host.
 MOST_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
@@ -388,9 +384,6 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
     return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
 
 
-# --- hosts ----------------------------------------------------------------------------------------
-
-
 def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
     """The same with each host under one name, where some have a domain and others have none."""
     domains = Domains(host.name for host in cluster.hosts)
@@ -434,9 +427,6 @@ def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[st
     for name, slots in allocation.items():
         found[known(name)] += slots
     return dict(found)
-
-
-# --- what there is --------------------------------------------------------------------------------
 
 
 def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...]:
@@ -552,9 +542,6 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
         replace(host, slots=max(host.slots, used[host.name])) for host in instance.cluster.hosts
     )
     return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
-
-
-# --- jobs -----------------------------------------------------------------------------------------
 
 
 class _Jobs:

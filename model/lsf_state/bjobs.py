@@ -19,12 +19,12 @@ from .values import field as pick
 
 T = TypeVar("T")
 
-# --------------------------------------------------------------------------------------------------
-# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks
-# for
+
+# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #
 # ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
 # neither list below is told: it may have a say in the job's start.
+
 
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
@@ -79,11 +79,12 @@ def unread(sentence: str) -> list[str]:
     return found
 
 
-# --- The lines of ``bjobs -l`` as they were before they were wrapped ------------------------------
+# The lines of ``bjobs -l`` as they were before they were wrapped.
 #
 # bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
 # begins the next one below the text behind the time stamp: 21 blanks, or 26 where
 # LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
+
 
 #: A line that begins with a time, up to the text behind it.
 TIMED = re.compile(
@@ -173,8 +174,6 @@ def blocks(content: str) -> Iterator[list[NumberedLine]]:
     if block:
         yield block
 
-
-# --- bjobs ----------------------------------------------------------------------------------------
 
 #: What bjobs -l and -UF begin a job with; the first line of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)
@@ -357,9 +356,6 @@ def requirement(text: str) -> str:
     return " ".join(_DEFAULTS.sub(" ", text).split())
 
 
-# --- JSON -----------------------------------------------------------------------------------------
-
-
 def _of_json(
     text: Text, reading: Reading, calendar: PrintedTimes, notes: Remarks
 ) -> Iterator[SeenJob]:
@@ -537,8 +533,6 @@ def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None
             name="NALLOC_SLOT",
         )
 
-
-# --- text -----------------------------------------------------------------------------------------
 
 _TASKS = re.compile(
     r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"

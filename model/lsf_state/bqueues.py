@@ -23,8 +23,6 @@ from .values import (
 )
 from .values import field as pick
 
-# --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
-
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
 _BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZES})
@@ -53,9 +51,9 @@ class SeenHost:
     #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which no job starts here (loadSched).
     sched: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Whether its name fills the column of a table, and may go on.
     cut: bool = False
@@ -257,9 +255,6 @@ def _own(word: str) -> float | None:
         return None
 
 
-# --- SHARE_INFO_FOR tables of ``bqueues -l``, ``bqueues -r`` and ``bhpart -r`` --------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PrintedAccount:
     """One line of a table."""
@@ -273,9 +268,9 @@ class PrintedAccount:
     priority: str
     started: int
     reserved: int
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds.
     cpu_time: float
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds of running jobs and, where it counts, of finished ones.
     run_time: float
     adjust: float | None = None
     #: In the text.
@@ -376,8 +371,6 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
         raise ValueError(f"{rest!r} is no share such as [user1, 100]")
     return tuple((name, int(number)) for name, number in pairs)
 
-
-# --- bqueues --------------------------------------------------------------------------------------
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")

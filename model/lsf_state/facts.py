@@ -100,9 +100,6 @@ def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts
     return found
 
 
-# --- bparams --------------------------------------------------------------------------------------
-
-
 def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     lines: dict[str, int] = {}
     told: dict[str, str] = {}
@@ -168,9 +165,6 @@ def _number(text: str) -> float | int | None:
     if re.fullmatch(r"\d{1,15}", text):
         return int(text)
     return float(text) if re.fullmatch(r"\d{1,15}\.\d{1,15}", text) else None
-
-
-# --- groups ---------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -271,9 +265,6 @@ def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, host_groups=tuple(found.values()))
 
 
-# --- users ----------------------------------------------------------------------------------------
-
-
 def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {user.name: user for user in facts.users}
     for line, row in _rows(text, reading):
@@ -305,9 +296,6 @@ def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, 
                 reading.unknown(f"has {len(words)} of {len(titles)} columns")
                 continue
             yield number, dict(zip(titles, words, strict=False))
-
-
-# --- machines -------------------------------------------------------------------------------------
 
 
 def _machines(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:

@@ -123,8 +123,6 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
             seen.used.add(gpu)
 
 
-# --- jobs -----------------------------------------------------------------------------------------
-
 _OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
 #: Parts of bjobs -l that are about GPUs.
 GPU_PARTS = ("GPU REQUIREMENT DETAILS", "GPU_ALLOCATION")

@@ -202,9 +202,6 @@ def _once_each(problems: Sequence[Problem]) -> list[Problem]:
     return list(problems) if len(found) == len(problems) else found
 
 
-# --- JSON: records of texts under the names of the fields -----------------------------------------
-
-
 def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
     """Number (from 1) and fields of each record; names in capitals, values as texts.
 

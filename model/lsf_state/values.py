@@ -216,8 +216,6 @@ class PrintedTimes:
             return None
 
 
-# --- Tables as LSF prints them: a line of column names, and rows under it -------------------------
-
 #: Limits that stand side by side, each over its value, and what a value looks like.
 _TIME, _COUNTS = re.compile(r"\s*(\S+(?: min(?: of \S+)?)?)"), re.compile(r"\s*(\d+(?: +\d+){0,2})")
 _LIMITS = {
@@ -281,9 +279,6 @@ def limit_row(names: str, row: str) -> dict[str, str]:
     return found
 
 
-# --- What reading a cluster's state left out or guessed: sentences to tell, and records to keep ---
-
-
 class Remarks(list[str]):
     """Sentences in the order they were found; those that touch starts are omissions besides."""
 
@@ -324,8 +319,6 @@ class Remarks(list[str]):
         )
         self.omissions.append(touched)
 
-
-# --- What a command has printed, and of which kind it is ------------------------------------------
 
 #: The forms of each command that are read.
 _FORMS = {

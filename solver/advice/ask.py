@@ -333,9 +333,6 @@ def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[
     ]
 
 
-# --- one bench of trials --------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Bench:
     forecast: Asker
@@ -488,9 +485,6 @@ def _able(job: Job, choices: Choices) -> None:
         raise InputError(
             "a compound requirement ties -n, span and cu together: give only --limit and --queue"
         )
-
-
-# --- options --------------------------------------------------------------------------------------
 
 
 def _with_tile(job: Job, tile: int | None) -> Job:

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
 
 
-# --- What a chain of dependency conditions (bsub -w) waits for: its critical path -----------------
-
 #: Links that are followed.
 MOST_LINKS = 1000
 
@@ -58,9 +56,9 @@ class ChainLink:
     """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
-    #: Seconds, None where nobody knows.
+    #: Seconds from the origin, None where nobody knows.
     start: int | None
-    #: Seconds, None where nobody knows.
+    #: Its end, None where nobody knows.
     finish: int | None
     #: The next waits for its start.
     by_start: bool = False
@@ -160,13 +158,12 @@ def _when(binding: _Binding) -> float:
     return binding[0]
 
 
-# --------------------------------------------------------------------------------------------------
-# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06,
-# FSH-10)
+# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06, FSH-10).
 #
 # Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
 # level. For the time to come it is assumed that what runs now runs on and that nothing else
 # starts, ends or reserves; then the formula alone decides, at every second.
+
 
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.
 STEPS = ((86_400, 60), (30 * 86_400, 600))
@@ -280,8 +277,6 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
             low = middle
     return high
 
-
-# --- What keeps a job from starting before its planned start, true over whole stretches of time ---
 
 #: A job may fit where a running one gives memory back; time-based reservation does not look there.
 BETWEEN_ENDS = Reason.of(
@@ -465,9 +460,6 @@ class BlockingReservations:
         if job not in self._without:
             self._without[job] = self.view.without(job)
         return can_start(self._without[job], self.demand, time)
-
-
-# --- explain --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,8 +180,6 @@ def times_of(item: Likely | None) -> Mapping[str, int | None]:
     return (item or UNKNOWN).record()
 
 
-# --- What a plan leaves free over time: slots and memory of the whole cluster ---------------------
-
 #: Instants at which the free amounts are looked at, at most; evenly chosen among the changes.
 MOST_TIMES = 600
 

@@ -115,11 +115,12 @@ def _windows(text: str, instance: Instance) -> Windows:
     return Windows(text, instance.origin)
 
 
-# --- Which hosts take no job because they have just taken one, or soon take one (TBR-16) ----------
+# Which hosts take no job because they have just taken one, or soon take one (TBR-16).
 #
 # Under JOB_ACCEPT_INTERVAL a host that has accepted a job takes no other for so long; the queue of
 # the other says how long. So a start keeps later jobs off its hosts, and it needs hosts that took
 # nothing shortly before.
+
 
 #: The last acceptance of a host that has not accepted a job yet.
 NEVER = -(1 << 60)

@@ -317,8 +317,6 @@ class RunningProfile(Profile):
         self._owner = -1
         self.enter_reported()
 
-    # --- jobs that come, move and go --------------------------------------------------------------
-
     def started(
         self,
         job: int,

@@ -102,9 +102,6 @@ class PastBlocks:
         return coming
 
 
-# --- Jobs of the past as they would be submitted to an instance of today --------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Newcomers:
     """What coming jobs ask for besides slots and time."""
@@ -181,8 +178,6 @@ def _usual_queue(instance: Instance, here: tuple[Job, ...]) -> str:
     used = [job.queue for job in here]
     return max(names, key=used.count)
 
-
-# --- What is odd about a history or a forecast, in words ------------------------------------------
 
 #: Fewer samples, or fewer ended jobs, say little of 1 in 10.
 FEW_SAMPLES, FEW_ENDED = 10, 20

@@ -22,7 +22,7 @@ from .moment import ForwardWorld, never
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import Stop, results_of
 
-# --- Bounds that hold as often as they say: online conformal factors (docs/dev/forecast.md) -------
+# Bounds that hold as often as they say: online conformal factors (docs/dev/forecast.md).
 #
 # The score of a forecast whose truth is known is what its bound would have had to be multiplied by
 # to hold just so: true / foreseen, both from the moment of asking and at least FLOOR seconds. The
@@ -30,6 +30,7 @@ from .workers import Stop, results_of
 # Gammerman, Shafer 2005, over a moving window), for P90 as for P10, is what the next bound is
 # multiplied by, drawn towards the default while few are known: n scores count as n to DOUBT
 # against it, in logarithms. Where all futures agree on a start there is nothing to widen.
+
 
 #: Levels of the bounds: 1 in 10 by, 9 in 10 by.
 EARLY, LIKELY, LATE = 0.1, 0.5, 0.9
@@ -127,8 +128,6 @@ def conformal(scores: list[float], level: float) -> float:
     place = int(np.ceil(rank)) if level > LIKELY else int(np.floor(rank))
     return sorted(scores)[min(max(place, 1), len(scores)) - 1]
 
-
-# --- forecast -------------------------------------------------------------------------------------
 
 SAMPLES = 200
 #: Names of the times of a record: the plan, P50, calibrated P90 and P10.

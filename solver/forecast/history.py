@@ -315,9 +315,6 @@ def _job(seen: SeenJob) -> Job:
 _READERS: dict[str, Callable[[Path], _Read]] = {"swf": _swf, "acct": _acct, "events": _events}
 
 
-# --- A log's jobs as a workload: numbers where replays and backtests want them, and their names ---
-
-
 @dataclass(frozen=True, slots=True)
 class JobNaming:
     """What the numbers of a workload stand for, where the log has names."""

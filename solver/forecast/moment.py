@@ -22,8 +22,6 @@ from .history import History
 from .jobs import NEVER, NO_LIMIT, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
 
-# --- A pool of interchangeable slots run forward: planned with limits, ended as drawn -------------
-
 #: Events between two looks at whether all jobs asked about have started.
 STRIDE = 16
 
@@ -107,9 +105,6 @@ class PoolWorld:
             engine.carry_on(job, self.now - elapsed)
         engine.begin_with(running, len(jobs))
         return engine
-
-
-# --- moment ---------------------------------------------------------------------------------------
 
 
 def asked_jobs(

@@ -206,9 +206,6 @@ class Engine(ABC):
         self.restore_policy(state["policy"])
 
 
-# --- Free processors of one pool over time, as a step function ------------------------------------
-
-
 class ProcessorProfile:
     """`free[i]` processors are free over [times[i], times[i+1]), the last value indefinitely.
 
@@ -299,9 +296,6 @@ class ProcessorProfile:
                 return start
 
 
-# --- The waiting jobs of a pool by size, so that those that cannot fit are not examined ----------
-
-
 class WaitingBySize:
     """Jobs by number, in the order of their arrival; those of one size by their requests.
 
@@ -348,9 +342,6 @@ class WaitingBySize:
             found += [job for _, job in jobs[:last]]
         found.sort()
         return found
-
-
-# --- A seeded workload of any length with a steady load, for measurements -------------------------
 
 
 def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Workload:

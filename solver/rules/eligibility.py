@@ -25,8 +25,6 @@ from ..availability.resources import (
 )
 from ..resolve import Resolver
 
-# --- What the rule book has to know of one moment: what runs, what is free, what hosts report -----
-
 
 class Situation(Protocol):
     """One moment of a cluster; times in seconds, hosts in the order of the instance.
@@ -156,9 +154,6 @@ def add_reserved_load(
             total[hosts] += item.at(elapsed)
 
 
-# --- eligibility ----------------------------------------------------------------------------------
-
-
 class Eligibility:
     """Answers for one situation; keeps what it found until the cycle is over."""
 
@@ -205,8 +200,6 @@ class Eligibility:
         )
         self._masks: dict[tuple[str, frozenset[str] | None, bool, bool], BoolArray | None] = {}
         self._inside: dict[frozenset[str], BoolArray] = {}
-
-    # --- a cycle --------------------------------------------------------------------------------
 
     @property
     def watches_load(self) -> bool:
@@ -279,8 +272,6 @@ class Eligibility:
         if hosts not in self._inside:
             self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]
-
-    # --- load (RSV-01, RSV-11) ------------------------------------------------------------------
 
     def beyond(self, thresholds: Thresholds, now: int) -> BoolArray:
         """Hosts beyond loadSched, of the queue or their own: no job starts there."""
@@ -377,8 +368,6 @@ class Eligibility:
             name for host in self.situation.instance.cluster.hosts for name in host.thresholds.sched
         }
         return f"{', '.join(sorted(names))} beyond loadSched on {count} hosts"
-
-    # --- windows --------------------------------------------------------------------------------
 
     def queue_open(self, job: Job, duration: int | None) -> str:
         """Why the windows of its queue do not let a job start now, "" if they do.
@@ -477,9 +466,6 @@ def _past(name: str, value: FloatArray, limit: FloatArray) -> BoolArray:
     with np.errstate(invalid="ignore"):
         past: BoolArray = value > limit if name in INCREASING_INDICES else value < limit
     return past
-
-
-# --- Which queues may preempt which (LOP-06) ------------------------------------------------------
 
 
 def may_preempt(queue: Queue, other: Queue) -> bool:

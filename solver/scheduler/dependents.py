@@ -185,8 +185,6 @@ class Dependents:
         by_limit |= begun and (state.end or 0) >= (deadline or 0)
         return EXIT_BY_LIMIT if by_limit else EXIT_BY_KILL
 
-    # --- checkpoints ----------------------------------------------------------------------------
-
     def to_state(self) -> dict[str, Any]:
         """Who waits, as plain data."""
         return {

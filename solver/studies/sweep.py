@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# --- Another workload like a recorded one: its weeks in a drawn order, some twice, some never -----
-
-
 def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
     """The instance with its jobs to come drawn anew, whole blocks (weeks) with replacement.
 
@@ -76,8 +73,6 @@ def _moved(job: Job, by: int, week: int) -> Job:
         deadline=later(job.deadline),
     )
 
-
-# --- sweep ----------------------------------------------------------------------------------------
 
 #: What becomes of a cell.
 DONE, FAILED = "done", "failed"
@@ -159,9 +154,6 @@ class Sweep:
         import pandas
 
         return pandas.DataFrame(self.to_records(), columns=list(self.columns))
-
-
-# --- the cells of a study -------------------------------------------------------------------------
 
 
 def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
@@ -313,9 +305,6 @@ def _wrong(setting: Setting, site: Instance) -> list[Problem]:
     return changed(site, [setting], RUN_KEYS)[1]
 
 
-# --- one cell -------------------------------------------------------------------------------------
-
-
 def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
     """The row of a cell: its numbers, or its error; None where it was stopped."""
     try:
@@ -380,9 +369,6 @@ def _set(instance: Instance, settings: Sequence[Setting]) -> Instance:
     if found is None:
         raise InputError(wrong)
     return found
-
-
-# --- A sweep as a call: the table of a study ------------------------------------------------------
 
 
 def sweep(

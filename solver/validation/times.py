@@ -144,13 +144,12 @@ def _violation(check: str, holding: Holding, message: str, host: str = "") -> Vi
     return Violation(check, f"job {holding.job.id}: {message}", holding.job.id, host, holding.start)
 
 
-# --------------------------------------------------------------------------------------------------
-# Dependency conditions (-w): no job starts before its condition holds by the plan's own
-# times
+# Dependency conditions (-w): no job starts before its condition holds by the plan's own times.
 #
 # All jobs are taken to succeed. What a plan cannot know - external(), ``!``, jobs that nobody
 # knows, that a count falls again - it may take to hold; a test for failure counts as the end of
 # the job.
+
 
 _NEVER = math.inf
 

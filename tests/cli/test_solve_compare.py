@@ -56,9 +56,6 @@ def slotwise(*arguments: str, text: str | None = None) -> subprocess.CompletedPr
     )
 
 
-# --- formats ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
 def test_json_of_a_plan_has_the_documented_shape(method: str) -> None:
     done = slotwise("solve", "--example", "headline", "--method", method, "--format", "json")
@@ -180,9 +177,6 @@ def test_standard_input() -> None:
     assert "did you mean 'slots'?" in wrong.stderr
 
 
-# --- exit codes and messages --------------------------------------------------------------------
-
-
 def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_path: Path) -> None:
     file = tmp_path / "impossible.yaml"
     file.write_text(IMPOSSIBLE, encoding="utf-8")
@@ -285,8 +279,6 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
 
-
-# --- interruption -------------------------------------------------------------------------------
 
 #: Runs the command and interrupts it once it has begun to catch the signal, as Ctrl-C would.
 INTERRUPTED = """

@@ -136,8 +136,6 @@ def test_a_pool_gives_what_its_policy_gives_where_nothing_is_reserved() -> None:
             assert hosts.starts(run_times[:, sample], NOBODY).tolist() == expected
 
 
-# --- what coming jobs ask for ---------------------------------------------------------------------
-
 SMALL = Instance(
     Cluster((Host("a", 4, amounts={"mem": 100.0}), Host("b", 4, amounts={"mem": 100.0}))),
     queues=(Queue("low", 10), Queue("high", 90)),
@@ -221,9 +219,6 @@ def test_many_coming_jobs_come_in_time() -> None:
     assert world.starts(np.array([60, 60]), coming).tolist() == [60 + 300 * 7]
 
 
-# --- what does not start, and stopping ------------------------------------------------------------
-
-
 def test_a_job_that_fits_nowhere_or_waits_for_ever_never_starts() -> None:
     endless = replace(SMALL.running[0], job=replace(SMALL.running[0].job, run_limit=None))
     instance = replace(
@@ -270,9 +265,6 @@ def test_the_garbage_collector_is_spared_a_future_and_no_longer() -> None:
     assert gc.isenabled()
     assert seen
     assert not any(seen)
-
-
-# --- forecasts ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fair", [False, True])

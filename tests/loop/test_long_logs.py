@@ -78,8 +78,9 @@ def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
     # In a process of its own, as a simulation runs: where much else is in memory, garbage is
     # collected less often, and the peak tells of that.
     here = Path(__file__).parent
+    folders = [str(here), str(here.parent / "support")]
     code = (
-        f"import sys; sys.path[:0] = {[str(here), str(here.parent)]!r}; from pathlib import Path; "
+        f"import sys; sys.path[:0] = {folders!r}; from pathlib import Path; "
         "from test_long_logs import peaks; print(*peaks(Path(sys.argv[1])))"
     )
     words = [sys.executable, "-c", code, str(tmp_path)]

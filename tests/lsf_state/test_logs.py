@@ -49,9 +49,6 @@ def _moment(*lines: str, at: int | None = None, later: bool = False) -> Moment:
     return cut(records, at, later=later)
 
 
-# --- records --------------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("CFG-04")
 def test_a_real_log_is_read_whole_and_agrees_with_its_accounting() -> None:
     bad, kinds = BadRecords(), dict[str, int]()
@@ -264,9 +261,6 @@ def test_a_report_spells_out_50_problems() -> None:
     assert len(str(InputError(Problem("x") for _ in range(665))).splitlines()) == 51
 
 
-# --- moments --------------------------------------------------------------------------------------
-
-
 def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None:
     lines = EVENTS.read_text().splitlines(keepends=True)
     (tmp_path / "lsb.events.1").write_text("".join(lines[:300]))
@@ -352,8 +346,6 @@ def test_an_swf_log_without_waits_needs_a_policy(tmp_path: Path) -> None:
     assert [(r.job.id, r.start, r.job.user) for r in instance.running] == [("1", 5, "user3")]
     assert [(job.id, job.submit) for job in instance.pending] == [("2", 10)]
 
-
-# --- past usage -----------------------------------------------------------------------------------
 
 SITE = """
 format: slotwise/1
@@ -475,9 +467,6 @@ def test_a_moment_of_a_fairshare_cluster_has_its_past(tmp_path: Path) -> None:
     assert (found.slots, found.run_time) == (expected.slots, expected.run_time)
 
 
-# --- wrong kinds ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("file", "kind"),
     [
@@ -501,9 +490,6 @@ def test_a_wrong_kind_of_file_is_one_line(command: tuple[str, ...], file: Path) 
     assert len(said.splitlines()) == 1
     assert said.startswith(f"{file}: is ")
     assert "slotwise import" in said
-
-
-# --- LSF's own JSON -------------------------------------------------------------------------------
 
 
 def test_a_plan_as_lsf_s_allocation_planner_writes_it(tmp_path: Path) -> None:
@@ -532,9 +518,6 @@ def test_a_plan_as_lsf_s_allocation_planner_writes_it(tmp_path: Path) -> None:
     }
     assert plan["PLANS"][1]["RANK"] == "2"
     assert kind_of(file) == "plan"
-
-
-# --- size -----------------------------------------------------------------------------------------
 
 
 def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:

@@ -346,9 +346,6 @@ def _moment(instance: Instance) -> str:
     return (datetime.fromisoformat(instance.origin) + timedelta(seconds=instance.now)).isoformat()
 
 
-# --- running the commands -------------------------------------------------------------------------
-
-
 def _command(folder: Path, name: str, text: str, *, code: int = 0, refuse: str = "") -> None:
     """A command that prints a text; refuse: an option that it does not know."""
     (folder / f"{name}.txt").write_text(text)
@@ -549,9 +546,6 @@ def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
     (path / "bjobs").write_text(old)
     code, text, _ = _run("snapshot")
     assert (code, loads(text).pending[0].id) == (0, "1")
-
-
-# --- what rusage[mem] counts for ------------------------------------------------------------------
 
 
 def _memory_counts(tmp_path: Path, *options: str, **texts: str) -> tuple[bool, list[str]]:

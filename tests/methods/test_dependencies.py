@@ -91,9 +91,6 @@ def test_nothing_false_is_proved_of_many_jobs_that_wait(part: int) -> None:
     assert proved >= 600
 
 
-# --- case by case ---------------------------------------------------------------------------------
-
-
 def site(*pending: Job, running: tuple[RunningJob, ...] = (), slots: int = 4) -> Instance:
     """One host; what runs holds it from second 0."""
     return Instance(Cluster((Host("a", slots),)), running=running, pending=pending)

@@ -14,8 +14,6 @@ from ...errors import InputError, Problem, nearest
 from ...windows import WEEK, parse_windows
 from ..reading import file_bytes
 
-# --- Text with its place: every value of a configuration knows the file and line it came from -----
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -74,10 +72,11 @@ class Problems:
         self.found.append(Problem(message, place.file, place.line, label))
 
 
-# --- Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)`` -------------
+# Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``.
 #
 # They are joined by ``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a
 # sentence that says what would be right.
+
 
 _TOKEN = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z_]\w*)\s*\(([^()]*)\))")
 #: Brackets and negations within each other; nobody writes more.
@@ -211,8 +210,6 @@ def described(circumstances: Circumstances) -> str:
     parts += [f"in cluster {circumstances.cluster}"] if circumstances.cluster else []
     return ", ".join(parts)
 
-
-# --- lines ----------------------------------------------------------------------------------------
 
 #: Included files in all: more is a ring or a slip.
 _MOST_FILES = 500

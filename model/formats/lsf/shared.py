@@ -113,9 +113,8 @@ def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# What ``lshosts -w`` prints: processors, memory and models, which no configuration file
-# says
+# What ``lshosts -w`` prints: processors, memory and models, which no configuration file says.
+
 
 #: Columns of every lshosts that lists hosts; its other tables have others.
 _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
@@ -217,9 +216,6 @@ def _sized(text: str) -> str:
 
 def _known(text: str) -> str:
     return "any" if text in ("", "UNKNOWN", "UNKNOWN_AUTO_DETECT") else text
-
-
-# --- What names of hosts stand for: hosts, groups, units, ``all``, ``host*``, ranges --------------
 
 
 class HostNames:

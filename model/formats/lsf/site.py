@@ -31,8 +31,6 @@ from .queues import RunLimits, read_applications
 from .sections import CONF, LsfEntry, LsfSection, entries, read_sections
 from .shared import HostFacts, HostNames, Shared, read_lshosts, read_shared
 
-# --- The files of a configuration directory: where they are, and their sections -------------------
-
 #: The sections of each file; lsf.conf has none.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "lsf.shared": shared.SECTIONS,
@@ -148,8 +146,6 @@ def _is_there(path: Path) -> bool:
     """Whether there is a file, or a link out of the folder of --confine, which is then refused."""
     return not is_inside(path) or path.is_file()
 
-
-# --- site -----------------------------------------------------------------------------------------
 
 #: Output of ``lshosts -w`` under this name in the directory is read without being asked for.
 LSHOSTS = "lshosts"
@@ -361,9 +357,6 @@ def _machines(
     names = HostNames(machines)
     hosts.read_groups(batch, names, draft, notes, problems)
     return machines, names
-
-
-# --- ``config: ./conf`` in an instance file: the document adds to a configuration directory -------
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,6 @@ from .surroundings import (
     user_with_most,
 )
 
-# --- The simulated scheduler, run on from now under one change after the other --------------------
-
 Starts = Mapping[str, int]
 #: Jobs that are listed as waiting longer, and less, under a remedy.
 MOST_LISTED = 8
@@ -149,8 +147,6 @@ class Simulations:
             self.cut = True
             return None
         return found
-
-    # --- what helps ---------------------------------------------------------------------------
 
     def remedies(self, probe: Probe, wanted: Wanted) -> list[Remedy]:
         """The smallest changes of a probe under which the job starts early enough."""
@@ -248,8 +244,6 @@ def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Re
 def _starts(run: ConfiguredRun) -> Starts:
     return {job: item.start for job, item in run.starts.items() if item.start is not None}
 
-
-# --- When the slots of each job are free together in its turn, whatever rules keep it from them ---
 
 #: Cycles that no reservation lasts for.
 LONG = 1 << 40
@@ -377,8 +371,6 @@ def _free(queue: Queue, run_limit: int | None) -> Queue:
     )
 
 
-# --- diagnose -------------------------------------------------------------------------------------
-
 #: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
 #: and a share of its whole wait.
 LEAST, LEAST_CYCLES, LEAST_SHARE = 1800, 5, 0.2
@@ -445,9 +437,6 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
     ]
     if problems:
         raise InputError(problems)
-
-
-# --- the search -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -567,8 +556,6 @@ class _Diagnosing:
         start = self.runs.today.get(job.id)
         lost = 0 if start is None else -job.slots * (start - earliest)
         return start is not None, lost or -job.slots, self.order[job.id]
-
-    # --- jobs that starve -----------------------------------------------------------------------
 
     def _add(self, job: Job, earliest: int) -> None:
         """A job that waits longer than its slots make it wait."""
@@ -691,8 +678,6 @@ class _Diagnosing:
         start = self.runs.start(change, wanted, NEVER)
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
 
-    # --- jobs that wait for what one change would lift --------------------------------------------
-
     def _add_waiting(self, job: Job) -> None:
         """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
         start, now = self.runs.today.get(job.id), self.instance.now
@@ -717,8 +702,6 @@ class _Diagnosing:
         share = first.gain / max(1, item.simulated - self.instance.now)
         passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
         return passed and first.gain >= STARVED and share >= STARVED_SHARE
-
-    # --- one entry --------------------------------------------------------------------------------
 
     def _waiting(
         self, job: Job, earliest: int, remedies: tuple[Remedy, ...], *, starves: bool
@@ -811,9 +794,6 @@ def _helping(start: int | None, earliest: int) -> int:
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
     """Whether a remedy saves many times what the job waits too long."""
     return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
-
-
-# --- forecasts ------------------------------------------------------------------------------------
 
 
 def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:

@@ -88,9 +88,6 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
         yield together("host window", cause, "lsb.hosts", "no DISPATCH_WINDOW", tuple(parts))
 
 
-# --- loads ----------------------------------------------------------------------------------------
-
-
 def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
     parts = [_queue_threshold(queue, name) for name in queue.thresholds.sched]
     by_value: dict[tuple[str, float], list[str]] = {}
@@ -132,9 +129,6 @@ def _queue_threshold(queue: Queue, name: str) -> Probe:
 def _without_threshold(name: str, host: Host) -> Host:
     sched = {key: value for key, value in host.thresholds.sched.items() if key != name}
     return replace(host, thresholds=Thresholds(sched, host.thresholds.stop))
-
-
-# --- Limit sections, users, queues, hosts ---------------------------------------------------------
 
 
 def _sections(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -332,9 +326,6 @@ def _without_reservation(name: str) -> Apply:
         return replace(instance, advance_reservations=kept)
 
     return apply
-
-
-# --- JOB_ACCEPT_INTERVAL --------------------------------------------------------------------------
 
 
 def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:

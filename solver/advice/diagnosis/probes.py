@@ -143,8 +143,6 @@ def together(kind: str, cause: str, where: str, setting: str, parts: tuple[Probe
     return Probe(kind, cause, (SettingChange(where, setting, apply),), parts)
 
 
-# --- Changes of an instance that several probes make ----------------------------------------------
-
 Apply = Callable[[Instance], Instance]
 #: Round numbers of dispatch cycles: what an administrator would write.
 ROUND = (
@@ -226,8 +224,6 @@ def chunks(items: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
     for first in range(0, len(items), size):
         yield items[first : first + size]
 
-
-# --- Probes of how slots and memory are reserved, for how long, for whom, and of backfill ---------
 
 #: Cycles that are enough where nobody knows how long the job waits.
 LONG_WAIT = 10080

@@ -28,9 +28,9 @@ class WaitChange:
 
     job: str
     slots: int
-    #: Its start (seconds), None for never.
+    #: Its start (seconds) as things are, None for never.
     today: int | None
-    #: Its start (seconds), None for never.
+    #: Its start after the change, None for never.
     then: int | None
 
     @property
@@ -57,9 +57,9 @@ class RemedyCost:
     jobs: int = 0
     #: Seconds that they wait longer on average; where one never starts, of the others.
     mean_wait: float = 0.0
-    #: Who waits longer and who less, the most first.
+    #: Who waits longer, the most first.
     longer: tuple[WaitChange, ...] = ()
-    #: Who waits longer and who less, the most first.
+    #: Who waits less, the most first.
     sooner: tuple[WaitChange, ...] = ()
     #: Hours that they wait longer in all, each times its slots.
     slot_hours: float = 0.0
@@ -295,8 +295,6 @@ class Diagnosis:
         return html_table(caption, head, rows)
 
 
-# --- A diagnosis in sentences that an administrator can forward in a ticket -----------------------
-
 #: Jobs that are named in one sentence.
 MOST_NAMED = 3
 #: Seconds that make no difference to a person.
@@ -381,9 +379,6 @@ class SpokenTimes:
         return None if origin is None else wall_clock(origin, time)
 
 
-# --- the answer -----------------------------------------------------------------------------------
-
-
 def _answer(found: Diagnosis) -> str:
     stuck, undated = found.impossible, [job for job, _, _ in found.undated]
     if not stuck and not undated:
@@ -466,9 +461,6 @@ def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
     yield from found.notes
     if found.cut:
         yield "Cut short by the limit: more may starve, and more may help."
-
-
-# --- one job --------------------------------------------------------------------------------------
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
@@ -597,9 +589,6 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
         )
     if len(others) > MOST_NAMED:
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
-
-
-# --- one remedy -----------------------------------------------------------------------------------
 
 
 def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:

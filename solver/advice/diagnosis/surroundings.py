@@ -37,9 +37,6 @@ MUCH = 0.5
 _BY_THE_USER = "the user who submitted it"
 
 
-# --- hosts ----------------------------------------------------------------------------------------
-
-
 def host_probes(instance: Instance) -> Iterator[Probe]:
     """Hosts that are closed, and hosts that are down: each kind together, and its members."""
     closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
@@ -100,9 +97,6 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
             f"queue {queue.name} uses {len(here)} of {len(instance.cluster.hosts)} hosts: its HOSTS"
         )
         yield Probe("queue hosts", cause, (change,))
-
-
-# --- who comes first ------------------------------------------------------------------------------
 
 
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -244,9 +238,6 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     yield Probe("queue priority", cause, steps)
 
 
-# --- other jobs -----------------------------------------------------------------------------------
-
-
 def other_job_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Jobs without a known end, and one user's jobs that hold most of the cluster."""
     yield from _endless(instance, job)
@@ -366,9 +357,6 @@ def _capped(queue: str, user: str, most: int) -> Apply:
         return replace(changed, running=kept, pending=pending, borrowed=())
 
     return apply
-
-
-# --- what the job itself asks for -----------------------------------------------------------------
 
 
 def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:

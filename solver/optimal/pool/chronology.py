@@ -133,8 +133,6 @@ class Chronology:
         counts = tuple(g.count for g in self.problem.groups)
         return State(0, 0, 0, (), counts, 0, 0, None, 0)
 
-    # --- subproblems -----------------------------------------------------------------------------
-
     def residual(self, state: State) -> tuple[PoolProblem, list[int]]:
         """What is left to plan in a state, and the root's group index of each of its groups."""
         later = [time for time in self.times if time > state.time]
@@ -161,8 +159,6 @@ class Chronology:
             due=column(self.due),
         )
         return problem, [kind for kind, number in enumerate(state.left) if number]
-
-    # --- successors ------------------------------------------------------------------------------
 
     def free_at(self, state: State) -> int:
         """Processors free at the state's time."""
@@ -251,8 +247,6 @@ class Chronology:
         ]
         later = self.later(state, free)
         return found if later is None else [*found, later]
-
-    # --- depth first -----------------------------------------------------------------------------
 
     def explore(self, state: State, guide: Guide, limit: int) -> bool:
         """Search everything below a state, for values below ``best``; False if ``limit`` nodes are
