@@ -16,6 +16,8 @@ PATH = re.compile(
 )
 #: ``# ---``, ``# ===`` and the like: with a title or without.
 RULE = re.compile(r"^\s*# ?[-=─*]{2,}(\s|$)|^\s*#.* [-=─]{4,}$")
+#: Where tests have what they share: its modules go by their own names.
+SUPPORT = ROOT / "tests" / "support"
 #: A page of what was tried on files of its day, and a name that stands for any.
 HISTORY, ANY = "docs/dev/mutants.md", "NAME"
 
@@ -71,13 +73,15 @@ def is_there(name: str, path: Path) -> bool:
     """
     modules = sources()
     module = module_at(name, path) or ""
-    if module in modules or (path.parent / f"{name.replace('.', '/')}.py").exists():
+    beside = f"{name.replace('.', '/')}.py"
+    if module in modules or any((folder / beside).exists() for folder in (path.parent, SUPPORT)):
         return True
     if name.startswith(".") and "." not in name[1:] and name[1:] in product_names():
         return True
     home, _, leaf = module.rpartition(".")
-    if (beside := path.parent / f"{home}.py").exists():
-        return leaf in names_of(beside)
+    for folder in (path.parent, SUPPORT):
+        if (module_file := folder / f"{home}.py").exists():
+            return leaf in names_of(module_file)
     if home and home in modules:
         return leaf in names_of(modules[home])
     parts = name.removeprefix(".").removeprefix("slotwise.").split(".")
