@@ -277,7 +277,12 @@ def _acct(path: Path) -> _Read:
         for job in log.jobs
         if job.start and job.hosts
     ]
-    return ended, 0, log.problems, len(log.jobs) - len(ended), {SKEWED: log.repaired}
+    notes = {SKEWED: log.repaired, **_unread(log.unread)}
+    return ended, 0, log.problems, len(log.jobs) - len(ended), notes
+
+
+def _unread(lines: Sequence[str]) -> dict[str, int]:
+    return {f"a cell that cannot be read, first {lines[0]}": len(lines)} if lines else {}
 
 
 def _events(path: Path) -> _Read:
@@ -289,7 +294,8 @@ def _events(path: Path) -> _Read:
         for seen in moment.later
         if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
     ]
-    return ended, 0, bad.report() if bad.count else (), len(moment.later) - len(ended), {}
+    others, unread = len(moment.later) - len(ended), _unread(bad.told_cells())
+    return ended, 0, bad.report() if bad.count else (), others, unread
 
 
 def _job(seen: SeenJob) -> Job:
