@@ -47,9 +47,6 @@ class Planted:
     victim: str = ""
 
 
-# --- a sound site ---------------------------------------------------------------------------------
-
-
 def sound_site(
     draw: random.Random,
     hosts_of: tuple[int, ...] = (6, 8, 12),
@@ -134,8 +131,6 @@ def _pending(
             submit=-(count - number) * 300,
         )
 
-
-# --- faults ---------------------------------------------------------------------------------------
 
 Fault = Callable[[random.Random, Instance], Instance]
 FAULTS: dict[str, Fault] = {}
@@ -423,9 +418,6 @@ def _hog(draw: random.Random, instance: Instance) -> Instance:
         )
         running.append(RunningJob(job, -age, {name: width}))
     return replace(instance, running=tuple(running))
-
-
-# --- draws ----------------------------------------------------------------------------------------
 
 
 def starts(instance: Instance) -> dict[str, int | None]:

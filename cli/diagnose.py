@@ -50,7 +50,6 @@ Details = Annotated[
     bool,
     typer.Option("--details", help="Who passes each job, and who waits longer by each remedy."),
 ]
-_LISTINGS = "Live listings"
 
 
 def diagnose(

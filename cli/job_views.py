@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from .selection import ViewOptions
 
 
-# --------------------------------------------------------------------------------------------------
-# Job arrays in the words of ``bjobs -A``: how many elements wait, run and have ended
-# (ARR-04)
+# Job arrays in the words of ``bjobs -A``: how many elements wait, run and have ended (ARR-04).
+
 
 _STATES = ("PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP")
 ARRAY_COLUMNS = ("JOBID", "ARRAY_SPEC", "OWNER", "NJOBS", *_STATES)
@@ -90,8 +89,6 @@ def arrays(moment: Snapshot, asked: ViewOptions, format: str) -> str:
 
 _ENDED = frozenset({"DONE", "EXIT"})
 
-
-# --- job views ------------------------------------------------------------------------------------
 
 Number = TypeVar("Number", int, float)
 
@@ -388,8 +385,6 @@ def stamp(instance: Instance, time: int) -> str:
     return moment.strftime("%a %b %d %H:%M:%S")
 
 
-# --- What happened to jobs in a simulation, in the words of LSF's ``bhist`` -----------------------
-
 #: The states of the table, and their sum.
 TIMES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN", "TOTAL")
 _SPENT = "Summary of time in seconds spent in various states"
@@ -495,8 +490,6 @@ def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
         "events": events,
     }
 
-
-# --- Plans and jobs as LSF's own programs write them in JSON: for tools that read LSF -------------
 
 #: Second 0 of an instance without an origin.
 ABSTRACT = "1970-01-01T00:00:00+00:00"

@@ -269,9 +269,6 @@ def _second(instance: Instance, text: str) -> int:
         raise InputError(f"--at: {error}") from error
 
 
-# --- what is asked for ----------------------------------------------------------------------------
-
-
 def _check_view(view: str, switches: list[str]) -> None:
     from ..model.errors import InputError, nearest
 

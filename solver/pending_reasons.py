@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..model.display import WEEK
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
-from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import SLACK, UNBOUND, Profile, met, stretches
 from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
@@ -23,9 +23,6 @@ from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
-
-# --- What is missing at an instant (LOP-01) -------------------------------------------------------
-
 
 FEW_SLOTS = Pending.FEW_SLOTS
 WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
@@ -337,8 +334,6 @@ def amounts_short(
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None
 
-
-# --- pending reasons ------------------------------------------------------------------------------
 
 #: Of a job that may not start before its -b.
 BEGIN_TIME = Reason.of(Pending.START_TIME, "its begin time (-b)")

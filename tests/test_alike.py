@@ -208,9 +208,6 @@ def _requirement(resolver: Resolver, job: Job) -> Any:
         return str(error)
 
 
-# --- whole answers: the same where every job is held to be alone of its kind ----------------------
-
-
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on no job is like another, to the methods and to the judge."""
     monkeypatch.setattr(alike, "asked", lambda job, *_: job.id)
@@ -294,6 +291,7 @@ def running_pairs() -> Iterator[Instance]:
                 yield site(replace(job, id="77"), *elements(), running=(one, other))
 
 
+@pytest.mark.behaviour("PAI-06")
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_field_of_a_running_job_changes_nothing_that_another_holds(
     step: int, monkeypatch: pytest.MonkeyPatch

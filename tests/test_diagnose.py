@@ -80,9 +80,6 @@ def does_what_it_says(instance: sw.Instance, job: str, remedy: Remedy) -> None:
     assert len(remedy.cost.sooner) == sum(more < 0 for _, more in waits)
 
 
-# --- the tutorial ---------------------------------------------------------------------------------
-
-
 def test_the_tutorial_starves_by_its_short_reservations(mill: sw.Instance) -> None:
     found = sw.diagnose(mill)
     assert [item.job for item in found.starving] == ["110"]
@@ -177,9 +174,6 @@ def test_an_explanation_without_time_for_the_configuration_is_cut(mill: sw.Insta
         assert found.cut or found.answer.cut or found == whole
 
 
-# --- stopping -------------------------------------------------------------------------------------
-
-
 def test_what_is_stopped_says_so(mill: sw.Instance) -> None:
     stop = threading.Event()
     stop.set()
@@ -245,9 +239,6 @@ def test_a_job_that_is_not_there() -> None:
     instance = sw.load(sw.example("headline"))
     with pytest.raises(InputError, match=r"no pending job 'job6'.*'job5'"):
         sw.diagnose(instance, jobs=["job6"])
-
-
-# --- other answers --------------------------------------------------------------------------------
 
 
 def test_a_full_cluster_starves_nobody() -> None:
@@ -348,9 +339,6 @@ def test_no_cause_begins_with_a_name() -> None:
     # What begins with a word of ours.
     named = {"have.format(named(names))", "take.format(named(names))"}
     assert first == {"whose", *named}
-
-
-# --- planted faults -------------------------------------------------------------------------------
 
 
 def names_the_fault(faults: ModuleType, seed: int) -> bool:

@@ -231,8 +231,6 @@ def test_small_helpers() -> None:
     assert [limit_text(seconds) for seconds in (60, 3600, 5430)] == ["0:01", "1:00", "1:31"]
 
 
-# --- what is promised comes true ------------------------------------------------------------------
-
 PHASES = """
 format: slotwise/1
 hosts: [{name: h, slots: 8, mem: 1000}]
@@ -590,8 +588,6 @@ def test_tiles_are_the_divisors_that_fit_on_a_host() -> None:
     assert tiles(instance, sw.Job("j", 4)) == [4, 2, 1]
     assert tiles(instance, sw.Job("j", 7)) == [1]
 
-
-# --- hosts that are down, and what of a requirement fails -----------------------------------------
 
 DOWN = """
 format: slotwise/1

@@ -167,9 +167,6 @@ def _leave(found: Report, *, stopped: bool) -> None:
         raise typer.Exit(Exit.STOPPED)
 
 
-# --- before any work ------------------------------------------------------------------------------
-
-
 def _outputs(
     output: Path | None, png: Path | None, svg: Path | None, inputs: Iterable[Path | None]
 ) -> dict[str, Path]:
@@ -222,9 +219,6 @@ def _verdict(found: Report, asked: Asked, cancel: Cancel) -> str:
     from .page import verdict_html
 
     return verdict_html(found.instance, asked.for_advice(), cancel)
-
-
-# --- the three kinds of report --------------------------------------------------------------------
 
 
 def _planned(
@@ -379,9 +373,6 @@ def _simulated(
     while not cancel.is_set() and session.advance():
         pass
     return report_of_simulation(name, session.result(), series.points)
-
-
-# --- out ------------------------------------------------------------------------------------------
 
 
 def _write(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import short_clock_text
+from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
@@ -32,8 +32,6 @@ from .bars import (
     opened_within,
     thinned,
 )
-
-# --- Curves of a simulation: slots in use, jobs that wait, shares of users and groups over time ---
 
 #: Points of one curve.
 MOST_POINTS = 600
@@ -123,8 +121,6 @@ def plain(record: JobRecord, origin: str | None) -> dict[str, Any]:
     return {name: found[name] for name in (*wanted, "backfilled", "reason")}
 
 
-# --- data -----------------------------------------------------------------------------------------
-
 #: Rows that a chart opens with.
 MOST_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
@@ -179,9 +175,6 @@ class Report:
     def refused(self) -> bool:
         """Whether the judge objects to a plan that is shown."""
         return any(found.refused for found in (self.plan, self.comparison) if found is not None)
-
-
-# --- what is held when ----------------------------------------------------------------------------
 
 
 def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
@@ -247,9 +240,6 @@ def _view_of_plan(plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
         *reserved_stretches(plan, starts),
     )
     return View("greedy", meaning, stretches, estimates)
-
-
-# --- reports --------------------------------------------------------------------------------------
 
 
 def report_of_comparison(
@@ -354,9 +344,6 @@ def report_of_simulation(
     )
 
 
-# --- a chart --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A view made ready to be drawn."""
@@ -367,9 +354,9 @@ class Chart:
     bars: tuple[Bar, ...]
     #: Of every group, then of all.
     loads: tuple[Load, ...]
-    #: Seconds between which the planned part of the picture lies.
+    #: Seconds at which the planned part of the picture begins.
     begin: int
-    #: Seconds between which the planned part of the picture lies.
+    #: And at which it ends.
     end: int
 
 
@@ -417,7 +404,7 @@ def time_range(report: Report) -> tuple[int, int]:
         later = [
             stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
         ]
-    return now, max(later, default=now + 3600)
+    return now, max(later, default=now + HOUR)
 
 
 def as_records(report: Report) -> dict[str, Any]:

@@ -34,8 +34,6 @@ from ..tables import hosts_text
 from .bars import host_groups
 from .data import Report, as_records
 
-# --- The sections of the page: each a picture with its switches, and the table behind it ----------
-
 #: Running jobs that are listed in words; more are counted.
 MOST_SPOKEN = 50
 _KEYS = (
@@ -79,9 +77,6 @@ def _switch(name: str, title: str, choices: Iterable[tuple[str, str]], chosen: s
         for value, label in choices
     )
     return f'<fieldset class="switch"><legend>{title}</legend>{inputs}</fieldset>'
-
-
-# --- pictures -------------------------------------------------------------------------------------
 
 
 def _starts(report: Report) -> str:
@@ -195,9 +190,6 @@ def _metrics(metrics: Any) -> str:
         "<details><summary>All metrics; times in seconds</summary>"
         f"<table><tbody>{rows}</tbody></table></details>"
     )
-
-
-# --- tables ---------------------------------------------------------------------------------------
 
 
 def _table(report: Report) -> str:
@@ -394,8 +386,6 @@ def _simulated(report: Report) -> str:
     return _rows("simulation", (*titles, "Why it waited"), rows)
 
 
-# --- page -----------------------------------------------------------------------------------------
-
 #: In the order in which they have to run.
 LIBRARIES = ("vendor/echarts.min.js", "vendor/jquery.slim.min.js", "vendor/dataTables.min.js")
 SCRIPTS = ("model.js", "details.js", "gantt.js", "curves.js", "tables.js", "main.js")
@@ -474,9 +464,6 @@ def _shown(data: Any) -> Any:
 def _holds_more(data: list[Any] | tuple[Any, ...]) -> bool:
     """Whether a list holds anything but numbers: most of a large report does not."""
     return any(not (item is None or isinstance(item, (int, float))) for item in data)
-
-
-# --- words ----------------------------------------------------------------------------------------
 
 
 def _lead(report: Report) -> str:
@@ -567,9 +554,6 @@ def _figures_of_simulation(metrics: Any) -> list[tuple[str, str, bool]]:
     ]
 
 
-# --- Whether the file of a report is a saved plan -------------------------------------------------
-
-
 def saved_data(path: Path) -> Any:
     """The plain data of a JSON file that may hold a saved plan; None for anything else.
 
@@ -587,9 +571,6 @@ def saved_data(path: Path) -> Any:
     if not head.startswith(b"{") or b'"reservations"' not in head:
         return None
     return plain_data(file_bytes(path), str(path), "json")[0]
-
-
-# --- The verdict on top of a report: which jobs starve, why, what helps and what it costs ---------
 
 
 def verdict_html(instance: Instance, seconds: float | None, cancel: threading.Event) -> str:
@@ -626,9 +607,7 @@ def _remedy(remedy: Advised) -> str:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Why the waiting jobs of a report do not start earlier and what would help: `explain`, in
-# turn
+# Why the waiting jobs of a report do not start earlier and what would help: `explain`, in turn.
 
 
 @dataclass(frozen=True, slots=True)

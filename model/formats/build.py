@@ -251,9 +251,6 @@ def _stamp(
         return clock.now
 
 
-# --- Plain data as an instance, and everything that is wrong with it ------------------------------
-
-
 def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, list[Finding]]:
     """The instance of plain data, None where an error was found, and everything found.
 

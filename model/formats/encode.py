@@ -123,9 +123,6 @@ def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
     return [host.name for host in cluster.hosts if host.name in wanted]
 
 
-# --- machines -----------------------------------------------------------------------------------
-
-
 def _machines(cluster: Cluster) -> Plain:
     machines = {host.node_of for host in cluster.hosts}
     return {
@@ -227,9 +224,6 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     return {"name": unit.name, "type": unit.type, "members": _words(members)}
 
 
-# --- people -------------------------------------------------------------------------------------
-
-
 def _people(instance: Instance) -> Plain:
     return {
         "users": [plain(user) for user in instance.users],
@@ -248,9 +242,6 @@ def _people(instance: Instance) -> Plain:
 def _group(group: UserGroup) -> Plain:
     shares = text.write_user_shares(group.user_shares) if group.user_shares else None
     return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
-
-
-# --- rules --------------------------------------------------------------------------------------
 
 
 def _params(instance: Instance) -> Plain:
@@ -336,9 +327,6 @@ def _held(item: HeldHosts) -> Plain:
     )
 
 
-# --- jobs ---------------------------------------------------------------------------------------
-
-
 def allocation_text(slots: Mapping[str, int]) -> str:
     """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
     words: list[str] = []
@@ -419,8 +407,6 @@ def _running(item: RunningJob, params: Params) -> Plain:
     }
     return _kept(entry)
 
-
-# --- An Instance as text: YAML for people, JSON for programs and large instances ------------------
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
 _DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")

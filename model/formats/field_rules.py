@@ -58,8 +58,6 @@ from .fields import KINDS, factors, key_reader, reader
 from .finding import explain
 from .units import format_size
 
-# --- Whether a value in memory has the type that its field declares, and that type in words -------
-
 Fits = Callable[[Any], bool]
 
 _PLAIN: dict[Any, tuple[Fits, str]] = {
@@ -158,8 +156,6 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(getattr(value, part.name))
 
 
-# --- field rules ----------------------------------------------------------------------------------
-
 #: What writing a value of the wrong type may raise.
 _UNWRITABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 #: Types whose values are equal only where they are the same.
@@ -220,9 +216,6 @@ def _call(fit: Fits, value: Any) -> bool:
 
 def _shown(values: tuple[Any, ...]) -> str:
     return " and ".join(map(reprlib.repr, values))
-
-
-# --- what a file says in another form -----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,6 @@ def problems(
     )
 
 
-# --- pydantic's findings in our words, and a document without what they are about -----------------
-
 #: Sections that other sections refer to by name.
 _DEFINING = frozenset(
     {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}

@@ -33,8 +33,6 @@ from .requirements import check_requirements, of_jobs
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
 
-# --- What an instance says that its loop remembers: it must be of its own jobs and hosts ----------
-
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:
     """Hosts held by jobs that do not pend, slots borrowed by jobs that do not have them."""
@@ -86,9 +84,6 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
         if job in seen:
             yield Finding((section, index, "job"), f"job {job} is given already")
         seen.add(job)
-
-
-# --- Validity rules of queues, users and parameters (MEM-05, MEM-06, PLC-11, TBR-15) --------------
 
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
@@ -190,9 +185,6 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
                 yield Finding(place, message, warning=True, undefined=True)
 
 
-# --- Dependency conditions (-w) of an instance: they can be read, and no jobs wait in a circle ----
-
-
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     """What is wrong with the conditions of jobs that wait."""
     sections = (("pending", instance.pending), ("future", instance.future))
@@ -248,13 +240,10 @@ def _possible(test: StatusTest, total: int) -> bool:
     """Whether some count of so many elements would do."""
     if test.number is None:
         return True
-    # All counts on one side of the number are alike.
-    near = range(test.number - 1, test.number + 2)
-    counts = {0, total, *(count for count in near if 0 <= count <= total)}
-    return any(compare(count, test.operator, test.number) for count in counts)
+    # Counts on one side of the number are alike; the total is above it where any count is.
+    counts = (test.number - 1, test.number, total)
+    return any(compare(n, test.operator, test.number) for n in counts if 0 <= n <= total)
 
-
-# --- Validity rules of jobs: what bsub would refuse, and what running jobs cannot hold ------------
 
 _NAMES = ("queue", "user", "application", "from_host", "hosts")
 #: What a job names.
@@ -456,9 +445,6 @@ def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding
         yield Finding((*place, "slots"), message)
 
 
-# --- rules ----------------------------------------------------------------------------------------
-
-
 def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     """Everything that does not fit together, at its place in a document of this instance.
 
@@ -619,8 +605,6 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
                 yield Finding((*place, "allocation"), message)
 
 
-# --- fairshare ----------------------------------------------------------------------------------
-
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -654,13 +638,12 @@ def _job_places(instance: Instance) -> dict[str, Location]:
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one
-# number
+# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number.
 #
 # A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
 # the job. A plan knows how long a job lasts before it knows where, so the hosts that a job may use
 # must have one factor; a running job counts by its first execution host.
+
 
 Limited = TypeVar("Limited", Job, Queue, Application, Params)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
-from ...model.display import duration_text, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
@@ -23,8 +23,6 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
 from .what_if import Asker, PlanView, StartAnswer
-
-# --- The smallest change of a number that starts a job sooner, by the method's own answers --------
 
 #: Below this share of what was asked a change is hardly what anybody wants.
 USEFUL = 0.1
@@ -94,8 +92,6 @@ def smallest_changes(
 def _start(answer: StartAnswer, limit: int) -> int:
     return limit if answer.start is None else min(answer.start, limit)
 
-
-# --- A job asked for in another way: other options of its bsub line, one change at a time ---------
 
 #: Sections that a change may put in place of what the job says.
 SECTIONS = ("span", "cu", "same", "select", "rusage")
@@ -211,15 +207,12 @@ def _gpu_text(options: Mapping[str, str]) -> str:
     return ":".join(f"{name}={value}" for name, value in options.items()) or "num=1"
 
 
-# --- suggestions ----------------------------------------------------------------------------------
-
 #: Other jobs that are tried away, running and pending ones each.
 MOST_OTHERS = 10
 #: Hosts that are down or closed that are tried open, each by itself.
 MOST_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
 MOST_OF_A_KIND = 2
-MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +363,6 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
     yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
 
-# --- numbers --------------------------------------------------------------------------------------
-
-
 def _numbers(trials: Trials) -> Iterator[Idea]:
     """Fewer slots, another ptile, less memory: the smallest change for each start."""
     instance, job = trials.forecast.instance, trials.demand.job
@@ -401,9 +391,6 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
         near += trials.numbers(start, values, lambda n: with_section(job, "span", f"ptile={n}"))
     for tile, answer in sorted(near, key=lambda item: abs(item[0] - start)):
         yield Idea("ptile", f"with span[ptile={tile}]", answer)
-
-
-# --- the job asked for in another way -------------------------------------------------------------
 
 
 def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
@@ -484,9 +471,6 @@ def tiles(instance: Instance, job: Job) -> list[int]:
     return [n for n in range(min(most, job.slots), 0, -1) if job.slots % n == 0]
 
 
-# --- other jobs -----------------------------------------------------------------------------------
-
-
 def _other_jobs(trials: Trials) -> Iterator[Idea]:
     """Running jobs that end now, pending jobs that are not there; the jobs before it move too."""
     forecast, view, limit = trials.forecast, trials.view, trials.limit
@@ -535,9 +519,6 @@ def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) 
         if finish != instance.now:
             found.append((finish != limit, not slots, -slots, running.job.id))
     return [job for *_, job in sorted(found)[:MOST_OTHERS]]
-
-
-# --- hosts ----------------------------------------------------------------------------------------
 
 
 def closed_hosts(

@@ -23,8 +23,6 @@ from ...model.job import Job, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
 
-# --- The arrays that availability, placement and the methods speak in; [H] is one value a host ----
-
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -33,7 +31,7 @@ FloatArray = NDArray[np.float64]
 Allocation = dict[int, int]
 
 
-# --- What a job takes of host resources and pools, and how often it counts ------------------------
+# What a job takes of host resources and pools, and how often it counts.
 #
 # Everything a host or the cluster can run out of is one of two things, so that slots, memory,
 # licences and slot limits are treated alike:
@@ -77,8 +75,6 @@ class Alternative:
     hosts: BoolArray | None = None
 
 
-# --- resources ------------------------------------------------------------------------------------
-
 #: Index of the job slots in every table.
 SLOTS = 0
 
@@ -103,9 +99,9 @@ class Pool:
     capacity: float
     mask: BoolArray
     reason: str
-    #: As of a host resource.
+    #: LSF's reason for a job that finds too little of it.
     short: Pending
-    #: As of a host resource.
+    #: What that reason names.
     subject: str = ""
 
 
@@ -117,11 +113,11 @@ class LimitRow:
     resource: str
     index: int
     on_hosts: bool
-    #: Whose it is, "" where the section counts all of them together.
+    #: Whose it is, "" where the section counts all users together.
     user: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of queues.
     queue: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of projects.
     project: str = ""
 
 
@@ -240,8 +236,6 @@ class ResourceTable:
                 found[index] = np.maximum(capacity - said, 0.0)
         return found
 
-    # --- what a job uses ----------------------------------------------------------------------
-
     def alternative(
         self,
         job: Job,
@@ -310,8 +304,6 @@ class ResourceTable:
             for shared in self.instance.cluster.shared
         )
         return flat(item.resource, item.initial) if static else item
-
-    # --- limits -------------------------------------------------------------------------------
 
     def limited_array(self, job: Job) -> str | None:
         """The array of which a job is an element and no more than so many may run, or None."""
@@ -512,8 +504,6 @@ class ResourceTable:
                     waiting += groups[item].members
             self._members[name] = frozenset(reached)
         return self._members[name]
-
-    # --- hosts --------------------------------------------------------------------------------
 
     def _scope_hosts(self, scope: Scope | None) -> BoolArray:
         if scope is None:

@@ -35,8 +35,6 @@ from ..resolve import Resolver
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .scopes import Scopes, remarks
 
-# --- Selections by what is free: which of them may say something else as jobs start and end -------
-
 
 def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:
     """Pending jobs (ids) whose selection may change with time.
@@ -58,9 +56,8 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-# --------------------------------------------------------------------------------------------------
-# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner
-# (GPU-03)
+# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner (GPU-03).
+
 
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
 
@@ -150,8 +147,6 @@ def pools_used(demand: Demand) -> set[int]:
     }
 
 
-# --- What no method and no loop obeys: options of jobs, and what the instance itself leaves out ---
-
 #: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
 SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: Jobs of a run that are looked at.
@@ -238,9 +233,6 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
             yield "options of external schedulers (-ext)"
 
 
-# --- rule book ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A rule that a plan does not consider, and the jobs that it touches."""
@@ -320,8 +312,6 @@ class RuleBook:
 
     def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
         self._left_out.setdefault((rule, may_help), set()).update(jobs)
-
-    # --- one job --------------------------------------------------------------------------------
 
     def _heed(self, demand: Demand) -> Demand:
         if demand.impossible:
@@ -429,8 +419,6 @@ class RuleBook:
                 amounts = self.situation.free_now.reported(index)
                 found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
         return found
-
-    # --- the whole instance ---------------------------------------------------------------------
 
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[LeftOut]:
         """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""

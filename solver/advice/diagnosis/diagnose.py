@@ -17,6 +17,7 @@ from time import monotonic
 
 from ....model.cluster import Thresholds
 from ....model.configuration import Queue
+from ....model.display import HOUR, WEEK
 from ....model.duration import expected_duration
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
@@ -50,7 +51,7 @@ from .probes import (
     reserving_probes,
     together,
 )
-from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
+from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
     host_probes,
     longest_limit,
@@ -61,11 +62,7 @@ from .surroundings import (
     user_with_most,
 )
 
-# --- The simulated scheduler, run on from now under one change after the other --------------------
-
 Starts = Mapping[str, int]
-#: Jobs that are listed as waiting longer, and less, under a remedy.
-MOST_LISTED = 8
 #: Runs that look for members of a rule that need not be changed.
 MOST_LEFT_OUT = 24
 #: A start that is so much later than another one is as good (seconds, and a share of the gain).
@@ -155,8 +152,6 @@ class Simulations:
             self.cut = True
             return None
         return found
-
-    # --- what helps ---------------------------------------------------------------------------
 
     def remedies(self, probe: Probe, wanted: Wanted) -> list[Remedy]:
         """The smallest changes of a probe under which the job starts early enough."""
@@ -306,8 +301,6 @@ def _starts(run: ConfiguredRun) -> Starts:
     return {job: item.start for job, item in run.starts.items() if item.start is not None}
 
 
-# --- When the slots of each job are free together in its turn, whatever rules keep it from them ---
-
 #: Cycles that no reservation lasts for.
 LONG = 1 << 40
 
@@ -434,8 +427,6 @@ def _free(queue: Queue, run_limit: int | None) -> Queue:
     )
 
 
-# --- diagnose -------------------------------------------------------------------------------------
-
 #: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
 #: and a share of its whole wait.
 LEAST, LEAST_CYCLES, LEAST_SHARE = 1800, 5, 0.2
@@ -452,13 +443,12 @@ STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
 MOST_PAIRED = 8
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
-WEEK = 7 * 24 * 3600
 #: Jobs for which all changes are tried, remedies that are kept of each.
 MOST_JOBS, MOST_REMEDIES = 3, 4
 #: Causes beside which future allocations are tried, and for so many jobs at least.
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
 #: Later than any start.
-NEVER = 1 << 60
+BEYOND_ANY_START = 1 << 60
 #: Wall seconds of the plan that proves a start.
 PROOF_TIME = 5.0
 
@@ -502,9 +492,6 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
     ]
     if problems:
         raise InputError(problems)
-
-
-# --- the search -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -626,8 +613,6 @@ class _Diagnosing:
         lost = 0 if start is None else -job.slots * (start - earliest)
         return start is not None, lost or -job.slots, self.order[job.id]
 
-    # --- jobs that starve -----------------------------------------------------------------------
-
     def _add(self, job: Job, earliest: int) -> None:
         """A job that waits longer than its slots make it wait."""
         start = self.runs.today.get(job.id)
@@ -676,13 +661,15 @@ class _Diagnosing:
     def _add_alike(self, job: Job, earliest: int) -> bool:
         """Whether a remedy of a job before it helps this one about as much as can be."""
         start = self.runs.today.get(job.id)
-        latest = NEVER if start is None else start - round(HELPS_TOO * (start - earliest))
+        latest = (
+            BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
+        )
         wanted = Wanted(job.id, job.slots, start, latest, earliest)
         known = {item.key: item for other in self.found for item in other.remedies[:1]}
         remedies = [
             self.runs.remedy(Probe(item.kind, item.cause, ()), self.runs.changes[key], wanted)
             for key, item in known.items()
-            if self.runs.starts(key).get(job.id, NEVER + 1) <= latest
+            if self.runs.starts(key).get(job.id, BEYOND_ANY_START + 1) <= latest
         ]
         best = ranked(remedies, start, 1)
         if best:
@@ -717,7 +704,7 @@ class _Diagnosing:
     def _half(self, job: Job) -> int:
         """The latest start that saves enough of its wait."""
         if job.id not in self.runs.today:
-            return NEVER
+            return BEYOND_ANY_START
         return round(self.instance.now + (1 - SAVED) * self._wait(job))
 
     def _with_planning(self, job: Job, wanted: Wanted, item: WaitingJob) -> WaitingJob:
@@ -742,10 +729,8 @@ class _Diagnosing:
     def _alone(self, probe: Probe, wanted: Wanted) -> tuple[Remedy, ...]:
         """What a change gives that is not enough."""
         change = probe.steps[-1]
-        start = self.runs.start(change, wanted, NEVER)
+        start = self.runs.start(change, wanted, BEYOND_ANY_START)
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
-
-    # --- jobs that wait for what one change would lift --------------------------------------------
 
     def _add_waiting(self, job: Job) -> None:
         """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
@@ -771,8 +756,6 @@ class _Diagnosing:
         share = first.gain / max(1, item.simulated - self.instance.now)
         passed = len(item.passed_by) >= MANY_PASS or first.kind == ONE_USER
         return passed and first.gain >= STARVED and share >= STARVED_SHARE
-
-    # --- one entry --------------------------------------------------------------------------------
 
     def _waiting(
         self, job: Job, earliest: int, remedies: tuple[Remedy, ...], *, starves: bool
@@ -859,15 +842,12 @@ def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
 
 def _helping(start: int | None, earliest: int) -> int:
     """The latest start that takes away enough of what a job waits too long."""
-    return NEVER if start is None else start - round(HELPS * (start - earliest))
+    return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
     """Whether a remedy saves many times what the job waits too long."""
     return first.gain is not None and start is not None and first.gain >= 4 * (start - earliest)
-
-
-# --- forecasts ------------------------------------------------------------------------------------
 
 
 def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:

@@ -19,7 +19,6 @@ from .probes import (
     SettingChange,
     amounts_from,
     hosts_with,
-    listed,
     named,
     params_with,
     queue_with,
@@ -78,7 +77,7 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
     parts = []
     for window, names in by_window.items():
         change = SettingChange(
-            f"lsb.hosts, {listed(names)}",
+            f"lsb.hosts, {', '.join(names)}",
             "DISPATCH_WINDOW = (empty: no window)",
             hosts_with(names, lambda host: replace(host, windows="")),
             now=f"DISPATCH_WINDOW = {window}",
@@ -90,9 +89,6 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
         yield together(parts)
 
 
-# --- loads ----------------------------------------------------------------------------------------
-
-
 def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
     parts = [_queue_threshold(queue, name) for name in queue.thresholds.sched]
     by_value: dict[tuple[str, float], list[str]] = {}
@@ -101,7 +97,7 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
             by_value.setdefault((name, value), []).append(host.name)
     for (name, value), names in by_value.items():
         change = SettingChange(
-            f"lsb.hosts, {listed(names)}",
+            f"lsb.hosts, {', '.join(names)}",
             f"{name} = (empty: no threshold)",
             hosts_with(names, partial(_without_threshold, name)),
             now=f"{name} = {value:g}",
@@ -134,9 +130,6 @@ def _queue_threshold(queue: Queue, name: str) -> Probe:
 def _without_threshold(name: str, host: Host) -> Host:
     sched = {key: value for key, value in host.thresholds.sched.items() if key != name}
     return replace(host, thresholds=Thresholds(sched, host.thresholds.stop))
-
-
-# --- Limit sections, users, queues, hosts ---------------------------------------------------------
 
 
 def _sections(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -317,7 +310,7 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
         values = {host.user_slots for host in instance.cluster.hosts if host.name in set(names)}
         shown = " or ".join(str(value) for value in sorted(v for v in values if v is not None))
         change = SettingChange(
-            f"lsb.hosts, {listed(names)}",
+            f"lsb.hosts, {', '.join(names)}",
             "JL/U = () (no limit)",
             hosts_with(names, lambda host: replace(host, user_slots=None)),
             now=f"JL/U = {shown}",
@@ -345,9 +338,6 @@ def _without_reservation(name: str) -> Apply:
         return replace(instance, advance_reservations=kept)
 
     return apply
-
-
-# --- JOB_ACCEPT_INTERVAL --------------------------------------------------------------------------
 
 
 def _intervals(instance: Instance, queue: Queue) -> Iterator[Probe]:

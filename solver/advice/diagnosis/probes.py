@@ -238,8 +238,6 @@ def _some_of(parts: Sequence[Probe], places: Sequence[int]) -> Probe:
     return together([parts[place] for place in places])
 
 
-# --- Changes of an instance that several probes make ----------------------------------------------
-
 Apply = Callable[[Instance], Instance]
 #: Round numbers of dispatch cycles: what an administrator would write.
 ROUND = (
@@ -315,17 +313,6 @@ def named(names: Iterable[str], most: int = 3) -> str:
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
-
-#: Hosts that a line names one by one; of more the number is said beside the first ones.
-MOST_LISTED = 8
-
-
-def listed(names: Iterable[str]) -> str:
-    """The hosts of one line or command: all of them while they are few."""
-    return named(names, MOST_LISTED)
-
-
-# --- Probes of how slots and memory are reserved, for how long, for whom, and of backfill ---------
 
 #: Cycles that are enough where nobody knows how long the job waits.
 LONG_WAIT = 10080

@@ -16,8 +16,6 @@ from ...pending_reasons import counted
 from ..likely import Likely, times_of
 from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
 
-HOUR = 3600
-
 
 @dataclass(frozen=True, slots=True)
 class WaitChange:
@@ -28,9 +26,9 @@ class WaitChange:
 
     job: str
     slots: int
-    #: Its start (seconds), None for never.
+    #: Its start (seconds) as things are, None for never.
     today: int | None
-    #: Its start (seconds), None for never.
+    #: Its start after the change, None for never.
     then: int | None
 
     @property
@@ -57,9 +55,9 @@ class RemedyCost:
     jobs: int = 0
     #: Seconds that they wait longer on average, of those that start both today and then.
     mean_wait: float = 0.0
-    #: Who waits longer and who less, the most first.
+    #: Who waits longer, the most first.
     longer: tuple[WaitChange, ...] = ()
-    #: Who waits longer and who less, the most first.
+    #: Who waits less, the most first.
     sooner: tuple[WaitChange, ...] = ()
     #: Hours that they wait longer in all, each times its slots.
     slot_hours: float = 0.0
@@ -313,12 +311,12 @@ class Diagnosis:
         return html_table(caption, head, rows)
 
 
-# --- A diagnosis in sentences that an administrator can forward in a ticket -----------------------
-
 #: Jobs that are named in one sentence.
 MOST_NAMED = 3
 #: Seconds that make no difference to a person.
 SAME = 60
+#: Words of a line that are shown.
+MOST_WORDS = 40
 #: Hosts of an allocation that are named.
 MOST_HOSTS = 4
 
@@ -417,9 +415,6 @@ class SpokenTimes:
         return None if origin is None else wall_clock(origin, time)
 
 
-# --- the answer -----------------------------------------------------------------------------------
-
-
 def _answer(found: Diagnosis) -> str:
     stuck, undated = found.impossible, [job for job, _, _ in found.undated]
     if not stuck and not undated:
@@ -511,9 +506,6 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     yield from found.notes
     if found.cut:
         yield "Cut short by the limit: more may starve, and more may help."
-
-
-# --- one job --------------------------------------------------------------------------------------
 
 
 def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
@@ -661,9 +653,6 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
 
 
-# --- one remedy -----------------------------------------------------------------------------------
-
-
 def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
@@ -683,9 +672,17 @@ def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     if remedy.cost.lost:
         lost = named(remedy.cost.lost, MOST_NAMED)
         gives = f"By it {lost} would never start. {gives}"
-    lines = tuple(map(str, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
+    lines = tuple(map(_shortened, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
     costs, whose = cost_text(remedy.cost), cost_details(remedy.cost)
     return Advised(lines, remedy.takes_effect, f"{gives}.", costs, whose, remedy.whatif)
+
+
+def _shortened(line: ChangedLine) -> str:
+    """A line; of one that names very many hosts the first ones."""
+    words = str(line).split(" ")
+    if len(words) <= MOST_WORDS:
+        return str(line)
+    return f"{' '.join(words[:MOST_WORDS])} … ({len(words) - MOST_WORDS} more: --format json)"
 
 
 def cost_text(cost: RemedyCost) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition, Queue
+from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
@@ -33,14 +34,10 @@ from .probes import (
     together,
 )
 
-HOUR = 3600
 #: Share of the slots from which on one user's running jobs may be what others wait for.
 MUCH = 0.5
 #: Closed hosts of which it is said how to ask who closed them.
 MOST_ASKED = 3
-
-
-# --- hosts ----------------------------------------------------------------------------------------
 
 
 def host_probes(instance: Instance) -> Iterator[Probe]:
@@ -113,9 +110,6 @@ def _hosts_text(queue: Queue) -> str:
     """The key HOSTS of a queue."""
     out = [f"~{name}" for name in queue.excluded_hosts]
     return " ".join([*(queue.hosts or ("all",)), *out])
-
-
-# --- who comes first ------------------------------------------------------------------------------
 
 
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -261,9 +255,6 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
     yield Probe("queue priority", cause, steps)
 
 
-# --- other jobs -----------------------------------------------------------------------------------
-
-
 def other_job_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Jobs without a known end, and one user's jobs that hold most of the cluster."""
     yield from _endless(instance, job)
@@ -390,9 +381,6 @@ def requeued(jobs: Iterable[str]) -> Apply:
         return replace(instance, running=kept, pending=(*instance.pending, *back), borrowed=())
 
     return apply
-
-
-# --- what the job itself asks for -----------------------------------------------------------------
 
 
 def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:

@@ -30,9 +30,6 @@ def starts(instance: Instance) -> dict[str, int | None]:
     return {job.id: run.start(job.id) for job in instance.pending}
 
 
-# --- remedies: lines of files and commands --------------------------------------------------------
-
-
 def with_lines(instance: Instance, lines: Sequence[ChangedLine]) -> Instance:
     """The instance with what the lines of a remedy propose."""
     for line in lines:
@@ -169,9 +166,6 @@ def with_hosts(instance: Instance, names: Sequence[str]) -> Instance:
         for host in instance.cluster.hosts
     )
     return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
-
-
-# --- suggestions: options of one job, other jobs, hosts -------------------------------------------
 
 
 def with_suggestion(instance: Instance, job: str, change: str) -> Instance:
