@@ -76,8 +76,9 @@ def is_there(name: str, path: Path) -> bool:
     if name.startswith(".") and "." not in name[1:] and name[1:] in product_names():
         return True
     home, _, leaf = module.rpartition(".")
-    if (beside := path.parent / f"{home}.py").exists():
-        return leaf in names_of(beside)
+    for folder in (path.parent, ROOT / "tests" / "support"):
+        if (beside := folder / f"{home or module}.py").exists():
+            return not home or leaf in names_of(beside)
     if home and home in modules:
         return leaf in names_of(modules[home])
     parts = name.removeprefix(".").removeprefix("slotwise.").split(".")
