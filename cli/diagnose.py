@@ -46,7 +46,6 @@ Form = Annotated[
     Literal["text", "md", "json"],
     typer.Option("--format", help="Format on standard output: text, Markdown for a ticket, JSON."),
 ]
-_LISTINGS = "Live listings"
 
 
 def diagnose(

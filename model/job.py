@@ -195,7 +195,7 @@ _LIMIT = re.compile(r"\s*(\d{1,9})\s*\Z", re.ASCII)
 #: MAX_JOB_ARRAY_SIZE where nobody sets it: the largest index.
 DEFAULT_LARGEST = 1000
 #: The largest that MAX_JOB_ARRAY_SIZE may be.
-MOST = 2147483646
+LARGEST_INDEX = 2147483646
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..model.display import WEEK
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
-from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import SLACK, UNBOUND, Profile, met, stretches
 from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use

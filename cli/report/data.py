@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import short_clock_text
+from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
@@ -404,7 +404,7 @@ def time_range(report: Report) -> tuple[int, int]:
         later = [
             stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
         ]
-    return now, max(later, default=now + 3600)
+    return now, max(later, default=now + HOUR)
 
 
 def as_records(report: Report) -> dict[str, Any]:

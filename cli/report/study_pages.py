@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from ... import __version__
-from ...model.display import duration_text
+from ...model.display import DAY, duration_text
 from ...model.escaping import html_text
 from ..study_output import (
     NUMBERS,
@@ -243,7 +243,7 @@ def _picture(found: WhatIf, name: str) -> str:
 def _scale(low: float, high: float) -> list[float]:
     """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
     span = max(high - low, 1.0)
-    days = 86400 * -(-span // (86400 * (_MOST_STEPS - 1)))
+    days = DAY * -(-span // (DAY * (_MOST_STEPS - 1)))
     step = next((size for size in _STEPS if span <= size * (_MOST_STEPS - 1)), days)
     first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
     return [step * number for number in range(first, last + 1)]

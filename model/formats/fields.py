@@ -22,12 +22,11 @@ from pydantic import (
 
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
-from ..display import strange_character
+from ..display import MINUTE, strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..input_limits import check_length
-from ..job import MOST as LARGEST_INDEX
-from ..job import ArraySpec, HostRequest, parse_spec
+from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
 from . import names, text, units
 
@@ -121,7 +120,7 @@ def _limit_size(value: object, info: ValidationInfo) -> float:
 
 
 def _minutes(value: object) -> int:
-    return text.positive_duration(value, units.MINUTE)
+    return text.positive_duration(value, MINUTE)
 
 
 def _stamp(value: object) -> str:

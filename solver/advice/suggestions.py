@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
-from ...model.display import duration_text, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
@@ -208,7 +208,6 @@ MOST_OTHERS = 10
 MOST_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
 MOST_OF_A_KIND = 2
-MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ...model.configuration import Limit, Scope
 from ...model.job import Job
 from .facts import (
     GPUS,
-    NEVER,
+    OPEN_END,
     SLACK,
     Facts,
     Holding,
@@ -393,7 +393,7 @@ class Covered:
         self._jobs = [item for jobs in kinds for item in jobs]
         count = len(self._jobs)
         self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
-        ends = (NEVER if item.finish is None else item.finish for item in self._jobs)
+        ends = (OPEN_END if item.finish is None else item.finish for item in self._jobs)
         self._finishes = np.fromiter(ends, np.int64, count)
         #: What each counts for, where that is the same as long as it runs.
         self._counts: IntArray | None = None

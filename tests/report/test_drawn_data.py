@@ -25,7 +25,7 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
-from slotwise.solver.advice.likely import free_over_time
+from slotwise.solver.advice.likely import free_over_time_of_each
 from slotwise.solver.scheduler.run_on import placed_by_loop, run_on
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -194,7 +194,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
     )
     plan = sw.plan(instance, "time-based")
     assert plan["p"].start == 100
-    found = free_over_time(instance, plan)
+    (found,) = free_over_time_of_each(instance, (plan,))
     assert found.times == (0, 100, 150)
     assert found.slots == (5, 4, 8)
     assert found.memory == (1300, 1200, 1500)
@@ -202,7 +202,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
 
 def test_no_memory_curve_where_no_host_has_memory() -> None:
     instance = sw.load(sw.example("headline"))
-    assert free_over_time(instance, ()).memory is None
+    assert free_over_time_of_each(instance, ((),))[0].memory is None
 
 
 @pytest.mark.parametrize("name", ["headline", "backfill", "joint-wins", "cu-racks"])

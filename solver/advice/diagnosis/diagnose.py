@@ -16,6 +16,7 @@ from time import monotonic
 
 from ....model.cluster import Thresholds
 from ....model.configuration import Queue
+from ....model.display import HOUR, WEEK
 from ....model.duration import expected_duration
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
@@ -46,7 +47,7 @@ from .probes import (
     present_value,
     reserving_probes,
 )
-from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
+from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
     host_probes,
     longest_limit,
@@ -58,8 +59,6 @@ from .surroundings import (
 )
 
 Starts = Mapping[str, int]
-#: Jobs that are listed as waiting longer, and less, under a remedy.
-MOST_LISTED = 8
 #: A start that is so much later than another one is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
@@ -387,13 +386,12 @@ STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
 MOST_PAIRED = 8
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
-WEEK = 7 * 24 * 3600
 #: Jobs for which all changes are tried, remedies that are kept of each.
 MOST_JOBS, MOST_REMEDIES = 3, 4
 #: Causes beside which future allocations are tried, and for so many jobs at least.
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
 #: Later than any start.
-NEVER = 1 << 60
+BEYOND_ANY_START = 1 << 60
 #: Wall seconds of the plan that proves a start.
 PROOF_TIME = 5.0
 
@@ -609,13 +607,15 @@ class _Diagnosing:
     def _add_alike(self, job: Job, earliest: int) -> bool:
         """Whether a remedy of a job before it helps this one about as much as can be."""
         start = self.runs.today.get(job.id)
-        latest = NEVER if start is None else start - round(HELPS_TOO * (start - earliest))
+        latest = (
+            BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
+        )
         wanted = Wanted(job.id, job.slots, start, latest, earliest)
         known = {item.key: item for other in self.found for item in other.remedies[:1]}
         remedies = [
             self.runs.remedy(Probe(item.kind, item.cause, ()), self.runs.changes[key], wanted)
             for key, item in known.items()
-            if self.runs.starts(key).get(job.id, NEVER + 1) <= latest
+            if self.runs.starts(key).get(job.id, BEYOND_ANY_START + 1) <= latest
         ]
         best = ranked(remedies, start, 1)
         if best:
@@ -650,7 +650,7 @@ class _Diagnosing:
     def _half(self, job: Job) -> int:
         """The latest start that saves enough of its wait."""
         if job.id not in self.runs.today:
-            return NEVER
+            return BEYOND_ANY_START
         return round(self.instance.now + (1 - SAVED) * self._wait(job))
 
     def _with_planning(self, job: Job, wanted: Wanted, item: WaitingJob) -> WaitingJob:
@@ -675,7 +675,7 @@ class _Diagnosing:
     def _alone(self, probe: Probe, wanted: Wanted) -> tuple[Remedy, ...]:
         """What a change gives that is not enough."""
         change = probe.steps[-1]
-        start = self.runs.start(change, wanted, NEVER)
+        start = self.runs.start(change, wanted, BEYOND_ANY_START)
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
 
     def _add_waiting(self, job: Job) -> None:
@@ -788,7 +788,7 @@ def _prominence(item: WaitingJob) -> tuple[bool, int]:
 
 def _helping(start: int | None, earliest: int) -> int:
     """The latest start that takes away enough of what a job waits too long."""
-    return NEVER if start is None else start - round(HELPS * (start - earliest))
+    return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:

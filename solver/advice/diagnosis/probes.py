@@ -219,12 +219,6 @@ def named(names: Iterable[str], most: int = 3) -> str:
     return ", ".join(listed[:most]) + more
 
 
-def chunks(items: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
-    """The items in groups of at most so many."""
-    for first in range(0, len(items), size):
-        yield items[first : first + size]
-
-
 #: Cycles that are enough where nobody knows how long the job waits.
 LONG_WAIT = 10080
 

@@ -16,8 +16,6 @@ from ...pending_reasons import counted
 from ..likely import Likely, times_of
 from .probes import IN_LINE, OF_THE_JOB, named, takes_effect
 
-HOUR = 3600
-
 
 @dataclass(frozen=True, slots=True)
 class WaitChange:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition
+from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
@@ -30,7 +31,6 @@ from .probes import (
     together,
 )
 
-HOUR = 3600
 #: Share of the slots from which on one user's running jobs may be what others wait for.
 MUCH = 0.5
 #: Hosts in a family from which on they are halved first.
