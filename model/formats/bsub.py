@@ -765,6 +765,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-G": _text("group"),
     "-P": _line("project"),
     "-app": _text("application"),
+    "-g": _text("job_group"),
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),

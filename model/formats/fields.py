@@ -223,6 +223,9 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
+JobGroupName: TypeAlias = Annotated[
+    str, BeforeValidator(_name), Strict(), Field(pattern=r"^/[^/\s]+(/[^/\s]+)*$")
+]
 MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 Elements: TypeAlias = Annotated[
@@ -421,6 +424,7 @@ class FieldKind:
 KINDS: dict[str, FieldKind] = {
     "name": FieldKind(Name),
     "new_name": FieldKind(NewName),
+    "job_group": FieldKind(JobGroupName),
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),

@@ -29,6 +29,7 @@ from ..job import (
     RunningJob,
     TooManyElements,
     elements,
+    job_groups_of,
     parse_array,
     too_many_elements,
 )
@@ -45,7 +46,7 @@ from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
 from .unknown import without_unknown
-from .values import Remarks
+from .values import Remarks, blank
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -708,6 +709,7 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=gpu,
             unheeded=seen.unheeded,
+            job_group="" if blank(seen.job_group) else (job_groups_of(seen.job_group) or ("",))[-1],
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

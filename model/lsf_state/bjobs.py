@@ -273,9 +273,9 @@ class SeenJob:
     @property
     def unheeded(self) -> tuple[str, ...]:
         """What was said of it that nobody obeys, in the words of bsub where it has some."""
-        asked = ("-U", self.reservation), ("-g", self.job_group)
-        options = (f"{option} {text.strip()}" for option, text in asked if not values.blank(text))
-        return (*self.unread, *options)
+        if values.blank(self.reservation):
+            return tuple(self.unread)
+        return (*self.unread, f"-U {self.reservation.strip()}")
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:

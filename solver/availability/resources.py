@@ -19,7 +19,7 @@ from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
-from ...model.job import Job, running_limits
+from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
 
@@ -270,6 +270,9 @@ class ResourceTable:
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
+        if first and job.job_group:
+            one = flat("jobs", 1.0)
+            limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -344,6 +347,19 @@ class ResourceTable:
             pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
             self._pool_index[name] = [pool]
         return self._pool_index[name][0]
+
+    def _group_pools(self, name: str) -> Iterator[int]:
+        """The pools of a job group and of those above it that have a limit (GRP-01)."""
+        limits = {group.name: group.limit for group in self.instance.job_groups}
+        for group in job_groups_of(name):
+            if (most := limits.get(group)) is None:
+                continue
+            key = f"job group {group}"
+            if key not in self._pool_index:
+                reason = f"running jobs of job group {group} (at most {most} at once)"
+                pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
+                self._pool_index[key] = [pool]
+            yield self._pool_index[key][0]
 
     def _limit_uses(
         self,

@@ -364,6 +364,8 @@ class Rule:
     per_processor: bool = False
     #: The id of the array whose elements alone count.
     array: str | None = None
+    #: The job group whose jobs, and those of the groups below it, alone count.
+    job_group: str = ""
 
     def covers(self, job: Job) -> bool:
         """Whether the job counts."""
@@ -372,6 +374,7 @@ class Rule:
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
             and (self.array is None or _array_of(job) == self.array)
+            and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
 
     def on(self, host: str) -> bool:
@@ -385,7 +388,7 @@ class Covered:
     def __init__(self, facts: Facts, rule: Rule) -> None:
         self.rule = rule
         kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
-        if rule.array is not None:
+        if rule.array is not None or rule.job_group:
             kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
         self._jobs = [item for jobs in kinds for item in jobs]
         count = len(self._jobs)
@@ -489,6 +492,10 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
     yield from _array_rules(facts, job)
+    for group in facts.instance.job_groups:
+        name = f"the limit of job group {group.name}"
+        if group.limit is not None and f"{job.job_group}/".startswith(f"{group.name}/"):
+            yield Rule(name, group.limit, "jobs", job_group=group.name)
     for limit in facts.instance.limits:
         yield from _section_rules(facts, limit, job)
 

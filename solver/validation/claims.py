@@ -438,7 +438,8 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     """Whether nobody obeys some part of what a job asks for."""
     asked = facts.requirement(job)
     parts = () if isinstance(asked, str) else simples(asked)
-    return bool(job.unheeded) or any(part.tiling or part.affinity for part in parts)
+    unlisted = bool(job.job_group) and not facts.instance.job_groups
+    return bool(job.unheeded) or unlisted or any(part.tiling or part.affinity for part in parts)
 
 
 def _crowded_out(
