@@ -259,8 +259,6 @@ class Resolver:
         used = {int(unit.unit_of[host]) for host in allocation} - {-1}
         return {int(host) for host in np.flatnonzero(np.isin(unit.unit_of, list(used)))}
 
-    # --- one pending job ----------------------------------------------------------------------
-
     def asked(self, job: Job) -> Hashable:
         """Equal for jobs that are :mod:`.alike`."""
         return alike.asked(job, self.table.whose(job), self.home(job))
@@ -395,8 +393,6 @@ class Resolver:
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
 
-    # --- GPUs -----------------------------------------------------------------------------------
-
     def gpus(self, job: Job) -> GpuRequest | None:
         """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
         key = alike.merged(job)
@@ -489,8 +485,6 @@ class Resolver:
             values.append(by_name.get(host.type, by_name.get(host.model, default or 1)))
         return np.array(values, dtype=np.int64)
 
-    # --- hosts by name ------------------------------------------------------------------------
-
     def _names(self, names: Iterable[str]) -> BoolArray:
         names = tuple(names)
         if not names:
@@ -534,8 +528,6 @@ class Resolver:
             self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
         return self._kept.homes.get(job.from_host, (None, None))
 
-    # --- refusals -----------------------------------------------------------------------------
-
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
@@ -547,8 +539,8 @@ class Resolver:
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
-        if job.resizable and (units or isinstance(requirement, Compound)):
-            return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
+        if job.resizable and isinstance(requirement, Compound):
+            return "a resizable job (-ar) takes no compound requirement (PLC-14)"
         if queue.slots is not None:
             least, _, most = queue.slots
             if job.most_slots < least or (most is not None and job.slots > most):
@@ -644,13 +636,12 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
     return tuple(simple.rusage.reservations(index) for index in range(count))
 
 
-# --------------------------------------------------------------------------------------------------
-# Running jobs entered all at once, for a plan of one moment: columns instead of one job's
-# parts
+# Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
 #
 # Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
 # world's business, so that none may be open that ends by now. What they come to is what
 # :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
+
 
 #: In place of a kind: nobody has looked at it yet.
 _UNKNOWN = -2

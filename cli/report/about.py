@@ -64,7 +64,8 @@ class Help:
     gives: str
     #: Who can do it.
     by: str
-    write: str
+    #: Lines and commands, in the order of doing.
+    lines: tuple[str, ...]
     costs: str
     #: "good" where nobody pays, "bad" where another job would never start, "" else.
     kind: str = ""
@@ -350,8 +351,11 @@ class About:
                 own = remedy.where.startswith("job ")
                 kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
                 by = f"{job.user or 'its user'} can do this" if own else "for the administrator"
-                write = remedy.setting if own else said.write
-                yield Help(said.gives, by, write, said.costs, kind)
+                prefix = f"{remedy.where}: " if own else ""
+                lines = tuple(line.removeprefix(prefix) for line in said.lines)
+                lines += (said.then,) if said.then else ()
+                costs = " ".join(filter(None, (said.costs, said.whose)))
+                yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
         others = [s for s in suggestions if s.change.removeprefix("with ") not in known]
         for suggestion in others[:MOST_HELPS]:
@@ -363,7 +367,7 @@ class About:
         own = item.change.startswith(("with ", "without ", "in queue "))
         by = f"{job.user or 'its user'} can do this" if own else ""
         costs = "What it costs the others was not looked at."
-        return Help(gives, by, command_of(job.id, item.change), costs)
+        return Help(gives, by, (command_of(job.id, item.change),), costs)
 
     def _obstacles(self, explained: Explanation) -> Iterator[tuple[str, str]]:
         for item in explained.obstacles:

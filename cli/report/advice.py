@@ -62,6 +62,7 @@ def advise(
 def html_of(page: Page) -> str:
     """A diagnosis in words as HTML."""
     body = f'<p class="answer">{html_text(page.answer)}</p>'
+    body += "".join(f"<p>{html_text(fact)}</p>" for fact in page.facts)
     body += "".join(map(_verdict_of_job, page.verdicts))
     body += "".join(f'<p class="hint">{html_text(note)}</p>' for note in page.notes)
     return body
@@ -71,13 +72,16 @@ def _verdict_of_job(item: Verdict) -> str:
     remedies = "".join(f"<li>{_remedy(remedy)}</li>" for remedy in item.remedies)
     helps = f"<p>What helps, any one of these:</p><ol>{remedies}</ol>" if remedies else ""
     little = "".join(f"<p>Not enough alone: {_remedy(other)}</p>" for other in item.too_little)
+    more = "".join(f"<p>{html_text(text)}</p>" for text in item.details) + little
+    folded = f"<details><summary>Details</summary>{more}</details>" if more else ""
     return (
         f"<h3>{html_text(item.title)}</h3><p>{html_text(' '.join(item.sentences))}</p>"
-        f"<p><strong>Cause.</strong> {html_text(item.cause)}</p>{helps}{little}"
+        f"<p><strong>Cause.</strong> {html_text(item.cause)}</p>{helps}{folded}"
     )
 
 
 def _remedy(remedy: Advised) -> str:
     return (
-        f"<code>{html_text(remedy.write)}</code><br>{html_text(f'{remedy.gives} {remedy.costs}')}"
+        f"<code>{html_text(remedy.write)}</code><br>"
+        f"{html_text(' '.join(filter(None, (remedy.gives, remedy.costs, remedy.whose))))}"
     )

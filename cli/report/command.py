@@ -174,9 +174,6 @@ def _leave(found: Report, *, stopped: bool) -> None:
         raise typer.Exit(Exit.STOPPED)
 
 
-# --- before any work ------------------------------------------------------------------------------
-
-
 def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> dict[str, Path]:
     """Where to write, by form; the page where nobody says.
 
@@ -227,9 +224,6 @@ def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
     from ...solver.advice.diagnosis.diagnose import diagnose
 
     return diagnose(found.instance, time_limit=asked.for_advice(), cancel=cancel)
-
-
-# --- the three kinds of report --------------------------------------------------------------------
 
 
 def _planned(
@@ -384,9 +378,6 @@ def _simulated(
     while not cancel.is_set() and session.advance():
         pass
     return report_of_simulation(name, session.result(), series.points)
-
-
-# --- out ------------------------------------------------------------------------------------------
 
 
 def _write(found: Report, outputs: Mapping[str, Path]) -> None:

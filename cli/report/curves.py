@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...model.display import MINUTE
 from ...model.escaping import html_text
 from ...solver.advice.comparison import ComparedJob, Comparison
 from .about import About
@@ -43,7 +44,7 @@ def curves_html(about: About, title: str, unit: str, curves: Sequence[Curve]) ->
     if not curves:
         return ""
     begin = min(curve.times[0] for curve in curves)
-    end = max(max(curve.times[-1] for curve in curves), begin + 60)
+    end = max(max(curve.times[-1] for curve in curves), begin + MINUTE)
     values = [v for curve in curves for v in (*curve.values, curve.level or 0.0)]
     scale = _levels(min(0.0, *values), max(values))
     marks = _ticks(about, begin, end)
@@ -119,9 +120,6 @@ def _moments(marks: Iterable[tuple[int, str]], begin: int, end: int) -> str:
     )
 
 
-# --- what a report has ----------------------------------------------------------------------------
-
-
 def free_html(about: About) -> str:
     """Free slots, and memory where hosts have an amount of it."""
     report = about.report
@@ -157,8 +155,6 @@ def accounts_html(about: About, accounts: Sequence[AccountCurve]) -> str:
     first = curves_html(about, dotted, "%", shares)
     return first + curves_html(about, "Dynamic priority", "", ranks)
 
-
-# --- starts by method -----------------------------------------------------------------------------
 
 #: The start that the scheduler reaches by each method, or its plan's where that was not simulated.
 _METHODS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import short_clock_text
+from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
@@ -33,8 +33,6 @@ from .bars import (
     opened_within,
     thinned,
 )
-
-# --- Curves of a simulation: slots in use, jobs that wait, shares of users and groups over time ---
 
 #: Points of one curve.
 MOST_POINTS = 600
@@ -124,8 +122,6 @@ def plain(record: JobRecord, origin: str | None) -> dict[str, Any]:
     return {name: found[name] for name in (*wanted, "backfilled", "reason")}
 
 
-# --- data -----------------------------------------------------------------------------------------
-
 #: Rows that a chart opens with.
 MOST_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
@@ -185,9 +181,6 @@ class Report:
         return any(found.refused for found in (self.plan, self.comparison) if found is not None)
 
 
-# --- what is held when ----------------------------------------------------------------------------
-
-
 def running_stretches(instance: Instance) -> tuple[Stretch, ...]:
     """The running jobs, as long as they are expected to run."""
     return tuple(
@@ -243,9 +236,6 @@ def view_of_plan(instance: Instance, plan: Plan) -> View:
     held = reserved_stretches(plan) if plan.method == "greedy" else ()
     stretches = (*planned_stretches(plan), *held)
     return View(plan.method, meaning, stretches, estimates, free)
-
-
-# --- reports --------------------------------------------------------------------------------------
 
 
 def report_of_comparison(
@@ -348,9 +338,6 @@ def report_of_simulation(
     )
 
 
-# --- a chart --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Chart:
     """A view made ready to be drawn."""
@@ -361,9 +348,9 @@ class Chart:
     bars: tuple[Bar, ...]
     #: Of every group, then of all.
     loads: tuple[Load, ...]
-    #: Seconds between which the planned part of the picture lies.
+    #: Seconds at which the planned part of the picture begins.
     begin: int
-    #: Seconds between which the planned part of the picture lies.
+    #: And at which it ends.
     end: int
 
 
@@ -411,7 +398,7 @@ def time_range(report: Report) -> tuple[int, int]:
         later = [
             stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
         ]
-    return now, max(later, default=now + 3600)
+    return now, max(later, default=now + HOUR)
 
 
 def as_records(report: Report) -> dict[str, Any]:

@@ -68,9 +68,6 @@ def _fold(name: str, title: str, hint: str, body: str) -> str:
     )
 
 
-# --- tables ---------------------------------------------------------------------------------------
-
-
 def _rows(name: str, titles: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     body = "".join(f'<tr data-job="{html_text(job)}">{cells}</tr>' for job, cells in rows)
@@ -107,9 +104,6 @@ def _why(*parts: str) -> str:
 def _where(allocation: Mapping[str, int]) -> str:
     full = html_text(allocation_text(allocation))
     return f'<td class="where" title="{full}">{html_text(hosts_text(allocation))}</td>'
-
-
-# --- a comparison ---------------------------------------------------------------------------------
 
 
 def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
@@ -213,9 +207,6 @@ def _limits(comparison: Comparison) -> str:
             lines.append(f"{caution.name} ({counted(len(jobs), 'job')})")
     items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
-
-
-# --- a plan, a simulation -------------------------------------------------------------------------
 
 
 def _planned(about: About) -> str:

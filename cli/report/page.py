@@ -101,9 +101,6 @@ def _holds_more(data: list[Any] | tuple[Any, ...]) -> bool:
     return any(not (item is None or isinstance(item, (int, float))) for item in data)
 
 
-# --- Whether the file of a report is a saved plan -------------------------------------------------
-
-
 def saved_data(path: Path) -> Any:
     """The plain data of a JSON file that may hold a saved plan; None for anything else.
 

@@ -60,9 +60,6 @@ def _moment(instance: Instance) -> str:
     return f"as of {found:%a} {found.day} {found:%b %Y, %H:%M}"
 
 
-# --- the line, the figures ------------------------------------------------------------------------
-
-
 def _status(report: Report) -> str:
     found = status_of(report)
     head, *rest = found.parts
@@ -90,9 +87,6 @@ def _figure(item: Figure) -> str:
         f'<div class="fig card"><dt><b>{html_text(item.what)}</b>{more}</dt>'
         f"<dd>{before}{html_text(item.value)}{of}</dd></div>"
     )
-
-
-# --- the picture ----------------------------------------------------------------------------------
 
 
 def _gantt(report: Report) -> str:
@@ -157,9 +151,6 @@ def _running(report: Report) -> str:
     if not items:
         return '<p class="vh">No job is running.</p>'
     return f'<ul class="vh" aria-label="Running jobs">{"".join(items)}</ul>'
-
-
-# --- the jobs -------------------------------------------------------------------------------------
 
 
 def _jobs(about: About) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from ...model.display import duration_text
+from ...model.display import HOUR, duration_text
 from ...model.plan import Plan
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import Diagnosis, Remedy, WaitingJob
@@ -58,9 +58,6 @@ def figures_of(report: Report) -> tuple[Figure, ...]:
     if report.plan is not None:
         return tuple(_figures_of_plan(report, report.plan))
     return tuple(_figures_of_simulation(report.metrics))
-
-
-# --- the line -------------------------------------------------------------------------------------
 
 
 def _of_comparison(report: Report, comparison: Comparison) -> Status:
@@ -176,9 +173,6 @@ def _of_plan(plan: Plan) -> Status:
     return Status("good" if done else "plain", (planned, f"{proved} of {len(plan)} starts proved"))
 
 
-# --- the figures ----------------------------------------------------------------------------------
-
-
 def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[Figure]:
     now, total = comparison.now, len(comparison)
     before, after = (
@@ -210,7 +204,7 @@ def _waiting(comparison: Comparison) -> Figure:
         for name in ("as_configured", "possible")
     ]
     before, after = (sum(wait for wait, _ in each) for each in waits)
-    hours = [sum(wait * slots for wait, slots in each) / 3600 for each in waits]
+    hours = [sum(wait * slots for wait, slots in each) / HOUR for each in waits]
     more = f"{hours[0]:,.0f} → {hours[1]:,.0f} slot-hours"
     if len(known) < len(comparison):
         more += f", {len(known)} of {len(comparison)} jobs"

@@ -295,8 +295,6 @@ class HostBuilder:
                     wanted.update(dict.fromkeys(hosts))
         self._groups[group] = tuple(host for host in wanted if host not in excluded)
 
-    # --- compute units -----------------------------------------------------------------------
-
     def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
         entries: dict[str, tuple[int, d.UnitEntry]] = {}
         for index, entry in enumerate(self._document.compute_units):

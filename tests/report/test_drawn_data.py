@@ -31,11 +31,9 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
-from slotwise.solver.advice.likely import free_over_time
+from slotwise.solver.advice.likely import free_over_time_of_each
 from slotwise.solver.scheduler.run_on import placed_by_loop, run_on
 from slotwise.solver.scheduler.simulation import simulate
-
-# --- rows -----------------------------------------------------------------------------------------
 
 
 def test_compute_units_are_a_tree_and_hosts_outside_come_last() -> None:
@@ -79,9 +77,6 @@ def test_hosts_without_units_are_cut_into_runs_where_they_are_many(count: int) -
     if groups:
         assert len(groups) <= 100
         assert [host for group in groups for host in group.own] == list(range(count))
-
-
-# --- bars -----------------------------------------------------------------------------------------
 
 
 def drawn(*stretches: Stretch, slots: int = 4) -> list[Bar]:
@@ -155,9 +150,6 @@ def test_bars_of_random_plans_overlap_nowhere_and_stay_within_the_host(seed: int
         assert all(0 <= lane < slots for lane in lanes)
 
 
-# --- loads ----------------------------------------------------------------------------------------
-
-
 def test_loads_add_up_by_kind_for_each_group_and_for_all() -> None:
     cluster = racks()
     groups = host_groups(cluster)
@@ -190,9 +182,6 @@ def test_very_many_steps_become_means_that_keep_the_area() -> None:
     assert area == pytest.approx(3000 * 5 * 2, rel=0.01)
 
 
-# --- what is free, and the loop -------------------------------------------------------------------
-
-
 def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
     instance = Instance(
         Cluster(
@@ -211,7 +200,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
     )
     plan = sw.plan(instance, "time-based")
     assert plan["p"].start == 100
-    found = free_over_time(instance, plan)
+    (found,) = free_over_time_of_each(instance, (plan,))
     assert found.times == (0, 100, 150)
     assert found.slots == (5, 4, 8)
     assert found.memory == (1300, 1200, 1500)
@@ -219,7 +208,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
 
 def test_no_memory_curve_where_no_host_has_memory() -> None:
     instance = sw.load(sw.example("headline"))
-    assert free_over_time(instance, ()).memory is None
+    assert free_over_time_of_each(instance, ((),))[0].memory is None
 
 
 @pytest.mark.parametrize("name", ["headline", "backfill", "joint-wins", "cu-racks"])
@@ -289,9 +278,6 @@ def test_every_planned_slot_is_drawn_once() -> None:
     assert all(bar.first + bar.count <= hosts[bar.host].slots for bar in found.bars)
 
 
-# --- simulations ----------------------------------------------------------------------------------
-
-
 def test_use_of_a_simulation_counts_slots_and_waiting_jobs() -> None:
     instance = Instance(
         Cluster((Host("a", 2),)),
@@ -310,9 +296,6 @@ def test_use_of_a_simulation_counts_slots_and_waiting_jobs() -> None:
         ("q", "planned", 150, 200),
     ]
     assert report.metrics["started"] == 2
-
-
-# --- ticks ----------------------------------------------------------------------------------------
 
 
 def test_ticks_count_from_now_or_stand_on_the_clock() -> None:

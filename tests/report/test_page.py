@@ -33,9 +33,6 @@ def report_of(name: str, explained: int = 0) -> Report:
     return compared(sw.load(sw.example(name)), explained)
 
 
-# --- the numbers ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["headline", "joint-wins", "backfill", "kth-sp2-queue-10"])
 def test_the_data_of_the_page_is_that_of_compare_as_json(name: str) -> None:
     report = report_of(name)
@@ -167,9 +164,6 @@ def test_a_simulation_has_its_curves_and_its_jobs() -> None:
     assert max(found["use"]["slots"]) <= sum(host[1] for host in found["hosts"])
 
 
-# --- names are text -------------------------------------------------------------------------------
-
-
 def test_hostile_names_are_text_wherever_they_stand() -> None:
     text = page(compared(hostile_instance(), 1))
     elements = Elements(text).found
@@ -189,9 +183,6 @@ def test_hostile_names_are_text_wherever_they_stand() -> None:
     assert "\u202e" not in text
     buttons = [values["data-job"] for tag, values in elements if values.get("class") == "name"]
     assert HOSTILE[0] in buttons
-
-
-# --- one file, nothing from outside ---------------------------------------------------------------
 
 
 def test_the_page_loads_nothing_and_its_policy_forbids_it() -> None:
@@ -251,9 +242,6 @@ def test_every_chart_has_a_name_and_every_control_a_label() -> None:
         assert {v["name"] for v in radios} <= {"view", "job"}
         assert len([tag for tag, _ in elements if tag == "label"]) == len(radios)
         assert all(v["aria-label"] for t, v in elements if t == "input" and v not in radios)
-
-
-# --- size -----------------------------------------------------------------------------------------
 
 
 def test_five_thousand_hosts_stay_below_ten_megabytes() -> None:

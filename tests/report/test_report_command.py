@@ -50,9 +50,6 @@ def written(path: Path, *arguments: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-# --- what it reads --------------------------------------------------------------------------------
-
-
 def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
     text = written(tmp_path / "page.html", HEADLINE, "--explain", "1", "--effort", "1")
     asked = ("compare", HEADLINE, "--methods", "--format", "json", "--effort", "1")
@@ -141,9 +138,6 @@ def test_a_log_is_simulated_on_the_hosts_that_are_asked_for(tmp_path: Path) -> N
     found = data_of(written(tmp_path / "s.html", str(log), "--simulate", "--hosts", "2"))
     assert len(found["hosts"]) == 2
     assert [record["status"] for record in found["records"]] == ["done", "done"]
-
-
-# --- what it refuses ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -407,9 +401,6 @@ def test_no_flipped_bit_of_a_saved_plan_changes_what_is_read(tmp_path: Path, exa
     assert accepted < len(data) * 8 / 1000
 
 
-# --- pictures -------------------------------------------------------------------------------------
-
-
 def test_pictures_are_whole_and_the_same_each_time(tmp_path: Path) -> None:
     """Also beside a configuration of matplotlib, which would run LaTeX or cannot even be read."""
     pytest.importorskip("matplotlib")
@@ -459,9 +450,6 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
     assert done.returncode == 2
     assert "pip install 'slotwise[report]'" in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-# --- in the terminal ------------------------------------------------------------------------------
 
 
 def test_gantt_in_the_terminal() -> None:
@@ -556,9 +544,6 @@ def test_the_page_of_an_empty_queue_is_a_page(tmp_path: Path) -> None:
     file.write_text("format: slotwise/1\nhosts: [{name: a, slots: 4}]\n")
     elements = Elements(written(tmp_path / "x.html", str(file)))
     assert ("div", "gantt") in [(tag, values.get("id")) for tag, values in elements.found]
-
-
-# --- its documentation ----------------------------------------------------------------------------
 
 
 def test_the_drawing_of_the_docs_is_what_the_command_prints() -> None:

@@ -26,7 +26,7 @@
 
   const helpOf = (help, number) => E("li", {}, E("span", { class: "no", "aria-hidden": "true", text: String(number + 1) }), E("div", {},
     E("p", {}, E("b", { class: "good", text: help.gives }), " ", E("span", { class: "soft", text: help.by })),
-    E("code", { class: "line", tabindex: "0", text: help.write }),
+    ...help.lines.map((line) => E("code", { class: "line", tabindex: "0", text: line })),
     E("p", { class: `costs ${help.kind || "soft"}`, text: help.costs })));
 
   /** The first changes, the others behind a fold. */

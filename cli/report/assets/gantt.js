@@ -50,7 +50,7 @@
     if (data.groups.length) data.groups.forEach((group, place) => { if (group[2] === null) add(place, 0); });
     else data.hosts.forEach((_, index) => host(index, 0));
     const needed = rows.reduce((sum, row) => sum + row.height, 0);
-    const room = rows.length === 1 ? 312 : Math.min(312, needed * 2.4);
+    const room = rows.length === 1 ? 290 : Math.min(290, needed * 2.4);
     if (needed < room) for (const row of rows) row.height = Math.round(row.height * room / needed);
     let top = 0;
     for (const row of rows) { row.top = top; top += row.height; }
