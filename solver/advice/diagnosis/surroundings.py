@@ -13,8 +13,9 @@ from ....model.configuration import HostPartition, Queue
 from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
+from ....model.formats.text import requests
 from ....model.instance import Instance
-from ....model.job import Job, RunningJob
+from ....model.job import HostRequest, Job, RunningJob
 from ....model.resreq import effective_requirement
 from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
@@ -108,8 +109,7 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 
 def _hosts_text(queue: Queue) -> str:
     """The key HOSTS of a queue."""
-    out = [f"~{name}" for name in queue.excluded_hosts]
-    return " ".join([*(queue.hosts or ("all",)), *out])
+    return requests(queue.hosts or (HostRequest("all"),), queue.excluded_hosts) or "all"
 
 
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
