@@ -2,9 +2,9 @@
 
 ``make pictures`` draws them all: the Gantt charts and the sliding one by the program, the pages of
 the report in headless Chromium. Beside them docs/pictures.json keeps for each a digest of what it
-is drawn of; `tests/test_pictures.py` compares. With ``--only NAME`` one is drawn; with ``--measure`` nothing is
-written: a report of 5,000 hosts is made and opened five times, and its size and the times that
-the browser took are printed (docs/report.md).
+is drawn of; `tests/test_pictures.py` compares. With ``--only NAME`` one is drawn; with
+``--measure`` nothing is written: a report of 5,000 hosts is made and opened five times, and its
+size and the times that the browser took are printed (docs/report.md).
 
 Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
 """
