@@ -93,9 +93,8 @@ def test_the_three_commands_with_a_cluster_work_where_bjobs_and_bhosts_do(tmp_pa
     for name, text in LISTINGS.items():
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
         script = folder / name
-        script.write_text(f"#!{sys.executable}
-print(open({str(script)!r} + '.txt').read())
-")
+        show = f"print(open({str(script)!r} + '.txt').read())"
+        script.write_text(f"#!{sys.executable}\n{show}\n", encoding="utf-8")
         script.chmod(0o755)
     block = README.split("## With your cluster")[1]
     lines = re.findall(r"^\$ (slotwise [^#\n]+?) +# your .*$", block, re.MULTILINE)
