@@ -65,7 +65,7 @@ DRAWINGS = (
     Drawing("joint-wins-optimal.png", "--png", ("--method", "optimal", *QUICK)),
 )
 SCREENS = (
-    Screen("report.png", "site", (1440, 900)),
+    Screen("report.png", "site", (1280, 800)),
     Screen("report-dark.png", "kth-sp2-queue-20", (1440, 900), DARK),
     Screen("report-phone.png", "site", (390, 1100)),
     Screen("report-5000.png", "", (1280, 700), UNFOLD),
@@ -138,7 +138,8 @@ def make_report(folder: Path, example: str) -> Path:
         return page
     instance = folder / "instance.json"
     slotwise("generate", *LARGE, "-o", str(instance))
-    slotwise("report", str(instance), "--effort", "20", "--explain", "0", "-o", str(page))
+    options = ("--method", "time-based", "--explain", "0")
+    slotwise("report", str(instance), *options, "-o", str(page))
     return page
 
 
