@@ -201,7 +201,7 @@ class Resolver:
         return frozenset(names) & BY_LOAD
 
     def binds_cores(self, job: Job) -> bool:
-        """Whether affinity[] of a job asks for more than cores by number, of hosts that said theirs."""
+        """Whether affinity[] of a job asks for more than a number of cores that hosts have told."""
         asked = [simple.affinity for simple in self._simples(job) if simple.affinity]
         hosts = self.instance.cluster.hosts
         counted = all(map(asks_for_a_number, asked)) and all(h.cores is not None for h in hosts)
