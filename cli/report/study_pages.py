@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ...solver.studies.whatif import ComparedVariant, WhatIf
 
 
-_SCRIPTS = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js", "plain.js", "tables.js")
-_STYLES = ("vendor/dataTables.min.css", "report.css")
+_SCRIPTS = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js", "theme.js", "tables.js")
+_STYLES = ("vendor/dataTables.min.css", "base.css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,12 @@ def tables_page(
         for n, (name, body) in enumerate(parts)
     ]
     lines = "".join(f'<p class="note">{html_text(note)}</p>' for note in notes)
-    return Template(asset("report.html")).substitute(
+    return Template(asset("tables.html")).substitute(
         policy=policy(scripts),
         version=__version__,
         kind=html_text(kind),
         title=html_text(title),
         lead=html_text(lead),
-        verdict="",
         styles="\n".join(map(asset, _STYLES)),
         figures="".join(
             f"<li><b>{html_text(value)}</b><span>{html_text(what)}</span></li>"

@@ -20,7 +20,13 @@ from slotwise.cli.report.bars import (
     ticks,
     visible_rows,
 )
-from slotwise.cli.report.data import chart, report_of_plan, report_of_simulation, use_over_time
+from slotwise.cli.report.data import (
+    chart,
+    report_of_comparison,
+    report_of_plan,
+    report_of_simulation,
+    use_over_time,
+)
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -220,22 +226,40 @@ def test_places_of_the_loop_have_the_starts_that_the_comparison_shows(name: str)
     }
 
 
-def test_a_chart_of_greedy_shows_what_it_holds_until_the_loop_starts_the_job() -> None:
+def test_a_chart_of_greedy_shows_what_it_holds_for_later() -> None:
     instance = sw.load(sw.example("headline"))
-    comparison = compare(instance, effort=1.0, methods=True)
-    from slotwise.cli.report.data import report_of_comparison
-
-    report = report_of_comparison("x", instance, comparison, {})
-    greedy = report.views[0]
-    assert [view.name for view in report.views] == ["greedy", "time-based", "optimal"]
+    plan = sw.plan(instance, "greedy")
+    report = report_of_plan("x", instance, plan, {})
+    (greedy,) = report.views
     held = [s for s in greedy.stretches if s.kind == "reserved"]
-    assert [(s.job, s.start, s.finish) for s in held] == [("job5", 0, 3 * HOUR)]
-    assert held[0].allocation == comparison.greedy["job5"].reserved
+    assert [(s.job, s.start, s.finish) for s in held] == [("job5", 0, None)]
+    assert held[0].allocation == plan["job5"].reserved
     assert greedy.estimates == {"job5": 2 * HOUR}
-    assert [(s.start, s.finish) for s in greedy.stretches if s.kind == "planned"] == [
-        (3 * HOUR, 4 * HOUR)
-    ]
-    assert (chart(report, greedy).begin, chart(report, greedy).end) == (0, 4 * HOUR)
+
+
+def test_the_two_charts_of_a_comparison_are_those_of_the_outlook() -> None:
+    """Example joint-wins: as configured `large` starts two hours later than possible."""
+    instance = sw.load(sw.example("joint-wins"))
+    comparison = compare(instance, effort=1.0)
+    report = report_of_comparison("x", instance, comparison, {})
+    found = {
+        view.name: {s.job: (s.start, s.finish, dict(s.allocation)) for s in view.stretches}
+        for view in report.views
+    }
+    outlook = comparison.outlook
+    assert found == {
+        "as configured": {
+            row.job: (row.as_configured, row.as_configured_end, dict(row.as_configured_on))
+            for row in outlook
+        },
+        "possible": {
+            item.job: (item.start, item.finish, dict(item.allocation))
+            for item in comparison.optimal
+        },
+    }
+    assert found["as configured"]["large"][0] == 2 * HOUR
+    assert found["possible"]["large"][0] == 0
+    assert [chart(report, view).end for view in report.views] == [5 * HOUR, 5 * HOUR]
 
 
 def test_every_planned_slot_is_drawn_once() -> None:

@@ -539,8 +539,8 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
         cause = first.remedies[0].cause
     if _asks_too_much(first):
         cause = first.condition
-    remedies = tuple(_advised(clock, first, item) for item in first.remedies)
-    little = tuple(_advised(clock, first, item) for item in first.too_little)
+    remedies = tuple(advised(clock, first, item) for item in first.remedies)
+    little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
     return Verdict(title, tuple(sentences), _sentence(cause), details, remedies, little)
 
@@ -657,7 +657,8 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
 
 
-def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+    """A remedy of a job in words."""
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
         gives += f", {lasting(remedy.gain)} sooner"
