@@ -158,7 +158,7 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     problems: list[Problem] = bad.report()
     if bad.count and not sources.keep_going:
         raise refused_records(problems)
-    for line in report(problems):
+    for line in (*report(problems), *bad.told_cells()):
         sources.tell(f"warning: {line}")
     assert instance.origin is not None  # a log that takes --events has one
     zero = int(datetime.fromisoformat(instance.origin).timestamp())

@@ -211,6 +211,7 @@ class HostBuilder:
             mxj_defined=defined,
             node_of=entry.node_of,
             gpus=self._gpus(index, entry),
+            cores=entry.cores,
         )
 
     def _check_machines(self) -> None:

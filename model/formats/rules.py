@@ -24,7 +24,7 @@ from ..dependency import (
 from ..errors import Problem, nearest
 from ..input_limits import limits
 from ..instance import HeldHosts, Instance
-from ..job import OTHERS, Application, HostRequest, Job, RunningJob
+from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
 from .finding import Finding, Location
@@ -471,6 +471,18 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     return found
 
 
+def _group_limits(instance: Instance) -> Iterator[Finding]:
+    """No job group has a larger limit than one above it, as bgadd and bgmod refuse."""
+    limits = {group.name: group.limit for group in instance.job_groups}
+    for index, group in enumerate(instance.job_groups):
+        for above in job_groups_of(group.name)[:-1]:
+            most = limits.get(above)
+            if most is not None and group.limit is not None and group.limit > most:
+                text = f"must be {most} or less, not {group.limit}: the limit of {above} is {most}"
+                yield Finding(("job_groups", index, "limit"), text)
+                break
+
+
 def _names(instance: Instance) -> Iterator[Finding]:
     """Nothing has its name twice, and a host, group or unit name means one thing."""
     cluster = instance.cluster
@@ -478,6 +490,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
         "resources": [item.name for item in cluster.resources],
         "queues": [queue.name for queue in instance.queues],
         "applications": [profile.name for profile in instance.applications],
+        "job_groups": [group.name for group in instance.job_groups],
         "users": [user.name for user in instance.users],
         "host_partitions": [partition.name for partition in instance.partitions],
         "limits": [limit.name for limit in instance.limits],
@@ -489,6 +502,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
             if name in seen:
                 yield Finding((section, index, "name"), f"{name} is already defined")
             seen.add(name)
+    yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:

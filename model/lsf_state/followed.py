@@ -15,6 +15,7 @@ import numpy as np
 from ..changes import CLOSED, OPEN, HostStatus
 from ..cluster import Host
 from ..formats.finished_jobs import FinishedJob
+from ..formats.log_lines import BadRecords
 from ..instance import Instance
 from ..workload import Workload
 from . import log_records as r
@@ -350,6 +351,30 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
     notes.append(
         f"{limits} are divided by the CPU factor that their records name ({factors}), {because}"
     )
+
+
+def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
+    """What could not be read of the records of jobs, with whom that touches at the moment."""
+    of: dict[int, list[SeenJob]] = {}
+    for job in moment.jobs:
+        plain = job.id.partition("[")[0].partition("#")[0]
+        if plain.isdigit():
+            of.setdefault(int(plain), []).append(job)
+    for problem, number in bad.cells:
+        jobs = of.get(number, [])
+        hosts = tuple(dict.fromkeys(name for job in jobs for name in job.allocation))
+        waiting = [job.id for job in jobs if not job.allocation]
+        where = f"{problem.source}:{problem.line}"
+        if number < 0:
+            notes.touch(problem.message, where=where)
+        elif hosts:
+            notes.touch(problem.message, where=where, hosts=hosts)
+        elif waiting:
+            notes.touch(problem.message, waiting, where=where)
+        else:  # of one that has ended, or comes later
+            notes.append(f"{where}: {problem.message}")
+    if more := bad.cell_count - len(bad.cells):
+        notes.touch(f"{more:,} more cells of the log cannot be read", count=more)
 
 
 def _beyond_runlimit(

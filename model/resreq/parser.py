@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..cluster import BUILTIN_AMOUNTS
-from ..display import strange_character
+from ..display import HOUR, MINUTE, strange_character
 from ..errors import nearest
 from ..input_limits import check_length
 from .errors import ResreqError
@@ -57,7 +57,7 @@ _RESTRICTED = re.compile(
 )
 _QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
 _VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
-_SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
+_SECONDS = {"": MINUTE, "s": 1, "m": MINUTE, "h": HOUR}
 _PREFERENCES = ("config", "maxavail", "minavail", "bestfit")
 _PER = ("host", "task", "job")
 _PER_WAYS = "/host, /task or /job"
