@@ -168,6 +168,8 @@ _TAKEN_AS = (
 )
 #: Names that take as much room as a share account.
 _ACCOUNT = 5
+#: Groups within groups that take as much room as a name.
+_INNER = 8
 #: Share trees within share trees; nobody divides shares so often.
 _DEEPEST = 100
 
@@ -376,13 +378,16 @@ def _sizes(instance: Instance) -> tuple[dict[str, int], dict[str, int], int | No
     """
     members: dict[str, int] = {}
     accounts: dict[str, int] = {}
-    total = 0
+    inner: dict[str, int] = {}
+    total = groups = 0
     for index, group in enumerate(instance.groups):
-        within = (item.removeprefix("~") for item in group.members)
-        members[group.name] = 1 + sum(members.get(item, 1) for item in within)
+        within = [item.removeprefix("~") for item in group.members]
+        members[group.name] = sum(members.get(item, 1) for item in within)
+        inner[group.name] = 1 + sum(inner.get(item, 0) for item in within)
         accounts[group.name] = 1 + _accounts(group.user_shares, group.members, members, accounts)
         total += members[group.name]
-        if max(total, accounts[group.name]) > limits().names:
+        groups += inner[group.name]
+        if max(total, accounts[group.name], groups // _INNER) > limits().names:
             return members, accounts, index
     return members, accounts, None
 
@@ -423,6 +428,10 @@ def _size_problems(instance: Instance) -> Iterator[Problem]:
     ]
     for path, assignments in lists:
         total += _accounts(assignments or (), (), members, accounts)
+        if len(assignments or ()) > 1:  # who is named at all is kept too
+            total += (
+                sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments or ()) // _ACCOUNT
+            )
         if total * _ACCOUNT > limits().names:
             most = limits().names // _ACCOUNT
             message = f"with it policies have more than {most:,} share accounts in all"
@@ -488,7 +497,7 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
     """Cross-queue sets: membership, masters and the priority range (FSH-09)."""
     by_name = {queue.name: queue for queue in instance.queues}
     set_of: dict[str, str] = {}
-    told: list[Problem] = []
+    told = 0
     for index, master in enumerate(instance.queues):
         if not master.fairshare_queues:
             continue
@@ -512,9 +521,10 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 )
             else:
                 set_of[name] = master.name
-        if not master.dispatch_order and len(told) < limits().errors:
-            told += _range_problems(instance, master, path)
-    yield from told
+        if not master.dispatch_order and told < limits().errors:
+            inside = list(_range_problems(instance, master, path))
+            told += len(inside)
+            yield from inside
 
 
 def _range_problems(instance: Instance, master: Queue, path: str) -> Iterator[Problem]:
@@ -671,11 +681,8 @@ def _without_slot_limit(instance: Instance, known: NamedHosts) -> frozenset[str]
 
 def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
     """Jobs whose user has no share, or whose -G is not allowed (FSH-07, FSH-13)."""
-    lookups = {
-        name: (policy.master, ShareLookup(share_tree(policy.master, policy.shares, groups)))
-        for policy in queue_sets(instance)
-        for name in policy.queues
-    }
+    policies = {name: policy for policy in queue_sets(instance) for name in policy.queues}
+    lookups: dict[tuple[tuple[str, int], ...], ShareLookup] = {}
     checked: set[tuple[str, str, str]] = set()
     for path, job in _jobs(instance):
         key = (job.queue, job.user, job.group)
@@ -683,12 +690,15 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
             continue
         checked.add(key)
         wrong = _group_choice_problem(job, groups)
-        if not wrong and job.queue in lookups:
-            master, lookup = lookups[job.queue]
-            if not lookup.accounts(job.user, job.group):
+        if not wrong and job.queue in policies:
+            policy = policies[job.queue]
+            if policy.shares not in lookups:
+                tree = share_tree(policy.master, policy.shares, groups)
+                lookups[policy.shares] = ShareLookup(tree)
+            if not lookups[policy.shares].accounts(job.user, job.group):
                 whose = f"group {job.group}" if job.group else job.user
                 wrong = (
-                    f"{whose} has no share in the fairshare policy of queue {master}: "
+                    f"{whose} has no share in the fairshare policy of queue {policy.master}: "
                     f"add [{job.group or job.user}, number_shares]"
                 )
         if wrong:

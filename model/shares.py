@@ -171,8 +171,11 @@ class ShareLookup:
     """Under which accounts of a tree a user's jobs are considered (FSH-13)."""
 
     def __init__(self, tree: ShareNode) -> None:
-        self._named: dict[str, list[tuple[Path, frozenset[str]]]] = {}
+        #: Accounts of one user and of several, each with its number in the walk.
+        self._own: dict[str, list[tuple[int, Path, ShareNode]]] = {}
+        self._common: list[tuple[int, Path, ShareNode]] = []
         self._open: list[tuple[Path, ShareNode]] = []
+        self._count = 0
         self._walk(tree, ())
 
     def _walk(self, node: ShareNode, path: Path) -> None:
@@ -181,15 +184,22 @@ class ShareLookup:
         if node.default is not None or (node.is_leaf and node.users is None):
             self._open.append((path, node))
         elif node.is_leaf:
-            for user in node.users or ():
-                self._named.setdefault(user, []).append((path, node.groups))
+            self._count += 1
+            place = (self._count, path, node)
+            users = node.users or frozenset()
+            if len(users) == 1:
+                self._own.setdefault(next(iter(users)), []).append(place)
+            else:
+                self._common.append(place)
 
     def accounts(self, user: str, group: str = "") -> tuple[Path, ...]:
         """Paths of the accounts of `user`, of those under ``-G group`` alone where it is given.
 
         Empty when he has no share. An account of ``default`` is named by the user.
         """
-        found = [path for path, groups in self._named.get(user, ()) if not group or group in groups]
+        common = (place for place in self._common if place[2].users and user in place[2].users)
+        places = sorted([*self._own.get(user, ()), *common], key=lambda place: place[0])
+        found = [path for _, path, node in places if not group or group in node.groups]
         for path, node in self._open:
             if node.serves(user) and (not group or group in node.groups):
                 found.append((*path, user) if node.default is not None else path)
@@ -218,9 +228,9 @@ class _Level:
         self.named_groups = frozenset(filter(None, map(self._group, self.shares)))
         named_users = [groups.users(group) for group in self.named_groups]
         self.anyone_left = None not in named_users
-        self.named = self.alone.union(
-            left_out, *(users for users in named_users if users is not None)
-        )
+        named = [self.alone, left_out, *filter(None, named_users)]
+        large = [users for users in named if users]
+        self.named = large[0] if len(large) == 1 else frozenset[str]().union(*large)
 
     def _group(self, name: str) -> str:
         """The group that an assignment's name stands for, "" if none."""

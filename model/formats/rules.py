@@ -190,9 +190,10 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
         (("host_partitions", i, "USER_SHARES"), partition.user_shares)
         for i, partition in enumerate(instance.partitions)
     ]
+    known = users | SHARE_KEYWORDS
     for place, shares in lists:
         for name, _ in shares:
-            if name not in users | SHARE_KEYWORDS and not name.endswith("@"):
+            if name not in known and not name.endswith("@"):
                 message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
                 yield Finding(place, message, warning=True, undefined=True)
 
@@ -366,9 +367,9 @@ class _References:
         """Whether USERS of a queue lets a user submit; what runs was let in before."""
         if users not in self._lists:
             named = [name.removesuffix("/") for name in users]
-            wanted = [name for name in named if not name.startswith("~")]
-            excluded = [name[1:] for name in named if name.startswith("~")]
-            self._lists[users] = self._reach(wanted or ["all"]), self._reach(excluded)
+            listed = [name for name in named if not name.startswith("~")]
+            excepted = [name[1:] for name in named if name.startswith("~")]
+            self._lists[users] = self._reach(listed or ["all"]), self._reach(excepted)
         wanted, excluded = self._lists[users]
         known = {"all", user}
         return not all(map(known.isdisjoint, wanted)) and all(map(known.isdisjoint, excluded))
