@@ -101,6 +101,7 @@ def test_an_estimate_has_the_name_of_its_method(tmp_path: Path) -> None:
     assert "LSF's greedy estimate: no sooner than +3h" in answer.splitlines()
 
 
+@pytest.mark.behaviour("OUT-01")
 @pytest.mark.parametrize("seed", some(SEEDS, 10))
 def test_every_command_tells_one_outlook(seed: int) -> None:
     """A fault here: two commands that answer one question differently."""
@@ -111,6 +112,7 @@ def test_every_command_tells_one_outlook(seed: int) -> None:
     every_answer(instance)
 
 
+@pytest.mark.behaviour("OUT-02")
 def test_states_have_their_own_words() -> None:
     """None of them is "never"."""
     hosts = (sw.Host("a", 4),)

@@ -286,6 +286,7 @@ class HostBuilder:
             mxj_defined=defined,
             node_of=entry.node_of,
             gpus=self._gpus(index, entry),
+            cores=entry.cores,
         )
 
     def _check_machines(self) -> None:
@@ -399,8 +400,6 @@ class HostBuilder:
             with suppress(ValueError):
                 self._ranges[word] = names(word)
         return self._ranges.get(word, ())
-
-    # --- compute units -----------------------------------------------------------------------
 
     def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
         entries: dict[str, tuple[int, d.UnitEntry]] = {}

@@ -303,9 +303,6 @@ def _written(run: Sequence[str]) -> str:
     return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"
 
 
-# --- What a name that nobody knows could have been ------------------------------------------------
-
-
 def unknown_host(known: NamedHosts, name: str) -> str:
     """The message for a name that stands for no host."""
     return f"unknown host or host group {name!r}{nearest(name, known)}"
@@ -319,9 +316,7 @@ def unknown_unit_type(name: str, types: Sequence[str]) -> str:
     return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN
-# leaves)
+# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN leaves).
 
 
 class Domains:

@@ -59,9 +59,6 @@ def starts(text: str, table: str, place: int) -> dict[str, str]:
     return {row[0][0]: row[place][0] for row in Elements(text).cells[table][1:]}
 
 
-# --- the rule -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("status", "cut", "word"),
     [
@@ -82,9 +79,6 @@ def test_never_is_said_where_all_was_looked_at(status: str, cut: bool, word: str
     )
     assert plan.missing_starts() == {"q": "?", "u": word}
     assert missing_start(None, finished=True) == "?"
-
-
-# --- a search that was not finished ---------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("width")
@@ -131,9 +125,6 @@ def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
     text = page(tmp_path, str(path), "--method", "time-based")
     assert starts(text, "plan", 1)["c"] == "never"
     assert (tiles(text)["have no place"], "no place found" in tiles(text)) == ("1", False)
-
-
-# --- a limit before the jobs were looked at -------------------------------------------------------
 
 
 @pytest.fixture
