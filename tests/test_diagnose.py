@@ -19,7 +19,6 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
 from slotwise.model.generate import generate
 from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy, page_of
-from slotwise.solver.advice.diagnosis.surroundings import queue_probes
 from slotwise.solver.scheduler.methods import looking_ahead
 from slotwise.solver.scheduler.run_on import placed_by_loop
 from typer.testing import CliRunner
@@ -326,21 +325,6 @@ def test_names_of_others_are_text(mill: sw.Instance) -> None:
     found = sw.diagnose(instance)
     assert "user &lt;b&gt;\\*x\\*" in diagnosis_output(instance, found, "md")
     assert "user &lt;b&gt;*x*" in html_of(page_of(instance, found))
-
-
-@pytest.mark.parametrize(
-    ("hosts", "now"), [("a+2 a", "HOSTS = a+2 a"), ("all ~b", "HOSTS = all ~b")]
-)
-def test_the_hosts_of_a_queue_are_written_as_its_file_writes_them(hosts: str, now: str) -> None:
-    instance = sw.loads(f"""
-    format: slotwise/1
-    hosts: [{{name: a, slots: 1}}, {{name: b, slots: 4}}]
-    queues: [{{QUEUE_NAME: q, HOSTS: {hosts}}}]
-    pending: [{{id: p, queue: q, slots: 2, run_limit: 1h}}]
-    """)
-    (job,) = instance.pending
-    steps = [step for probe in queue_probes(instance, job) for step in probe.steps]
-    assert now in {step.now for step in steps if step.setting.startswith("HOSTS")}
 
 
 def test_no_cause_begins_with_a_name() -> None:
