@@ -97,6 +97,7 @@ class HostEntry(Section):
     status: f.Status = "ok"
     node_of: f.MachineName = ""
     gpus: f.HostGpus | None = None
+    cores: f.Count | None = None
 
 
 class UnitEntry(Section):

@@ -209,6 +209,7 @@ def _host(host: Host) -> Plain:
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
             "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
+            "cores": host.cores,
         }
     )
 

@@ -221,6 +221,41 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
+def cores(facts: Facts) -> Iterator[Violation]:
+    """At every start the slots of jobs with affinity[core(n)] have their n cores (AFF-01)."""
+    if all(host.cores is None for host in facts.hosts.values()):
+        return
+    for time, starting in facts.starts().items():
+        facts.poll()
+        for host in dict.fromkeys(name for job in starting for name in job.allocation):
+            have = facts.hosts[host].cores
+            blamed = [job for job in starting if _cores_taken(job, host)]
+            if have is None or not blamed:
+                continue
+            used = sum(
+                _cores_taken(item, host) for item in facts.by_host[host] if item.active(time)
+            )
+            if used > have:
+                names = ", ".join(job.job.id for job in blamed)
+                text = f"job {names}: {used} cores in use on host {host} at {time} s, it has {have}"
+                yield Violation("affinity", text, blamed[-1].job.id, host, time)
+
+
+def _cores_taken(holding: Holding, host: str) -> int:
+    """Cores of a host that the affinity sections of a job take, term by term, at least."""
+    taken = 0
+    for part in holding.parts:
+        kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
+        if kind.partition("*")[0].partition(":")[0] != "core":
+            continue
+        number, _, behind = rest.partition(")") if rest else ("1", "", kind)
+        plain = number.isdigit() and ":" not in behind.replace(":distribute=any", "")
+        times = re.search(r"\*(\d+)", behind) if plain else None
+        cores = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
+        taken += cores * part.allocation.get(host, 0)
+    return taken
+
+
 def _options(facts: Facts, job: Job) -> dict[str, str] | None:
     """The options that count for a job, None where neither it nor its queue asks for GPUs."""
     instance = facts.instance
