@@ -353,9 +353,7 @@ class About:
                 own = remedy.where.startswith("job ")
                 kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
                 by = f"{job.user or 'its user'} can do this" if own else "for the administrator"
-                prefix = f"{remedy.where}: " if own else ""
-                lines = tuple(line.removeprefix(prefix) for line in said.lines)
-                lines += (said.then,) if said.then else ()
+                lines = _to_paste(said.lines, said.then, f"{remedy.where}: " if own else "")
                 costs = " ".join(filter(None, (said.costs, said.whose)))
                 yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
@@ -399,3 +397,13 @@ def command_of(job: str, change: str) -> str:
     if change.startswith("in queue "):
         return f"bswitch {change.removeprefix('in queue ')} {job}"
     return change
+
+
+def _to_paste(lines: Sequence[str], then: str, own: str) -> tuple[str, ...]:
+    """Lines of files and the command after them; of a job's own options the command alone.
+
+    own: what stands before an option of the job, "" for lines of files.
+    """
+    if own and then:
+        return (then,)
+    return (*(line.removeprefix(own) for line in lines), *((then,) if then else ()))
