@@ -14,8 +14,8 @@ from ...model.escaping import html_text
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.sentences import names_text, proof_sentence
 from .about import About
-from .bars import Bar, ticks
-from .data import Report, chart, host_groups
+from .bars import Bar, host_groups, ticks
+from .data import Report, chart
 
 #: Hosts that are drawn: those with a job that moves first, the others as far as there is room.
 MOST_HOSTS = 10
