@@ -25,6 +25,10 @@ from .probes import (
     together,
 )
 
+#: A limit of so many times all slots binds no more: slots that run and slots that are held for
+#: jobs that wait both count.
+BINDS = 2
+
 
 def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """What keeps jobs from starting whatever is free."""
@@ -147,7 +151,7 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
         numbers: tuple[float, ...] = ()
         if counts:
             own = job.slots if name == "slots" else 1
-            numbers = amounts_from(int(amount), own, int(amount) + own, total)
+            numbers = amounts_from(int(amount), own, int(amount) + own, total, BINDS * total)
         else:
             numbers = (amount * 2, amount * 4, amount * 1024)
         steps = tuple(_limit_at(limit, name, number) for number in numbers)
@@ -207,7 +211,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
         # A name at the beginning of a sentence would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if user.max_slots is not None:
-            wanted = (job.slots, user.max_slots + job.slots, total)
+            wanted = (job.slots, user.max_slots + job.slots, total, BINDS * total)
             steps = tuple(
                 SettingChange(
                     where,
@@ -262,7 +266,7 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         most = own if field == "host_slots" else total
         steps = tuple(
             _queue_limit(queue, key, field, number)
-            for number in amounts_from(current, own, min(current + own, most), most)
+            for number in amounts_from(current, own, min(current + own, most), most, BINDS * most)
         )
         cause = f"jobs of queue {queue.name} may use {current} slots {what}: {key} = {current}"
         if steps:
