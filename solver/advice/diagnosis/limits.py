@@ -13,6 +13,7 @@ from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
+from ...pending_reasons import counted
 from .probes import (
     Apply,
     Probe,
@@ -222,7 +223,8 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
                 )
                 for number in amounts_from(user.max_slots, *wanted)
             )
-            cause = f"{whose} may use {user.max_slots} slots: MAX_JOBS = {user.max_slots}"
+            may = counted(user.max_slots, "slot")
+            cause = f"{whose} may use {may}: MAX_JOBS = {user.max_slots}"
             if steps:
                 parts.append(Probe("user limit", cause, steps))
         if user.processor_slots is not None:
@@ -268,7 +270,8 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
             _queue_limit(queue, key, field, number)
             for number in amounts_from(current, own, min(current + own, most), most, BINDS * most)
         )
-        cause = f"jobs of queue {queue.name} may use {current} slots {what}: {key} = {current}"
+        may = counted(current, "slot", what)
+        cause = f"jobs of queue {queue.name} may use {may}: {key} = {current}"
         if steps:
             yield Probe("queue limit", cause, steps)
     if queue.processor_slots is not None:
@@ -319,7 +322,8 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
             hosts_with(names, lambda host: replace(host, user_slots=None)),
             now=f"JL/U = {shown}",
         )
-        cause = f"each user may use {shown} slots on each of {named(names)}: JL/U"
+        few = "slot" if shown == "1" else "slots"
+        cause = f"each user may use {shown} {few} on each of {named(names)}: JL/U"
         yield Probe("host limit", cause, (change,))
 
 
@@ -330,7 +334,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
             "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)
         )
         slots = sum(item.slots.values())
-        cause = f"advance reservation {item.name} keeps {slots} slots for itself"
+        cause = f"advance reservation {item.name} keeps {counted(slots, 'slot')} for itself"
         parts.append(Probe("advance reservation", cause, (change,)))
     if parts:
         yield together(parts)
