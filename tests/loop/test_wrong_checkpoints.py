@@ -184,7 +184,7 @@ def test_other_fields_have_another_version() -> None:
     ]
     lines = [f"{kind.__name__}.{f.name}: {f.type}" for kind in kinds for f in fields(kind)]
     found = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
-    assert SHAPES == {CHECKPOINT.version: found}
+    assert {CHECKPOINT.version: found} == SHAPES
 
 
 def _is_own(kind: object, module: object) -> bool:
