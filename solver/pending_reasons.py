@@ -28,6 +28,8 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 
 
 FEW_SLOTS = Pending.FEW_SLOTS
+#: Before the reason why a job fits nowhere, where nothing else says that it does not.
+NOWHERE = "does not fit on this cluster even when nothing runs: "
 WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
 
 
@@ -528,9 +530,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
         why = beyond_capacity(problem, demand)
-        return "does not fit on this cluster even when nothing runs: " + (
-            why or shortage(problem, demand, problem.empty, demand.earliest)
-        )
+        return NOWHERE + (why or shortage(problem, demand, problem.empty, demand.earliest))
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)
         return f"{BEYOND_REPORTED}: {shortage(problem, demand, reported, demand.earliest)}"

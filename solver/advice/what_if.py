@@ -367,7 +367,8 @@ class Asker:
         world = replace(self.instance, pending=self._with(answer.job))
         try:
             problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
-            state, why = Reasons(world, problem).of(answer.job, answer.waits_for)
+            run = self._run(answer.job)
+            state, why = Reasons(world, problem, run.starts, run.waiting).of(answer.job)
         except OutOfTime:
             return replace(answer, missing="?")
         return replace(answer, missing=state, waits_for=why)

@@ -132,11 +132,11 @@ def _states(
         return found
     try:
         problem = PlanningProblem.of(instance, as_lsf=False, budget=budget)
-        reasons = Reasons(instance, problem)
+        reasons = Reasons(instance, problem, configured.starts, configured.waiting)
         for job in without:
             if budget.late():
                 raise OutOfTime
-            found[job.id] = reasons.of(job, configured.waiting.get(job.id, ""))
+            found[job.id] = reasons.of(job)
     except OutOfTime:
         found = {job.id: found.get(job.id, ("not examined", "")) for job in without}
     return found

@@ -504,8 +504,8 @@ class _Diagnosing:
             problem = PlanningProblem.of(self.instance, as_lsf=False, budget=self.runs.budget)
         except OutOfTime:
             return {}
-        reasons = Reasons(self.instance, problem)
-        return {job.id: reasons.of(job, self.runs.waiting.get(job.id, "")) for job in without}
+        reasons = Reasons(self.instance, problem, self.runs.placed, self.runs.waiting)
+        return {job.id: reasons.of(job) for job in without}
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)
