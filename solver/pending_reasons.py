@@ -466,11 +466,16 @@ def _enders(
             if item.end == start.time and names & set(item.slots)
         ]
     if enders:
-        return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
+        return free_when(enders)
     givers = _givers(problem, start, names, planned)
     if not givers:
         return ""
     return f"; free when {_some(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+
+
+def free_when(enders: Sequence[str]) -> str:
+    """``; free when 101 ends``, behind what is short."""
+    return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
 def _givers(

@@ -28,8 +28,9 @@ from ...solver.advice.diagnosis.diagnose import diagnose
 from ...solver.advice.diagnosis.records import Advised, Page, Verdict, page_of
 from ...solver.advice.explain import Explanation, explain
 from ...solver.advice.likely import times_of
-from ...solver.budget import NOT_LOOKED_AT, Deadline
+from ...solver.budget import Deadline
 from ...solver.pending_reasons import counted
+from ..forecast import NO_START
 from ..tables import hosts_text
 from .bars import host_groups
 from .data import Report, as_records
@@ -308,7 +309,8 @@ def _has_column(comparison: Comparison, name: str) -> bool:
 def _compared_start(
     report: Report, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
 ) -> str:
-    method = "optimal" if name == "possible" else name.removesuffix("_estimate").replace("_", "-")
+    known = {"possible": "optimal", "as_configured": "configured"}
+    method = known.get(name) or name.removesuffix("_estimate").replace("_", "-")
     return _start(report, row.job, name, getattr(row, name), marks.get((method, row.job), ""))
 
 
@@ -322,7 +324,7 @@ def _likely(report: Report, job: str) -> str:
     if report.comparison is None or report.comparison.forecast is None:
         return ""
     found = report.comparison.forecast.get(job)
-    missing = "?" if found is None else "never"
+    missing = "not examined" if found is None else NO_START
     times = times_of(found).values()
     return "".join(_time(report.instance, time, missing) for time in times)
 
@@ -348,7 +350,7 @@ def _planned(report: Report) -> str:
         (
             item.job,
             _name(item.job)
-            + _time(instance, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
+            + _start(report, item.job, "start", item.start)
             + _time(instance, item.finish, "unknown")
             + _time(instance, item.bound if item.start is not None else item.estimate, "")
             + f"<td>{html_text(yes_or_no(item.proved, item.proved_if))}</td>"
@@ -525,8 +527,8 @@ def _figures(report: Report) -> str:
         words = dict(report.missing["start"])
         if report.plan.method == "greedy" and not report.plan.cut:
             # It gives estimates, not starts.
-            words = {job: word for job, word in words.items() if word != "?"}
-        unknown = sum(word == "?" for word in words.values())
+            words = {job: word for job, word in words.items() if word != "no date"}
+        unknown = sum(word in ("no date", "not examined") for word in words.values())
         found += [
             (report.plan.method, f"method, {report.plan.objective}", False),
             (report.plan.status, "status", False),
@@ -545,11 +547,19 @@ def _figures(report: Report) -> str:
 def _without_a_start(words: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
     """How many jobs have no start, apart by what is known of that."""
     counts = Counter(words.values())
-    yield str(counts["never"]), "have no place", False
-    if counts["no place found"]:
-        yield str(counts["no place found"]), "no place found", False
-    if counts["?"]:
-        yield str(counts["?"]), "start not known", False
+    if not counts:
+        yield "0", "have no start", False
+    for word, count in counts.items():
+        yield str(count), WITHOUT_A_START.get(word, word), False
+
+
+#: What is said under a number of jobs without a start, by their state or the word of a plan.
+WITHOUT_A_START = {
+    "starts if": "start if something else happens",
+    "unknown end": "wait for an unknown end",
+    "impossible": "cannot start here",
+    "no place": "have no place",
+}
 
 
 def _figures_of_simulation(metrics: Any) -> list[tuple[str, str, bool]]:

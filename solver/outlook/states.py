@@ -74,7 +74,9 @@ class Reasons:
             return awaited
         queue = self.instance.queue(job.queue)
         if not queue.active:
-            return Stated("starts if", f"queue {queue.name} is activated (badmin qact {queue.name})")
+            return Stated(
+                "starts if", f"queue {queue.name} is activated (badmin qact {queue.name})"
+            )
         if shut := self._shut_for(job):
             return Stated("starts if", shut)
         if awaited.state != "starts":
