@@ -261,20 +261,14 @@ def ask(
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
     jobs = submitted.jobs
-    job = jobs[0]
     planned = None if submitted.array is None else asker.elements(submitted.job.id, jobs)
-    answer = asker.answer_with_omissions(job)
-    asked = Choice({}, _shown(instance, job), answer)
-    bench = _tried(_Bench(asker, job, asked), choices, explore)
-    outlook = asker.outlook(job)
+    asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
+    bench = _tried(_Bench(asker, jobs[0], asked), choices, explore)
+    outlook = asker.outlook(jobs[0])
     asked = replace(asked, answer=stated_by(outlook, asked.answer))
     items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
     return Answer(
-        items[0],
-        tuple(items[1:]),
-        method,
-        len(bench.found),
-        explore,
+        *(items[0], tuple(items[1:]), method, len(bench.found), explore),
         now=instance.now,
         origin=instance.origin,
         passed_over=submitted.quiet,

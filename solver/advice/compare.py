@@ -13,7 +13,7 @@ from ...model.plan import Method, Plan, PlannedJob
 from ...model.progress import OnProgress
 from ..budget import GRACE, Budget
 from ..forecast.history import History
-from ..outlook.outlook import configured_within, outlook_of, without_idle_needs
+from ..outlook.outlook import configured_within, outlook_of
 from ..outlook.records import Outlook
 from ..planning import nothing_planned, plan
 from ..scheduler.run_on import placed_by_loop, rules_that_move
@@ -72,7 +72,6 @@ def compare(
         cancel=cancel,
         on_progress=on_progress,
     )
-    optimal = without_idle_needs(optimal, configured)
     loop, stopped = _run_on(instance, simulated, whole)
     rest = Budget(whole.part(1.0), cancel=cancel)
     outlook = outlook_of(instance, configured, optimal, rest)

@@ -109,7 +109,7 @@ class StartAnswer:
 
 def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:
     """The answer, of a job that has no start with the state that its outlook says it is in."""
-    if answer.start is not None or answer.missing == "not examined" or outlook.state == "starts":
+    if answer.start is not None or answer.missing != "no place" or outlook.state == "starts":
         return answer
     return replace(answer, missing=outlook.state, waits_for=outlook.condition)
 
@@ -341,7 +341,7 @@ class Asker:
         found = self._plan((*ahead, job))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
-        answer = _answer(job, item, finished=found.finished, cut=found.cut)
+        answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
         return replace(answer, omissions=touching)
 

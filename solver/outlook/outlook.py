@@ -82,6 +82,7 @@ def outlook_of(
     reasons why jobs have no start; where it is over they are not examined.
     """
     order = priority_order(instance)
+    found = None if found is None else without_idle_needs(found, configured)
     states = _states(instance, order, configured, budget or Budget())
     unheeded = _unheeded(instance, order)
     left_out = {} if found is None else by_job(found.omissions, order)
