@@ -408,11 +408,11 @@ class Asker:
         world = replace(self.instance, pending=self._with(job))
         try:
             problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
-            starts, waiting = NOBODY, {job.id: answer.waits_for}
+            reasons = Reasons(world, problem, NOBODY, {job.id: answer.waits_for})
             if job.dependency:  # then it hangs on what becomes of others
                 run = self._run(job)
-                starts, waiting = run.starts, run.waiting
-            state, why = Reasons(world, problem, starts, waiting).of(job)
+                reasons = Reasons(world, problem, run.starts, run.waiting)
+            state, why = reasons.of(job)
         except OutOfTime:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)

@@ -84,10 +84,10 @@ def outlook_of(
     order = priority_order(instance)
     found = None if found is None else without_idle_needs(found, configured)
     states = _states(instance, order, configured, budget or Budget())
-    unheeded = _unheeded(instance, order)
+    nowhere = _unheeded(instance, order)
     left_out = {} if found is None else by_job(found.omissions, order)
     entries = tuple(
-        _of_job(job, configured, found, states.get(job.id), unheeded, left_out) for job in order
+        _of_job(job, configured, found, states.get(job.id), nowhere, left_out) for job in order
     )
     return Outlook(
         entries,
@@ -115,9 +115,9 @@ def outlook_of_job(
     that it touches by that nothing is proved.
     """
     states = _states(instance, (job,), configured, budget or Budget())
-    unheeded = _unheeded(instance, (job,))
+    nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
-    row = _of_job(job, configured, found, states.get(job.id), unheeded, left_out)
+    row = _of_job(job, configured, found, states.get(job.id), nowhere, left_out)
     if found is None or not row.cautions:
         return row
     seen = _unheeded(replace(instance, pending=tuple(planned)), (job,)).get(job.id, [])
@@ -126,9 +126,14 @@ def outlook_of_job(
     return replace(row, bound=None, proved=False, proved_if=())
 
 
+def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
+    """What no simulation and no plan considers of some pending jobs."""
+    return unheeded_by_the_loop(instance, Resolver.of(instance), jobs)
+
+
 def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omission]]:
-    """What no simulation and no plan considers of some pending jobs, by job."""
-    return by_job(unheeded_by_the_loop(instance, Resolver.of(instance), jobs), jobs)
+    """The same by job."""
+    return by_job(unheeded(instance, jobs), jobs)
 
 
 def plan_states(
@@ -211,13 +216,13 @@ def _of_job(
     configured: ConfiguredRun,
     found: Plan | None,
     state: tuple[State, str] | None,
-    unheeded: Mapping[str, Sequence[Omission]],
+    nowhere: Mapping[str, Sequence[Omission]],
     left_out: Mapping[str, Sequence[Omission]],
 ) -> JobOutlook:
-    """unheeded, left_out: what nothing considers, and what the plan leaves out, by job."""
+    """nowhere, left_out: what nothing considers, and what the plan leaves out, by job."""
     started = configured.starts.get(job.id)
     word, condition = state or ("starts", "")
-    cautions = tuple(unheeded.get(job.id, ()))
+    cautions = tuple(nowhere.get(job.id, ()))
     names = {item.name for item in cautions}
     base = JobOutlook(
         job=job.id,

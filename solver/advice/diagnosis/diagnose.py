@@ -26,6 +26,7 @@ from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
+from ...outlook.outlook import unheeded
 from ...outlook.records import State
 from ...outlook.states import Reasons
 from ...planning import nothing_planned, plan
@@ -492,6 +493,7 @@ class _Diagnosing:
             now=self.instance.now,
             origin=self.instance.origin,
             notes=tuple(self.notes),
+            omissions=unheeded(self.instance, pending),
             cut=self.runs.cut or self.ideal is None or self.ideal.cut,
         )
 
