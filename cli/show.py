@@ -200,13 +200,13 @@ def _text(
     from .job_views import bjobs
 
     long = (asked.long or format != "text") and not asked.arrays
-    cautions = _told_cautions(instance, asked) if long else {}
+    cautions = told_cautions(instance, asked) if long else {}
     if format == "lsf-json":
         return _rendered(view, moment, asked, format)
     return bjobs(moment, asked, format, cautions)
 
 
-def _told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
+def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
     """What is not considered of the jobs whose starts and estimates are shown; it is told too."""
     from ..model.omissions import sentences
     from ..solver.outlook.outlook import by_job, unheeded

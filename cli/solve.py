@@ -118,11 +118,8 @@ def solve(
     Exit codes: 0 done, 1 infeasible under --strict, 2 bad input, 3 stopped early (best so far),
     4 the judge objects to the plan (a fault of slotwise).
     """
-    from ..solver.outlook.outlook import without_idle_needs
     from ..solver.planning import plan
-    from .outlook_text import NOTHING
     from .process import cancel_on_signal, left_of
-    from .render import plan_output
 
     _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
@@ -146,10 +143,7 @@ def solve(
             on_progress=report,
         )
     _write_lsf_plan(lsf_plan, instance, found)
-    found = found if run is None else without_idle_needs(found, run)
-    outlook = _outlook(instance, run, found)
-    states = _states(instance, found, time_limit) if outlook is None else NOTHING
-    typer.echo(plan_output(instance, found, format, selection, outlook, states), nl=False)
+    typer.echo(_told(instance, run, found, format, selection, time_limit), nl=False)
     _print_gantt(gantt, instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set())
 
@@ -188,6 +182,25 @@ def _outlook(instance: Instance, run: ConfiguredRun | None, found: Plan) -> Outl
     whole = found.method == "optimal" and not found.behind
     in_order = objective_named(found.objective).in_order
     return outlook_of(instance, run, found if whole and in_order else None)
+
+
+def _told(
+    instance: Instance,
+    run: ConfiguredRun | None,
+    found: Plan,
+    format: str,
+    selection: Selection,
+    time_limit: float | None,
+) -> str:
+    """The plan as it is printed, beside the run as configured where there is one."""
+    from ..solver.outlook.outlook import without_idle_needs
+    from .render import plan_output
+
+    if run is None:
+        states = _states(instance, found, time_limit)
+        return plan_output(instance, found, format, selection, states=states)
+    found = without_idle_needs(found, run)
+    return plan_output(instance, found, format, selection, _outlook(instance, run, found))
 
 
 def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated:
