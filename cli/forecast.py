@@ -430,9 +430,16 @@ def _text(
         )
     agreed = "; where the three are one time, all futures agree" if _agreed(found) else ""
     return text + paragraph(
-        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
-        f"plan; {hold}{agreed}."
+        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is "
+        f"{_by_limits(instance, found)}; {hold}{agreed}."
     )
+
+
+def _by_limits(instance: Instance, found: Forecasts) -> str:
+    """What the starts by limits are: beside the outlook's the cycles have their own times."""
+    if found.policy is not None:
+        return "its plan"
+    return f"the start as configured, of a cycle every {instance.params.mbd_sleep_time} s"
 
 
 def _calibrated(found: Forecasts) -> str:

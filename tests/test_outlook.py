@@ -29,6 +29,7 @@ from slotwise.cli.selection import Selection, ViewOptions
 from slotwise.cli.show import told_cautions
 from slotwise.instances import examples
 from slotwise.model.display import WrittenTimes
+from slotwise.model.duration import expected_finish
 from slotwise.model.formats.objects import examine_objects
 from slotwise.model.instance import Instance
 from slotwise.model.omissions import Omission
@@ -131,14 +132,13 @@ def same_of_simulations(instance: Instance, whole: Outlook) -> None:
             assert moment.waiting[row.job].estimate == row.estimate, row.job
             assert row.as_configured != instance.now, row.job
     alone = replace(instance, future=())
-    simulated = sw.simulate(alone, cycle=0)
-    for job in instance.pending:
-        if job.run_time is None:
-            assert simulated.starts.get(job.id) == whole[job.id].as_configured, job.id
+    simulated = sw.simulate(at_limits(alone), cycle=0)
+    for row in whole:
+        assert simulated.starts.get(row.job) == row.as_configured, row.job
     study = perform(Run(alone, RunOptions(cycle=0)))
     assert study is not None
     shown = told_cautions(instance, ViewOptions(long=True))
-    predicted = forecasts(instance)
+    predicted, later = forecasts(instance), sw.simulate(at_limits(alone)).starts
     for row in whole:
         said = names(row.cautions)
         assert names(shown.get(row.job, ())) == said, row.job
@@ -146,9 +146,16 @@ def same_of_simulations(instance: Instance, whole: Outlook) -> None:
             assert names(item for item in found if item.touches(row.job)) == said, row.job
         assert all(any(name in note for note in study.notes) for name in said)
         limits = predicted.records(None)[predicted.names.index(row.job)]["by_limits"]
-        assert predicted.policy or limits == row.as_configured, row.job
+        assert predicted.policy or limits == later.get(row.job), row.job
     table = forecast_output(instance, predicted, Selection(), None, "text")
     assert not re.search(r"\bnever\b", table), table
+
+
+def at_limits(instance: Instance) -> Instance:
+    """Without what only a simulation knows: how long jobs really run."""
+    running = (replace(run, job=replace(run.job, run_time=None)) for run in instance.running)
+    pending = (replace(job, run_time=None) for job in instance.pending)
+    return replace(instance, running=tuple(running), pending=tuple(pending))
 
 
 def forecasts(instance: Instance) -> Forecasts:
@@ -164,14 +171,12 @@ def same_of_one(instance: Instance, row: JobOutlook, effort: float) -> None:
     if not (row.proved or row.possible is None):
         same = {k: v for k, v in same.items() if k not in ("possible", "proved")}
     assert told(explained.outlook) | same == told(explained.outlook), row.job
-    assert explained.outlook.cautions == row.cautions or names(explained.outlook.cautions) == names(
-        row.cautions
-    )
+    assert names(explained.outlook.cautions) == names(row.cautions)
     assert explained.answer.start == row.as_configured, row.job
     record = json.loads(explanation_output(instance, explained, "json"))
     assert record["outlook"]["as_configured"] == row.as_configured
     text = " ".join(explanation_output(instance, explained, "text").split())
-    assert not re.search(r"\bnever\b", text), text
+    assert not re.search(r"\bnever\b", text.replace("invalid or never satisfied", "")), text
     for name in names(row.cautions):
         assert text.count(name) == 1, (name, text)
 
@@ -207,8 +212,11 @@ def with_cautions(instance: Instance, seed: int) -> Instance:
         if random.random() < 0.5
     )
     jobs = list(instance.pending)
+    # A job that is past its limit is killed at once: it is done for a plan, and not for the loop.
+    ends = {run.job.id: expected_finish(instance, run) for run in instance.running}
+    running = [job for job, end in ends.items() if end is None or end > instance.now + 60]
     for at in range(1, len(jobs)):
-        other = random.choice([run.job.id for run in instance.running] + [jobs[at - 1].id])
+        other = random.choice([*running, jobs[at - 1].id])
         if random.random() < 0.3 and not jobs[at].dependency and "[" not in other:
             condition = random.choice(UNDATED).format(other)
             jobs[at] = replace(jobs[at], dependency=condition)
@@ -217,10 +225,10 @@ def with_cautions(instance: Instance, seed: int) -> Instance:
     queues = tuple(
         replace(queue, active=random.random() < 0.8 and queue.active) for queue in instance.queues
     )
-    running = tuple(
+    here = tuple(
         replace(run, suspended=run.suspended or random.random() < 0.1) for run in instance.running
     )
-    it = replace(instance, pending=tuple(jobs), queues=queues, running=running)
+    it = replace(instance, pending=tuple(jobs), queues=queues, running=here)
     return replace(it, omissions=(*instance.omissions, *left_out))
 
 

@@ -45,6 +45,7 @@ from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
+from ..rules.scopes import with_jobs_named
 from ..scheduler import held as holding_back
 from ..scheduler.configured import CONFIGURED, ConfiguredRun, run_as_configured
 from ..scheduler.held import Held
@@ -337,8 +338,7 @@ class Asker:
                 return self._of_cycle(job, first=first)[0]
             except OutOfTime:
                 return StartAnswer.not_looked_at(job)
-        ahead = self.needed(job) if first else self.ahead(job)
-        found = self._plan((*ahead, job))
+        found = self._plan(self._before(job, self.needed(job) if first else None))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
         answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
@@ -396,9 +396,9 @@ class Asker:
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
-        planned = (*self.ahead(job), job) if self._may_plan(world) else ()
-        best = self._plan(planned) if planned else None
-        return outlook_of_job(world, job, run, best, planned, self.budget())
+        part = self._before(job) if self._may_plan(world) else None
+        best = None if part is None else self._plan(part)
+        return outlook_of_job(world, job, run, best, part, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
         """The answer, of a job that has no start with the state that it is in, and why."""
@@ -515,12 +515,9 @@ class Asker:
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
             return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
-        world = replace(self.instance, pending=(*ahead, job))
-        return PlanView.of(
-            PlanningProblem.of(world, as_lsf=False, margin=self.margin),
-            self._plan((*ahead, job)),
-            without=job.id,
-        )
+        part = self._before(job, ahead)
+        problem = PlanningProblem.of(part, as_lsf=False, margin=self.margin)
+        return PlanView.of(problem, self._plan(part), without=job.id)
 
     def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view; the exact method places its terms together."""
@@ -530,9 +527,15 @@ class Asker:
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, together=TermsTogether(budget))
 
-    def _plan(self, pending: tuple[Job, ...]) -> Plan:
+    def _before(self, job: Job, ahead: tuple[Job, ...] | None = None) -> Instance:
+        """The instance with a job and those before it alone; ahead: others in their place."""
+        world = replace(self.instance, pending=self._with(job))
+        jobs = (*(self.ahead(job) if ahead is None else ahead), job)
+        return with_jobs_named(world, Resolver.of(world), jobs)
+
+    def _plan(self, part: Instance) -> Plan:
         return plan(
-            replace(self.instance, pending=pending),
+            part,
             "optimal",
             time_limit=self._left(),
             effort=self.effort,
@@ -649,4 +652,6 @@ def _answer(
     if isinstance(found, PlannedJob):
         why = found.fallback or found.waits_for
     missing = missing_start(found, finished=finished)
+    if cut and missing == "no date":
+        missing = "not examined"
     return StartAnswer(job, None, waits_for=why, missing=missing, cut=cut)

@@ -105,22 +105,22 @@ def outlook_of_job(
     job: Job,
     configured: ConfiguredRun,
     found: Plan | None,
-    planned: Sequence[Job] = (),
+    planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
     """The outlook of one pending job, as :func:`outlook_of`.
 
-    found: an optimal plan of it and the jobs before it, None where none was made; planned: these
-    jobs. What waits behind it is in no such plan, and may still touch what it waits for: of a job
-    that it touches by that nothing is proved.
+    found: an optimal plan of it and the jobs before it, None where none was made; planned: the
+    instance with these alone. What waits behind it is in no such plan, and may still touch it: then
+    nothing is proved.
     """
     states = _states(instance, (job,), configured, budget or Budget())
     nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
     row = _of_job(job, configured, found, states.get(job.id), nowhere, left_out)
-    if found is None or not row.cautions:
+    if planned is None or not row.cautions:
         return row
-    seen = _unheeded(replace(instance, pending=tuple(planned)), (job,)).get(job.id, [])
+    seen = _unheeded(planned, (job,)).get(job.id, [])
     if {item.name for item in row.cautions} <= {item.name for item in seen}:
         return row
     return replace(row, bound=None, proved=False, proved_if=())

@@ -16,6 +16,7 @@ from ...model.instance import Instance
 from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import free_when
+from ..precedence import NOT_YET
 from .events import EFFORT
 from .methods import looking_ahead
 from .reserving import Greedy, TimeBased
@@ -115,7 +116,8 @@ def _until_start(
     assert item.start is not None
     hosts = item.allocation.keys()
     enders = [job for job, on in ends.get(item.start, ()) if not hosts.isdisjoint(on)]
-    return waits_for + free_when(enders) if waits_for and enders else waits_for
+    short = waits_for and not waits_for.startswith(NOT_YET)
+    return waits_for + free_when(enders) if short and enders else waits_for
 
 
 def _found(
