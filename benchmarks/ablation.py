@@ -138,9 +138,6 @@ SWITCHES: dict[str, dict[str, Switch]] = {
 SWITCHES |= {"racks": SWITCHES["lexicographic"], "long": SWITCHES["hosts"]}
 
 
-# --- cases ----------------------------------------------------------------------------------------
-
-
 def clusters(
     first: int, count: int, sizes: Sequence[int], pending: Sequence[int]
 ) -> Iterator[tuple[str, Instance]]:
@@ -168,9 +165,6 @@ def pools(first: int, count: int) -> Iterator[tuple[str, PoolProblem]]:
         else:
             instance = next(cuts)
             yield instance.name, pool_problem(instance)
-
-
-# --- runs -----------------------------------------------------------------------------------------
 
 
 def planned(kind: str, case: str, instance: Instance, without: str) -> Outcome:
@@ -242,9 +236,6 @@ def measured(
                     yield pooled(case, given, label)
                 else:
                     yield planned(kind, case, given, label)
-
-
-# --- the table ------------------------------------------------------------------------------------
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -47,13 +47,14 @@ class Planted:
     victim: str = ""
 
 
-# --- a sound site ---------------------------------------------------------------------------------
-
-
-def sound_site(draw: random.Random) -> Instance:
-    """A full cluster with a mixed queue, configured well."""
+def sound_site(
+    draw: random.Random,
+    hosts_of: tuple[int, ...] = (6, 8, 12),
+    jobs_of: tuple[int, int] = (12, 25),
+) -> Instance:
+    """A full cluster with a mixed queue, configured well; so many hosts, and jobs that wait."""
     width = draw.choice([4, 8])
-    count = draw.choice([6, 8, 12])
+    count = draw.choice(hosts_of)
     memory = 8 * GIGA * width
     hosts = tuple(Host(f"n{i + 1:02d}", width, amounts={"mem": memory}) for i in range(count))
     per = count // draw.choice([2, 4])
@@ -69,7 +70,7 @@ def sound_site(draw: random.Random) -> Instance:
         cluster,
         queues=tuple(queues),
         running=tuple(_running(draw, hosts, draw.uniform(0.92, 1.0))),
-        pending=tuple(_pending(draw, hosts, [queue.name for queue in queues])),
+        pending=tuple(_pending(draw, hosts, [queue.name for queue in queues], jobs_of)),
         limits=(Limit("large", {"slots": 10.0 * count * width}, users=Scope(("all",), each=True)),),
         params=Params(time_reserve_numjobs=draw.choice([5, 6, 8]), default_queue="normal"),
     )
@@ -101,10 +102,12 @@ def _running(draw: random.Random, hosts: tuple[Host, ...], load: float) -> Itera
             yield RunningJob(job, -age, {host.name: size})
 
 
-def _pending(draw: random.Random, hosts: tuple[Host, ...], queues: list[str]) -> Iterator[Job]:
+def _pending(
+    draw: random.Random, hosts: tuple[Host, ...], queues: list[str], jobs_of: tuple[int, int]
+) -> Iterator[Job]:
     """A big job or two near the front, and smaller ones behind."""
     width, total = hosts[0].slots, sum(host.slots for host in hosts)
-    count = draw.randrange(12, 25)
+    count = draw.randrange(*jobs_of)
     big = {draw.randrange(0, 3), draw.randrange(3, 6)}
     for number in range(count):
         if number in big:
@@ -128,8 +131,6 @@ def _pending(draw: random.Random, hosts: tuple[Host, ...], queues: list[str]) ->
             submit=-(count - number) * 300,
         )
 
-
-# --- faults ---------------------------------------------------------------------------------------
 
 Fault = Callable[[random.Random, Instance], Instance]
 FAULTS: dict[str, Fault] = {}
@@ -417,9 +418,6 @@ def _hog(draw: random.Random, instance: Instance) -> Instance:
         )
         running.append(RunningJob(job, -age, {name: width}))
     return replace(instance, running=tuple(running))
-
-
-# --- draws ----------------------------------------------------------------------------------------
 
 
 def starts(instance: Instance) -> dict[str, int | None]:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from ..solver.advice.likely import Likely
 
 
-# --- What ``slotwise ask`` is asked about: a bsub line, or a job script by name or from a pipe ----
-
 USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job script"
 
 
@@ -147,8 +145,6 @@ def _decoded(data: bytes, source: str) -> str:
     except UnicodeDecodeError:
         raise InputError(f"{source}: is no text in UTF-8") from None
 
-
-# --- ask ------------------------------------------------------------------------------------------
 
 #: The line may begin with a minus, so unknown options are arguments and -h is none.
 SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ..solver.forecast.history import JobNaming
 
 
-# --- What ``slotwise backtest`` asks about: a log run to its end, on a pool or over hosts ---------
-
 #: The log as it ran, and what is said about that.
 Run = tuple["PastLog", dict[str, Any]]
 
@@ -125,8 +123,6 @@ def past_over_hosts(
     return simulated, head | ({"omissions": [o.to_dict() for o in omissions]} if omissions else {})
 
 
-# --- The reliability diagram of ``slotwise backtest`` as a picture: PNG or SVG, by matplotlib -----
-
 #: Inches of either side.
 SIDE = 4.0
 _RAW, _CALIBRATED, _IDEAL = "#3b76e1", "#e0742c", "#97a5b7"
@@ -150,8 +146,6 @@ def diagram_bytes(
         axis.legend(frameon=False)
         return picture(figure, form)
 
-
-# --- backtest -------------------------------------------------------------------------------------
 
 _TITLES = (
     *("OF", "ESTIMATOR", "JOBS", "MEAN_WAIT", "ABS_ERROR", "MEDIAN"),

@@ -175,9 +175,6 @@ def examples(
         typer.echo(paragraph(f"{item:{width}}  {description(item)}", " " * (width + 2)), nl=False)
 
 
-# --- ``slotwise generate``: random instances that look like real clusters -------------------------
-
-
 def generate(
     hosts: Annotated[int, typer.Option(min=1, help="Hosts of 16 slots and 64 GB.")] = 100,
     per_enclosure: Annotated[int, typer.Option(min=1, help="Hosts in an enclosure.")] = 16,

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from .selection import ViewOptions
 
 
-# --- GPUs in the words of LSF's ``bhosts -gpu`` and ``bjobs -l`` (VEW-02, VEW-05) -----------------
+# GPUs in the words of LSF's ``bhosts -gpu`` and ``bjobs -l`` (VEW-02, VEW-05).
 #
 # LSF numbers the GPUs of a host and says which one a job has. Here jobs get the lowest numbers
 # that are free, in the order in which they started.
+
 
 GPU_COLUMNS = ("HOST_NAME", "GPU_ID", "MODEL", "MUSED", "MRSV", "NJOBS", "RUN", "SUSP", "RSV")
 ALLOCATION = (
@@ -126,8 +127,6 @@ def _allocated(
                 yield name, None, str(number), model, mem, None, None, None, None
                 name = ""
 
-
-# --- cluster views --------------------------------------------------------------------------------
 
 HOST_COLUMNS = ("HOST_NAME", "STATUS", "JL/U", "MAX", "NJOBS", "RUN", "SSUSP", "USUSP", "RSV")
 HOST_LONG_COLUMNS = (
@@ -257,8 +256,6 @@ def _shared(moment: Snapshot, asked: ViewOptions, format: str) -> str:
     return plain_table(columns, rows, "<>><") if rows else "No shared resource is configured.\n"
 
 
-# --- Users and what limits leave them, in the words and columns of ``busers`` and ``blimits`` -----
-
 USER_COLUMNS = ("USER/GROUP", "JL/P", "MAX", "NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "RSV")
 CONSUMERS = ("USERS", "QUEUES", "HOSTS", "PROJECTS")
 #: What Limit sections know besides resources of the site.
@@ -331,9 +328,6 @@ def members_of(instance: Instance, name: str) -> frozenset[str]:
         reached |= {item.job.user for item in instance.running}
         reached |= {job.user for job in (*instance.pending, *instance.future)}
     return frozenset(reached)
-
-
-# --- blimits --------------------------------------------------------------------------------------
 
 
 def blimits(moment: Snapshot, asked: ViewOptions, format: str) -> str:
@@ -452,8 +446,6 @@ def _lines_of_limit(limit: Limit) -> list[tuple[str, str]]:
     return [*found, ("RESOURCE", " ".join(site))] if site else found
 
 
-# --- Host partitions and user groups in the words and columns of LSF (VEW-04, VEW-05) -------------
-
 SHARE_COLUMNS = ("USER/GROUP", "SHARES", "PRIORITY", "STARTED", "RESERVED", "CPU_TIME", "RUN_TIME")
 
 
@@ -526,8 +518,6 @@ def shares_text(shares: Iterable[tuple[str, int]], comma: str = ", ") -> str:
     """``[user1, 100] [default, 1]``."""
     return " ".join(f"[{name}{comma}{number}]" for name, number in shares)
 
-
-# --- Queues in the words and columns of LSF's ``bqueues`` (VEW-03) --------------------------------
 
 QUEUE_COLUMNS = (
     *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),

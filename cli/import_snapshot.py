@@ -207,7 +207,8 @@ def make_instance(
     from .options import read_source
 
     base = read_source(site) if isinstance(site, Path) else site
-    seen, facts = _seen(printed, reference), read_facts(printed.facts)
+    seen = _seen(printed, reference)
+    facts = read_facts(printed.facts, seen.notes if base is None else None)
     if now is None:
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
@@ -264,23 +265,24 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
 
     problems: list[Problem] = []
 
-    def read(reader: Callable[[Text], list[T]], texts: Sequence[Text]) -> list[T] | None:
+    def read(reader: Callable[[Text, Remarks], list[T]], texts: Sequence[Text]) -> list[T] | None:
         found: list[T] = []
         for text in texts:
             try:
-                found += reader(text)
+                found += reader(text, notes)
             except InputError as error:
                 problems.extend(error.problems)
         return found if texts else None
 
     calendar = PrintedTimes(reference)
     notes = Remarks()
-    jobs = read(lambda text: read_bjobs(text, calendar, notes), printed.bjobs) or []
+    jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), printed.bjobs) or []
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
     shared = [text for text in printed.bhosts if is_of_shared(text)]
     hosts = read(read_bhosts, [text for text in printed.bhosts if text not in (*gpus, *shared)])
     queues = read(read_bqueues, printed.bqueues)
     partitions = read(read_bhpart, printed.bhpart)
+    listed, pools = read(read_gpus, gpus) or [], read(read_shared, shared) or []
     if problems:
         raise InputError(problems)
     # Of what several files name, the last one counts; of queues the long form, which says more.
@@ -291,8 +293,8 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         if queues is None
         else list({q.name: q for q in sorted(queues, key=lambda q: q.long)}.values()),
         partitions=partitions,
-        gpus=read(read_gpus, gpus) or [],
-        shared=read(read_shared, shared) or [],
+        gpus=listed,
+        shared=pools,
         notes=notes,
     )
 
@@ -340,8 +342,6 @@ def _age(paths: Sequence[Path]) -> datetime:
     moment = datetime.fromtimestamp(int(max(written)), UTC) if written else None
     return moment or datetime.now(UTC).replace(microsecond=0)
 
-
-# --- ``slotwise snapshot``: run LSF's own commands and make an instance of what they print --------
 
 #: Fields of bjobs -o that an instance needs.
 FIELDS = (

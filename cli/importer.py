@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ..model.workload import Workload
 
 
-# --- ``slotwise import lsf``: a configuration directory as an instance ----------------------------
-
 TimeOfConditions = Annotated[
     str | None,
     typer.Option(
@@ -146,8 +144,6 @@ def _processors(words: list[str]) -> dict[str, int]:
     return found
 
 
-# --- ``slotwise import events | acct | swf``: a moment of a log as an instance; past usage --------
-
 At = Annotated[
     str,
     typer.Option(
@@ -224,7 +220,7 @@ def events(
         notes.append(
             f"queue {name} was closed: it takes no jobs, those that wait there still start"
         )
-    instance = _instance(moment, site, notes)
+    instance = _instance(moment, site, notes, bad)
     idle, shut = moment.idle_queues, moment.closed_queues
     queues = (
         replace(q, active=q.active and q.name not in idle, open=q.open and q.name not in shut)
@@ -268,6 +264,7 @@ def acct(
                              "leave --site and --with-future out")  # fmt: skip
         instance = _used(usage_for, files, at, bad)
         _refuse(bad, keep_going)
+        tell_some(bad.told_cells())
         write_instance(instance, output, format)
         return
     time = _acct_time(at, files)
@@ -277,7 +274,7 @@ def acct(
     if moment.first is not None:
         _require_within(at, time, moment.first, moment.last, EPOCH)
     notes: list[str] = []
-    instance = _instance(moment, site, notes)
+    instance = _instance(moment, site, notes, bad)
     if _has_accounts(instance):
         from ..solver.fairshare.reports import PastUsage
 
@@ -427,14 +424,11 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
     return made.instance
 
 
-# --- steps ----------------------------------------------------------------------------------------
-
-
-def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
+def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecords) -> Instance:
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
     from ..model.lsf_state.assemble import assemble
-    from ..model.lsf_state.followed import settle_limits
+    from ..model.lsf_state.followed import settle_limits, tell_unread
     from ..model.lsf_state.seen import Seen
     from .options import read_source
 
@@ -454,6 +448,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str]) -> Instance:
         raise InputError("no job of the log ran anywhere: give the hosts with --site")
     seen = Seen(moment.jobs, moment.later, hosts, all_hosts=False, gone=True)
     settle_limits(moment, base, seen.notes)
+    tell_unread(moment, bad, seen.notes)
     if base is not None and any(host.gpu_count for host in base.cluster.hosts):
         seen.notes.touch(GPUS_OF_LOGS)
     zone = UTC
@@ -507,7 +502,7 @@ def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
     for path in files:
         refuse_other(path, "acct")
         others: dict[str, int] = {}
-        yield from finished_jobs(log_lines(path), bad.add, others, str(path))
+        yield from finished_jobs(log_lines(path), bad, others, str(path))
         bad.repaired = others.get(SKEWED, 0)
 
 
@@ -562,8 +557,6 @@ def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
     for line in report(problems):
         tell(f"warning: {line}")
 
-
-# --- importer -------------------------------------------------------------------------------------
 
 EXITS = "Exit codes: 0 done, 2 bad input."
 

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from .selection import ViewOptions
 
 
-# --------------------------------------------------------------------------------------------------
-# Job arrays in the words of ``bjobs -A``: how many elements wait, run and have ended
-# (ARR-04)
+# Job arrays in the words of ``bjobs -A``: how many elements wait, run and have ended (ARR-04).
+
 
 _STATES = ("PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP")
 ARRAY_COLUMNS = ("JOBID", "ARRAY_SPEC", "OWNER", "NJOBS", *_STATES)
@@ -91,8 +90,6 @@ def arrays(moment: Snapshot, asked: ViewOptions, format: str) -> str:
 
 _ENDED = frozenset({"DONE", "EXIT"})
 
-
-# --- job views ------------------------------------------------------------------------------------
 
 Number = TypeVar("Number", int, float)
 
@@ -326,6 +323,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
     name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
+    group += f", Job Group <{job.job_group}>" if job.job_group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
         f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
@@ -403,8 +401,6 @@ def stamp(instance: Instance, time: int) -> str:
         return clock_text(instance, time)
     return moment.strftime("%a %b %d %H:%M:%S")
 
-
-# --- What happened to jobs in a simulation, in the words of LSF's ``bhist`` -----------------------
 
 #: The states of the table, and their sum.
 TIMES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN", "TOTAL")
@@ -511,8 +507,6 @@ def _history_record(instance: Instance, item: JobHistory) -> dict[str, Any]:
         "events": events,
     }
 
-
-# --- Plans and jobs as LSF's own programs write them in JSON: for tools that read LSF -------------
 
 #: Second 0 of an instance without an origin.
 ABSTRACT = "1970-01-01T00:00:00+00:00"
@@ -672,6 +666,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "STAT": status,
         "USER": job.user,
         "USER_GROUP": job.group,
+        "JOB_GROUP": job.job_group,
         "QUEUE": job.queue,
         "PROJ_NAME": job.project,
         "APPLICATION": job.application,

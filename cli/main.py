@@ -40,8 +40,6 @@ from .solve import compare, solve
 from .sweep import sweep
 from .whatif import whatif
 
-# --- How a command shows its help and answers a wrong option: panels, old spellings, words --------
-
 #: What the help calls the last options of a command, and those that bound what is read.
 MORE: Final = "More options"
 LIMITS: Final = "Limits on input"
@@ -69,13 +67,6 @@ PANELS: Final[dict[str, str]] = {
     ),
     LIMITS: "",
 }
-#: What comes after the first screen of a command's help.
-AFTER_THE_FIRST_SCREEN: Final = (
-    "A moment of the simulation",
-    "Forecast",
-    "Time and processors",
-    MORE,
-)
 _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names.split()}
 
 #: Spellings of 0.1 that 0.2 still takes, by command; 0.3 takes them no more.
@@ -257,8 +248,6 @@ def _word(name: str, kind: str) -> str:
         return "SECONDS" if name.endswith("time") or name == "time_limit" else "N"
     return "FILE" if "path" in kind or "file" in kind else "TEXT"
 
-
-# --- main -----------------------------------------------------------------------------------------
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)

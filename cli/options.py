@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.confined import also_in, check_inside
+from ..model.display import DAY
 from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
 from ..model.objective import ObjectiveName
@@ -21,9 +22,6 @@ from ..model.plan import MOST_MARGIN
 if TYPE_CHECKING:
     from ..model.formats.swf import DefaultLimit
     from ..model.instance import Instance
-
-
-# --- Arguments and options that name a file; who reads or writes it says what is wrong with it ----
 
 
 def file_argument(**settings: Any) -> Any:
@@ -38,9 +36,6 @@ def file_option(*names: str, **settings: Any) -> Any:
     lines; the readers say it in one, as for all that is wrong with a file.
     """
     return typer.Option(*names, readable=False, **settings)
-
-
-# --- What the shell may complete: names of examples, and of the pending jobs of an instance -------
 
 
 def example_names(incomplete: str) -> list[str]:
@@ -76,8 +71,6 @@ def _sources(given: dict[str, Any]) -> Iterator[Path]:
         if given.get(name) and str(given[name]) != "-":
             yield Path(given[name])
 
-
-# --- options --------------------------------------------------------------------------------------
 
 Format = Literal["text", "json", "csv"]
 
@@ -273,9 +266,6 @@ def progress() -> Iterator[Callable[[Any], None] | None]:
         yield lambda report: status.update(Text(printable(str(report))))
 
 
-# --- What can be read but once, as a file, for readers that look at its beginning first -----------
-
-
 class StandardInput(type(Path())):  # type: ignore[misc]
     """A temporary file with all of standard input, or of a pipe, by whose name messages call it."""
 
@@ -314,9 +304,6 @@ def from_stdin(context: typer.Context, value: Any) -> Any:
     return file
 
 
-# --- The progress bar of ``slotwise replay`` and ``simulate``: jobs, jobs/s and simulated time ----
-
-
 @contextmanager
 def progress_bar(
     title: str, total: int, state: Callable[[], tuple[int, int]]
@@ -344,13 +331,10 @@ def progress_bar(
         def show() -> None:
             elapsed = bar.tasks[task].elapsed or 1e-9
             done, now = state()
-            rate, days = (done - already) / elapsed, (now - begun) / 86400
+            rate, days = (done - already) / elapsed, (now - begun) / DAY
             bar.update(task, completed=done, rate=rate, days=days)
 
         yield show
-
-
-# --- The progress bar of studies: runs done, and the time left ------------------------------------
 
 
 @contextmanager

@@ -35,13 +35,12 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
-# --------------------------------------------------------------------------------------------------
-# The one way in which commands write files: whole or not at all, and what was there stays
-# itself
+# The one way in which commands write files: whole or not at all, and what was there stays itself.
 #
 # A regular file keeps its mode, owner and hard links, a symbolic link keeps pointing to it. What
 # is no regular file (a FIFO, a terminal, a device) is written to and never replaced, and so is a
 # file that is this process's own standard output.
+
 
 #: Bytes of an output that is written in place that are kept in memory before they go to disk.
 _SPOOLED = 2**24
@@ -261,9 +260,6 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-# --- output ---------------------------------------------------------------------------------------
-
-
 def _checked(output: Path | None) -> Path | None:
 
     if output is not None:
@@ -312,8 +308,6 @@ def write_instance(
     with whole_file(output) as file:
         file.write(text.encode())
 
-
-# --- Files with one record a job: CSV, JSON or Parquet, plain or (CSV, JSON) gzipped --------------
 
 #: Lines of CSV that are written at once.
 _PART = 1000
@@ -407,8 +401,6 @@ def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
     return buffer.getvalue()
 
-
-# --- ``--checkpoint`` and ``--checkpoint-every``: where and how often a run leaves its state ------
 
 CheckpointEvery = Annotated[
     str | None,

@@ -37,9 +37,8 @@ class Exit(IntEnum):
     TERMINATED = 143
 
 
-# --------------------------------------------------------------------------------------------------
-# Ctrl-C and SIGTERM as a request to stop at the next good moment; what is left of a time
-# limit
+# Ctrl-C and SIGTERM as a request to stop at the next good moment; what is left of a time limit.
+
 
 #: When the command began (monotonic seconds), so that its time limit counts all that it does.
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
@@ -138,9 +137,8 @@ def cancel_on_signal(*, at_once: bool = False) -> Iterator[Cancel]:
             signal.signal(number, handler)
 
 
-# --------------------------------------------------------------------------------------------------
-# Standard streams that fail in one line: a full disk, a closed stream, a reader that has
-# gone
+# Standard streams that fail in one line: a full disk, a closed stream, a reader that has gone.
+
 
 _NAMES = ("<stdin>", "<stdout>", "<stderr>")
 

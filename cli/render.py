@@ -35,9 +35,6 @@ _TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
 
 
-# --- a plan -------------------------------------------------------------------------------------
-
-
 def plan_output(
     instance: Instance,
     plan: Plan,

@@ -176,9 +176,6 @@ def _rest_line(clock: WrittenTimes, rest: Sequence[Shown]) -> str:
     return paragraph(f"{jobs} not shown{span} (--top 0 shows all, --job NAME one).")
 
 
-# --- What a view of ``slotwise show`` is asked for ------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
     """What a view shows."""
@@ -189,13 +186,10 @@ class ViewOptions:
     long: bool = False
     #: Every share level.
     recursive: bool = False
-    #: Jobs of these states alone; none of them: unfinished jobs.
+    #: Jobs of the states that are asked for, of these four; where none is, unfinished jobs.
     pending: bool = False
-    #: Jobs of these states alone; none of them: unfinished jobs.
     running: bool = False
-    #: Jobs of these states alone; none of them: unfinished jobs.
     suspended: bool = False
-    #: Jobs of these states alone; none of them: unfinished jobs.
     ended: bool = False
     #: Finished jobs too, limits that nobody uses.
     everything: bool = False
@@ -205,11 +199,9 @@ class ViewOptions:
     configured: bool = False
     #: Job arrays in place of jobs.
     arrays: bool = False
-    #: Of these alone, () for all.
+    #: The users, queues and hosts that are shown alone; empty for all.
     users: frozenset[str] = frozenset()
-    #: Of these alone, () for all.
     queues: frozenset[str] = frozenset()
-    #: Of these alone, () for all.
     hosts: frozenset[str] = frozenset()
     #: Form of a future allocation, see ``model/plan.py``.
     alloc: str = "lsf"

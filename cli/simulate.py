@@ -60,9 +60,6 @@ if TYPE_CHECKING:
     from ..solver.scheduler.simulation import Session
 
 
-# --- What ``slotwise simulate`` reads: an instance or a log, changes over time, lives of hosts ----
-
-
 @dataclass(frozen=True, slots=True)
 class Sources:
     """The files of the command line, and what is said about them; None where it is not said."""
@@ -161,7 +158,7 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     problems: list[Problem] = bad.report()
     if bad.count and not sources.keep_going:
         raise refused_records(problems)
-    for line in report(problems):
+    for line in (*report(problems), *bad.told_cells()):
         sources.tell(f"warning: {line}")
     assert instance.origin is not None  # a log that takes --events has one
     zero = int(datetime.fromisoformat(instance.origin).timestamp())
@@ -175,8 +172,6 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     )
     return iter(found)
 
-
-# --- How ``slotwise simulate`` prints what came of it: text, JSON and CSV -------------------------
 
 #: Columns of the table of waits: title and field, recorded and simulated side by side.
 WAITS = (
@@ -291,9 +286,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-# --------------------------------------------------------------------------------------------------
-# What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded
-# workload
+# What ``slotwise simulate`` does: the scheduler loop on an instance or on a recorded workload.
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,8 +521,6 @@ def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     total = len(session.world.states) - len(session.instance.running)
     return progress_bar(title, total, lambda: (session.so_far.started, session.world.now))
 
-
-# --- simulate -------------------------------------------------------------------------------------
 
 Input = Annotated[
     Path | None,

@@ -240,8 +240,6 @@ def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
         raise typer.Exit(Exit.FAILED)
 
 
-# --- ``slotwise compare``: starts as configured and possible side by side ---------------------
-
 Methods = Annotated[
     bool,
     typer.Option(

@@ -194,9 +194,6 @@ def notes(found: WhatIf) -> Sequence[str]:
     return list(dict.fromkeys(f"{v.name}: {note}" for v in found for note in v.notes))
 
 
-# --- How ``slotwise sweep`` shows its rows: a table for people, JSON, CSV -------------------------
-
-
 def render_sweep(result: Sweep, format: str) -> str:
     """The whole output."""
     if format == "json":

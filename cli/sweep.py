@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from ..solver.studies.workers import Lost
 
 
-# --------------------------------------------------------------------------------------------------
-# The cells of a sweep that are done: a folder with one sealed record each, by what was
-# asked
+# The cells of a sweep that are done: a folder with one sealed record each, by what was asked.
 
 
 class CellFiles:
@@ -85,8 +83,6 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError:
         raise InputError([Problem("is damaged: not a text file", str(path))]) from None
 
-
-# --- sweep ----------------------------------------------------------------------------------------
 
 Study = Annotated[Path, file_argument(help="The study, YAML or JSON.", show_default=False)]
 Into = Annotated[

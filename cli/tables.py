@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-# --- tables ---------------------------------------------------------------------------------------
-
 #: What becomes of a job, the most urgent to look at last; the colours say the same.
 State = Literal["now", "later", "unproved", "unplaced", ""]
 COLOURS: Mapping[State, str] = {
@@ -271,9 +269,6 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     return texts
 
 
-# --- Tables as LSF prints them, and the same rows as JSON and CSV ---------------------------------
-
-
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
     """Columns two blanks apart, each aligned as `sides` says (``<`` or ``>``); None is a dash."""
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
@@ -304,9 +299,6 @@ def csv_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "".join(csv_lines(columns, rows))
 
 
-# --- Records as CSV -------------------------------------------------------------------------------
-
-
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with a header; allocations as ``2*hostA 3*hostB``."""
     cells = ([_cell(row.get(name, "")) for name in columns] for row in rows)
@@ -321,9 +313,6 @@ def _cell(value: Any) -> Any:
         names = [item for item in value if isinstance(item, str)]
         return " ".join(names) if names else " + ".join(map(allocation_text, value))
     return value
-
-
-# --- A metric of a simulation or replay as text ---------------------------------------------------
 
 
 def plain_metric(name: str, value: object) -> str:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..solver.studies.whatif import Variant, WhatIf
 
 
-# --- What ``slotwise whatif`` runs: a site, the jobs of a log on it, and its variants -------------
-
 #: The key of params that says how long a cycle is.
 CYCLE_KEY = "MBD_SLEEP_TIME"
 
@@ -160,8 +158,6 @@ def files(question: Question) -> Iterable[Path]:
     given = (question.site, question.log, question.events, question.changes)
     return (path for path in given if path is not None)
 
-
-# --- whatif ---------------------------------------------------------------------------------------
 
 Site = Annotated[
     Path | None,

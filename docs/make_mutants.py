@@ -231,8 +231,9 @@ class Tests:
         self.copies = copies
         self.modules = [module for room in ROOMS for module in modules(room)]
         self.code = _of_all("cli", "instances", "model", "solver")
-        shared = [p.name for p in (ROOT / "tests").glob("*.py") if not p.name.startswith("test_")]
-        self.helpers = _digest(" ".join(_of_file(f"tests/{name}") for name in sorted(shared)))
+        shared = [p.name for p in (ROOT / "tests" / "support").glob("*.py")]
+        helpers = ["conftest.py", *(f"support/{name}" for name in sorted(shared))]
+        self.helpers = _digest(" ".join(_of_file(f"tests/{name}") for name in helpers))
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, dict[str, int]] = {module: {} for module in self.modules}
         files = sorted(

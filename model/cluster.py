@@ -108,6 +108,8 @@ class Host:
     node_of: str = ""
     #: Its GPUs, None for none; what they add to amounts and load is there without being given.
     gpus: Gpus | None = None
+    #: Cores that jobs may be bound to (affinity[]), None where nobody said.
+    cores: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.gpus, Gpus):

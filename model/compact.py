@@ -32,8 +32,6 @@ def keep_for_good() -> None:
     gc.freeze()
 
 
-# --- Rows of whole numbers in as few bytes as they need, so that a million jobs fit into memory ---
-
 #: Rows that are packed together.
 BLOCK = 1024
 #: Kinds of columns, and the most that each takes.
@@ -118,8 +116,6 @@ def narrow(column: NDArray[np.int64]) -> NDArray[Any]:
     return half if np.array_equal(half, column) else column
 
 
-# --- Where names stand in a long list, found over their hashes alone: 8 bytes a name --------------
-
 #: What of a hash is kept.
 _PART = (1 << 32) - 1
 
@@ -157,9 +153,8 @@ class NamePlaces:
                 yield place
 
 
-# --------------------------------------------------------------------------------------------------
-# Sequences whose items are rebuilt when they are asked for: a million jobs need no
-# objects
+# Sequences whose items are rebuilt when they are asked for: a million jobs need no objects.
+
 
 T = TypeVar("T")
 

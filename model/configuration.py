@@ -39,19 +39,19 @@ class Queue:
         Fact("processor_limit", "PROCLIMIT", aka=("TASKLIMIT",)),
     ] = None
     backfill: Annotated[bool, Fact("flag", "BACKFILL")] = False
-    #: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
+    #: Dispatch cycles for which slots are held (MAX_RESERVE_TIME[n]), None where not set.
     slot_reserve: Annotated[int | None, Fact("cycles", "SLOT_RESERVE")] = None
-    #: MAX_RESERVE_TIME[n] in dispatch cycles, None where not set.
+    #: The same of memory and the slots beside it.
     resource_reserve: Annotated[int | None, Fact("cycles", "RESOURCE_RESERVE")] = None
     #: "N", "Y" or "CU[type]".
     exclusive: Annotated[str, Fact("exclusive", "EXCLUSIVE")] = "N"
-    #: QJOB_LIMIT, UJOB_LIMIT.
+    #: Slots of all its jobs together.
     queue_slots: Annotated[int | None, Fact("count", "QJOB_LIMIT")] = None
-    #: QJOB_LIMIT, UJOB_LIMIT.
+    #: Slots of one user's jobs.
     user_slots: Annotated[int | None, Fact("count", "UJOB_LIMIT")] = None
-    #: PJOB_LIMIT, HJOB_LIMIT.
+    #: Slots on a host for each of its processors.
     processor_slots: Annotated[float | None, Fact("amount", "PJOB_LIMIT")] = None
-    #: PJOB_LIMIT, HJOB_LIMIT.
+    #: Slots on one host, whatever its processors.
     host_slots: Annotated[int | None, Fact("count", "HJOB_LIMIT")] = None
     thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
     dispatch_window: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
@@ -61,23 +61,23 @@ class Queue:
     job_accept_interval: Annotated[int | None, Fact("count", "JOB_ACCEPT_INTERVAL")] = None
     #: FAIRSHARE = USER_SHARES[…] pairs; None for first come, first served.
     user_shares: Annotated[tuple[tuple[str, int], ...] | None, Fact("shares", "FAIRSHARE")] = None
-    #: Cross-queue.
+    #: Queues whose jobs it orders beside its own (cross-queue fairshare).
     fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
-    #: Cross-queue.
+    #: "QUEUE" where these queues are served by their priority, "" for by the shares alone.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
-    #: Queue-based fairshare.
+    #: Its percentage of the slots of its pool (queue-based fairshare).
     slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
-    #: Queue-based fairshare.
+    #: Name of that pool, "" where it belongs to none.
     slot_pool: Annotated[str, Fact("name", "SLOT_POOL")] = ""
     max_slots_in_pool: Annotated[int | None, Fact("count", "MAX_SLOTS_IN_POOL")] = None
     use_priority_in_pool: Annotated[bool, Fact("flag", "USE_PRIORITY_IN_POOL")] = False
     #: CPU_TIME_FACTOR … that override the cluster's.
     factors: Annotated[Mapping[str, float], Fact("factors")] = field(default_factory=dict)
-    #: Queue names each applies to; ("*",) for all; None if not.
+    #: Queues of lower priority whose jobs it may preempt; ("*",) for all, None for none.
     preemptive: Annotated[
         tuple[str, ...] | None, Fact("preemption", "PREEMPTION", also=("preemptable",))
     ] = None
-    #: Queue names each applies to; ("*",) for all; None if not.
+    #: Queues of higher priority whose jobs may preempt its own; ("*",) for all, None for none.
     preemptable: tuple[str, ...] | None = None
     chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
@@ -97,9 +97,6 @@ class Queue:
     def reserve_cycles(self) -> int | None:
         """Dispatch cycles that a reservation may be held; RESOURCE_RESERVE wins (MEM-05)."""
         return self.resource_reserve if self.resource_reserve is not None else self.slot_reserve
-
-
-# --- Users and user groups (lsb.users) ------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +124,6 @@ class HostPartition:
     name: str
     hosts: tuple[str, ...]
     user_shares: tuple[tuple[str, int], ...]
-
-
-# --- Resource allocation limits and per-resource reservation methods (lsb.resources) --------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +160,6 @@ class ReservationUsage:
 
     resource: str
     method: str
-
-
-# --- Cluster-wide parameters (lsb.params, lsf.conf) under Python names ----------------------------
 
 
 @dataclass(frozen=True, slots=True)

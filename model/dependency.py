@@ -94,9 +94,9 @@ class StatusTest:
     #: "done" and so on.
     word: str
     job: JobReference
-    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
+    #: How an exit code or a count is compared with `number`.
     operator: Operator = "=="
-    #: Of an exit code or a count; None for any code, and for ``*``, all elements.
+    #: The exit code or count; None for any code, and for ``*``, all elements.
     number: int | None = None
     #: Of external().
     status: str = ""
@@ -232,8 +232,6 @@ class _ConditionReader:
         what = f"unexpected {token.text!r}" if token.text else "the condition ends too early"
         return self._wrong(what, token.place, expected)
 
-    # --- the grammar ----------------------------------------------------------------------------
-
     def whole(self) -> Condition:
         """The condition, to the end of the text."""
         found = self._either()
@@ -353,8 +351,6 @@ class _ConditionReader:
             found[indices] = None
         return tuple(found)
 
-
-# --- Which jobs a dependency condition means: by number, element or name --------------------------
 
 #: Answers that a roster keeps.
 _RECENT = 64

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .instance import Instance
 
 
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+#: Seconds of each.
+MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
+_UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (1, "s"))
 
 
 def duration_text(seconds: int, beside: int = 0) -> str:
@@ -155,8 +157,6 @@ def short_clock_text(instance: Instance, time: int, beside: int = 0) -> str:
     return moment.strftime("%m-%d %H:%M:%S" if moment.second else "%m-%d %H:%M")
 
 
-# --- Characters that no name and no text may hold, because terminals obey them or hide them -------
-
 #: Control characters that a text of several lines is made of.
 LAYOUT = "\n\t"
 #: Categories of what terminals obey, hide, or cannot write (half a character).
@@ -183,8 +183,6 @@ def visible(text: str) -> str:
 def _escaped(sign: str) -> str:
     return sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii")
 
-
-# --- Tables as notebooks show them: plain HTML that carries nothing but text ----------------------
 
 #: Rows that a notebook shows; the rest is counted.
 MOST_ROWS = 60

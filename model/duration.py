@@ -74,9 +74,6 @@ def granted_cpu_limit(instance: Instance, job: Job) -> int | None:
     return most if own is None else _at_most(own, most)
 
 
-# --- The termination time, -t: what has not ended by then is killed -------------------------------
-
-
 def last_start(instance: Instance, job: Job) -> int | None:
     """The last second at which a job with -t may start, None for any other job.
 

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, cast
 
-# --- terminals ------------------------------------------------------------------------------------
-
 #: Categories of characters that have no look of their own: control, format, surrogate, separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -33,15 +31,10 @@ def printable(text: str, kept: str = "\n") -> str:
     )
 
 
-# --- HTML -----------------------------------------------------------------------------------------
-
-
 def html_text(value: object) -> str:
     """For HTML, between tags and in an attribute in quotes."""
     return html.escape(printable(str(value)))
 
-
-# --- Markdown -------------------------------------------------------------------------------------
 
 #: Signs that every renderer knows as characters of HTML, and those that a backslash makes plain.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "&#96;"}
@@ -76,8 +69,6 @@ def markdown_code(text: str) -> str:
     padded = f" {line} " if "`" in line or blank else line
     return f"{fence}{padded}{fence}"
 
-
-# --- CSV ------------------------------------------------------------------------------------------
 
 #: Beginnings that a spreadsheet takes for a formula, behind blanks too.
 _FORMULA = tuple(

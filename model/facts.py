@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 class Fact:
     """What is known of one field; ``Annotated[int, Fact("count", "CHUNK_JOB_SIZE")]``."""
 
-    #: How it is read, checked and written, by name (:mod:`.formats.kinds`).
+    #: How it is read, checked and written, by name (:mod:`.formats.fields`).
     kind: str
     #: Its name in files, LSF's own where LSF has one; "" for the Python name.
     key: str = ""

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .cluster import Cluster, ComputeUnit, Gpus, Host
 from .configuration import Limit, Params, Queue, Scope
+from .display import HOUR
 from .errors import InputError, Problem
 from .instance import Instance
 from .job import ArraySpec, Job, RunningJob, elements, ranges_of
 
-HOUR = 3600
 SLOTS = 16
 MEMORY = 65536
 #: Run limits people ask for, in hours, and how often.
@@ -201,8 +201,6 @@ class _Maker:
         # A few users have most of the jobs.
         return f"user{int(_USERS * self.random.random() ** 2) + 1}"
 
-    # --- running ------------------------------------------------------------------------------
-
     def fill(self, count: int, load: float) -> tuple[RunningJob, ...]:
         """`count` running jobs (fewer if hosts are full) that bring the slots to `load`."""
         sizes = self._sizes(count, round(self.hosts * SLOTS * load))
@@ -262,8 +260,6 @@ class _Maker:
             room += int(np.minimum(self._free[fits], ptile).sum())
             at, width = end, 2 * width
         return np.concatenate(found)
-
-    # --- pending ------------------------------------------------------------------------------
 
     def pending(self, number: int, per_enclosure: int) -> Job:
         """One waiting job of a random kind."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .cluster import Cluster
 from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
-from .job import Application, Job, RunningJob
+from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
 
 
@@ -90,9 +90,11 @@ class Instance:
     running: tuple[RunningJob, ...] = ()
     #: In order of submission; the methods sort by priority.
     pending: tuple[Job, ...] = ()
-    #: A tuple, or of a log its records (:class:`.on_demand.OnDemand`).
+    #: A tuple, or of a log its records (:class:`.OnDemand`).
     future: Sequence[Job] = ()
     applications: tuple[Application, ...] = ()
+    #: Job groups (bjgroup); none where nobody said which there are.
+    job_groups: tuple[JobGroup, ...] = ()
     users: tuple[User, ...] = ()
     groups: tuple[UserGroup, ...] = ()
     partitions: tuple[HostPartition, ...] = ()
@@ -101,9 +103,9 @@ class Instance:
     advance_reservations: tuple[AdvanceReservation, ...] = ()
     share_usage: tuple[ShareUsage, ...] = ()
     pool_usage: tuple[PoolUsage, ...] = ()
-    #: What the loop remembers of the cycle before now, for one that goes on from there.
+    #: What pending jobs held in the cycle before now, for a loop that goes on from there.
     held: tuple[HeldHosts, ...] = ()
-    #: What the loop remembers of the cycle before now, for one that goes on from there.
+    #: Slots that running jobs have taken of those, by backfill.
     borrowed: tuple[BorrowedSlots, ...] = ()
     #: What LSF itself said of pending jobs.
     lsf_says: tuple[SaidByLsf, ...] = ()

@@ -33,17 +33,17 @@ class Job:
     """A job as submitted; times in seconds from the instance's origin."""
 
     id: str
-    #: -n min,max.
+    #: The least that it starts with (-n min).
     slots: int = 1
-    #: -n min,max.
+    #: The most that it takes (-n min,max), None for no more than the least.
     max_slots: int | None = None
     user: str = "user"
     queue: str = "default"
     #: The -R strings.
     res_req: tuple[str, ...] = ()
-    #: -W and -c.
+    #: -W, in seconds.
     run_limit: int | None = None
-    #: -W and -c.
+    #: -c, in seconds.
     cpu_limit: int | None = None
     #: What really passes, known to a simulation only.
     run_time: int | None = None
@@ -95,6 +95,8 @@ class Job:
     array_limit: int | None = None
     #: -nnodes, its hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
     whole_hosts: bool = False
+    #: -g, its job group, such as ``/risk/daily``; "" for the root.
+    job_group: str = ""
 
     @property
     def array_id(self) -> str | None:
@@ -148,11 +150,9 @@ class Application:
 
     name: Annotated[str, Fact("new_name", aka=("NAME",))]
     res_req: Annotated[str, Fact("requirement", "RES_REQ")] = ""
-    #: RUNLIMIT, RUNTIME, CPULIMIT.
     run_limit: Annotated[int | None, Fact("minutes", "RUNLIMIT")] = None
-    #: RUNLIMIT, RUNTIME, CPULIMIT.
+    #: RUNTIME, the former name of ESTIMATED_RUNTIME.
     run_time: Annotated[int | None, Fact("minutes", "RUNTIME")] = None
-    #: RUNLIMIT, RUNTIME, CPULIMIT.
     cpu_limit: Annotated[int | None, Fact("minutes", "CPULIMIT")] = None
     #: PROCLIMIT (min, default, max).
     slots: Annotated[
@@ -165,10 +165,27 @@ class Application:
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
 
-# --- Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01) -----------------------------------------
+@dataclass(frozen=True, slots=True)
+class JobGroup:
+    """A job group and its limit (bgadd -L); those above it count its jobs too (GRP-01)."""
+
+    #: Such as ``/risk/daily``.
+    name: Annotated[str, Fact("job_group")]
+    #: Jobs of it, and of all groups below it, that may run or be suspended at once.
+    limit: Annotated[int | None, Fact("count")] = None
+
+
+def job_groups_of(name: str) -> tuple[str, ...]:
+    """A job group and those above it without the root: ``/a``, ``/a/b`` of ``/a/b``."""
+    parts = [part for part in name.split("/") if part]
+    return tuple("/" + "/".join(parts[: n + 1]) for n in range(len(parts)))
+
+
+# Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01).
 #
 # An element is a job of its own, with the id ``101[3]``; all elements of an array share their
 # other fields. Files, tables and submissions show an array as one entry.
+
 
 #: ``name[elements]%limit``; the name may be empty.
 _NAMED = re.compile(r"(?P<name>[^\[\]]*)(?P<spec>\[[^\[\]]*\](?:\s*%.*)?)\s*\Z", re.DOTALL)
@@ -178,7 +195,7 @@ _LIMIT = re.compile(r"\s*(\d{1,9})\s*\Z", re.ASCII)
 #: MAX_JOB_ARRAY_SIZE where nobody sets it: the largest index.
 DEFAULT_LARGEST = 1000
 #: The largest that MAX_JOB_ARRAY_SIZE may be.
-MOST = 2147483646
+LARGEST_INDEX = 2147483646
 
 
 @dataclass(frozen=True, slots=True)

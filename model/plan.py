@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .display import (
+    DAY,
     WrittenTimes,
     duration_text,
     html_table,
@@ -25,8 +26,6 @@ from .omissions import Omission
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-
-# --- Allocations as text (TBR-06, VEW-06): ``2*hostA 3*hostB``, and other systems' own forms ------
 
 #: Turns an allocation (host to slots) into the string that an integration shows.
 AllocationFormatter = Callable[[Mapping[str, int]], str]
@@ -75,12 +74,10 @@ def _ranges(numbers: list[int]) -> str:
     return ",".join(parts)
 
 
-# --- plan -----------------------------------------------------------------------------------------
-
 #: Jobs that a conditional proof names in words.
 MOST_CONDITIONS = 3
 #: Seconds that a margin may be: a year.
-MOST_MARGIN = 366 * 86400
+MOST_MARGIN = 366 * DAY
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.
@@ -265,13 +262,13 @@ class PlanChange:
     """What a planner says otherwise of one pending job than before, and which event made it so."""
 
     job: str
-    #: Seconds from the origin, None for none.
+    #: The start that was said before, None for none.
     was: int | None
-    #: Seconds from the origin, None for none.
+    #: The start that is said now, None for none.
     start: int | None
-    #: Host to slots.
+    #: Hosts to slots of the start before.
     was_on: Mapping[str, int]
-    #: Host to slots.
+    #: Hosts to slots of the start that is said now.
     on: Mapping[str, int]
     #: The event, in words.
     because: str
@@ -326,7 +323,7 @@ class Plan(_Indexed):
     unplaced: tuple[Unplaced, ...] = ()
     #: Of the objective, in its own unit, times counted from now.
     value: float | None = None
-    #: Of the objective, in its own unit, times counted from now.
+    #: No plan has a smaller value, None where nothing is proved.
     bound: float | None = None
     #: What else is to be known, among it the rules that were not considered.
     notes: tuple[str, ...] = ()
@@ -493,8 +490,6 @@ class Plan(_Indexed):
             return None
         return iso_time(self.origin, time) or f"in {duration_text(time - self.now)}"
 
-
-# --- When the elements of a job array start, in words (ARR-05) ------------------------------------
 
 #: So many different starts are said one by one.
 _FEW = 4

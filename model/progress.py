@@ -41,8 +41,6 @@ class Progress:
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 
-# --- Long looks that somebody may want to end -----------------------------------------------------
-
 T = TypeVar("T")
 
 #: Called now and then; what it raises ends the look.

@@ -27,7 +27,7 @@ from .shares import (
     share_tree,
 )
 
-# --- What share accounts and queues of slot pools have used before now (FSH-02, FSH-03, QBF-07) ---
+# What share accounts and queues of slot pools have used before now (FSH-02, FSH-03, QBF-07).
 #
 # An instance says it where its own running jobs do not tell the whole story: an account's priority
 # goes by what finished jobs used too.
@@ -138,8 +138,6 @@ def _no_account(policy: _Policy, name: str, account: str) -> str:
     known = [path for path in policy.nodes if path]
     return f"{name} has no share account {account!r}{nearest(account, known)}"
 
-
-# --- share rules ----------------------------------------------------------------------------------
 
 #: Entry-point group of the fairshare adjustments.
 ADJUSTMENTS = "slotwise.fairshare_adjustment"

@@ -3,7 +3,7 @@
 A policy (a queue, a cross-queue set, a host partition) names its share accounts in a
 ``USER_SHARES`` list; a user group may divide what it gets by a list of its own. Together they make
 a tree of :class:`ShareNode`. The tree is plain data: what the accounts have used is kept by
-``solver/scheduler/fairshare.py``.
+``solver/fairshare/accounts.py``.
 
 Decisions where the documents are silent:
 
@@ -304,9 +304,7 @@ class _Level:
         return level.node(name, shares)
 
 
-# --------------------------------------------------------------------------------------------------
-# Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 …
-# QBF-01)
+# Fairshare policies of an instance: queue sets, host partitions, slot pools (FSH-07 … QBF-01).
 #
 # What they must not be is stated by ``share_rules.py``.
 
@@ -338,9 +336,9 @@ class SlotPool:
     shares: tuple[float, ...]
     #: Which they share.
     hosts: tuple[str, ...]
-    #: Of the first queue.
+    #: The most slots of the pool that its queues may use, as the first queue says.
     max_slots: int | None = None
-    #: Of the first queue.
+    #: Whether the priorities of the queues count in it, as the first queue says.
     use_priority: bool = False
 
 

@@ -33,9 +33,9 @@ class Workload:
     req_time: Ints
     #: Processors held while running.
     procs: Ints
-    #: Numbers from the log, -1 for unknown.
+    #: Numbers of users in the log, -1 for unknown.
     user: Ints
-    #: Numbers from the log, -1 for unknown.
+    #: Numbers of queues in the log, -1 for unknown.
     queue: Ints
     #: The machine's size as the log states it, or None.
     max_procs: int | None = None

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# --- How much memory this process may still take --------------------------------------------------
-
 #: Bytes of a megabyte.
 MB = 1 << 20
 #: Where nothing is said of memory (MB).
@@ -69,8 +67,6 @@ def limit_memory(megabytes: int) -> bool:
         return False
     return True
 
-
-# --- budget ---------------------------------------------------------------------------------------
 
 #: Seconds for a lesser answer once work has to stop.
 GRACE = 2.0

@@ -45,8 +45,6 @@ from .rules.scopes import remarks
 from .scheduler.next_cycle import plan_next_cycle
 from .scheduler.run_on import naming_what_moves, needing_backfill, started_now
 
-# --- The exact methods, "optimal" and "milp": the search, and what is said of its plan ------------
-
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
 WRITE_UP = 1.6
 #: Said of a job whose place no search has looked at.
@@ -132,12 +130,9 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
     )
 
 
-# --- planning -------------------------------------------------------------------------------------
-
 METHODS = get_args(Method)
 #: Methods that say what the next cycle of the loop would.
 ESTIMATES = ("greedy", "time-based")
-OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.

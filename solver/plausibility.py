@@ -15,7 +15,7 @@ from datetime import datetime
 from ..model.errors import InputError
 from ..model.input_limits import limits
 from ..model.instance import Instance
-from ..model.job import MOST, Job, parse_array
+from ..model.job import LARGEST_INDEX, Job, parse_array
 from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import WAITING, SeenJob
 from ..model.lsf_state.seen import Seen
@@ -102,11 +102,16 @@ class _Counts:
 
 def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[str]]:
     counted = {host.name: host.used for host in seen.hosts or () if host.used is not None}
-    held: Counter[str] = Counter()
+    least: Counter[str] = Counter()
+    most: Counter[str] = Counter()
     for job in seen.jobs:
         if job.status in RUNNING:
-            held.update(job.allocation)
-    return counted, held, held
+            least.update(job.allocation)
+        if job.status in RUNNING or not job.status:
+            most.update(job.allocation)
+            if job.unknown and not job.allocation:  # it may run anywhere
+                most.update(dict.fromkeys(counted, job.slots or _ANY_NUMBER))
+    return counted, least, most
 
 
 def _by_queue(
@@ -122,7 +127,8 @@ def _by_queue(
     most: Counter[str] = Counter()
     listed = {job.id for job in seen.jobs}
     for job in seen.jobs:
-        held = job.status == "PSUSP"  # some count it as pending, others as suspended
+        # Some count it as pending, others as suspended; of one without a state nobody knows.
+        held = job.status in ("PSUSP", "")
         if held or _column(job) in columns:
             known = sum(job.allocation.values()) or job.slots
             number = _elements(job, listed)
@@ -137,7 +143,7 @@ def _elements(job: SeenJob, listed: Collection[str]) -> int:
     if "[" in job.id or "[" not in job.name:
         return 1
     with suppress(ValueError, InputError):
-        spec = parse_array(" ".join(job.name.split()), MOST)[1]
+        spec = parse_array(" ".join(job.name.split()), LARGEST_INDEX)[1]
         if spec is not None and len(spec) <= limits().elements:
             return sum(f"{job.id}[{index}]" not in listed for index in spec)
     return 1
@@ -183,6 +189,7 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     found: list[_Reserved] = []
+    doubtful = _doubtful(seen)
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
@@ -200,9 +207,19 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
                 float(held[places[host.name]]),
             )
             for host in seen.hosts or ()
-            if host.name in places and resource.capacity[places[host.name]] >= 0
+            if host.name in places
+            and resource.capacity[places[host.name]] >= 0
+            and host.name not in doubtful
         ]
     return resolver, found
+
+
+def _doubtful(seen: Seen) -> frozenset[str]:
+    """Hosts on which a job may hold more or less than was read of it."""
+    unread = [job for job in seen.jobs if job.unknown and job.status not in WAITING]
+    if any(not job.allocation for job in unread):
+        return frozenset(host.name for host in seen.hosts or ())
+    return frozenset(name for job in unread for name in job.allocation)
 
 
 def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:

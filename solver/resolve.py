@@ -24,6 +24,7 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
+from ..model.resreq.affinity import asks_for_a_number, cores_of_a_slot
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
@@ -159,7 +160,10 @@ class Resolver:
                 held = simple.rusage.reservations(running.alternative)
             queue = self.instance.queue(job.queue)
             self._kept.running_uses[key] = self.table.alternative(
-                job, queue, held, exclusive=job.exclusive, first=position == 0
+                *(job, queue, held),
+                exclusive=job.exclusive,
+                first=position == 0,
+                cores=cores_of_a_slot(simple.affinity),
             )
         return self._kept.running_uses[key]
 
@@ -197,8 +201,11 @@ class Resolver:
         return frozenset(names) & BY_LOAD
 
     def binds_cores(self, job: Job) -> bool:
-        """Whether a job has an affinity section, which no plan heeds."""
-        return any(simple.affinity for simple in self._simples(job))
+        """Whether affinity[] of a job asks for more than a number of cores that hosts have told."""
+        asked = [simple.affinity for simple in self._simples(job) if simple.affinity]
+        hosts = self.instance.cluster.hosts
+        counted = all(map(asks_for_a_number, asked)) and all(h.cores is not None for h in hosts)
+        return bool(asked) and not counted
 
     def unsure_of_home(self, job: Job) -> bool:
         """Whether hosts are chosen by a submission host of which nobody knows type or model."""
@@ -258,8 +265,6 @@ class Resolver:
         unit = self._unit_of(requirement.cu, np.zeros(len(self.hosts), dtype=np.int64))
         used = {int(unit.unit_of[host]) for host in allocation} - {-1}
         return {int(host) for host in np.flatnonzero(np.isin(unit.unit_of, list(used)))}
-
-    # --- one pending job ----------------------------------------------------------------------
 
     def asked(self, job: Job) -> Hashable:
         """Equal for jobs that are :mod:`.alike`."""
@@ -338,9 +343,12 @@ class Resolver:
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
         alternatives = []
+        cores = cores_of_a_slot(simple.affinity)
         for held in _alternatives(simple):
             alternatives.append(
-                self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
+                self.table.alternative(
+                    *(job, queue, held), exclusive=job.exclusive, first=first, cores=cores
+                )
             )
         order, unit = self._candidates(job, queue, simple, alternatives)
         firsts = self._first_hosts(job) if first else None
@@ -394,8 +402,6 @@ class Resolver:
         order = order[np.argsort(-preference[order], kind="stable")]
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
-
-    # --- GPUs -----------------------------------------------------------------------------------
 
     def gpus(self, job: Job) -> GpuRequest | None:
         """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
@@ -489,8 +495,6 @@ class Resolver:
             values.append(by_name.get(host.type, by_name.get(host.model, default or 1)))
         return np.array(values, dtype=np.int64)
 
-    # --- hosts by name ------------------------------------------------------------------------
-
     def _names(self, names: Iterable[str]) -> BoolArray:
         names = tuple(names)
         if not names:
@@ -534,8 +538,6 @@ class Resolver:
             self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
         return self._kept.homes.get(job.from_host, (None, None))
 
-    # --- refusals -----------------------------------------------------------------------------
-
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
@@ -547,8 +549,8 @@ class Resolver:
                 return f"cu[] asks for units of type {cu.type or 'default'}; types here: {known}"
             if cu.excl and (refusal := self._exclusive_unit_refusal(cu, queue)):
                 return refusal
-        if job.resizable and (units or isinstance(requirement, Compound)):
-            return "a resizable job (-ar) takes no cu[] and no compound requirement (PLC-14)"
+        if job.resizable and isinstance(requirement, Compound):
+            return "a resizable job (-ar) takes no compound requirement (PLC-14)"
         if queue.slots is not None:
             least, _, most = queue.slots
             if job.most_slots < least or (most is not None and job.slots > most):
@@ -644,13 +646,12 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
     return tuple(simple.rusage.reservations(index) for index in range(count))
 
 
-# --------------------------------------------------------------------------------------------------
-# Running jobs entered all at once, for a plan of one moment: columns instead of one job's
-# parts
+# Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
 #
 # Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
 # world's business, so that none may be open that ends by now. What they come to is what
 # :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
+
 
 #: In place of a kind: nobody has looked at it yet.
 _UNKNOWN = -2

@@ -54,6 +54,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.alone,
     capacity.kinds,
     capacity.enough,
+    capacity.cores,
     capacity.limits,
 )
 #: What a plan says of itself.

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
+# Compiled modules are kept, for this process and the commands that it starts, whatever the shell
+# says: to compile them anew takes longer than most tests. Copies with faults in them, which change
+# faster than the dates of files tell (docs/make_mutants.py), are not.
+if ".cache" not in Path(__file__).parts:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,6 +37,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write the number of test functions that carry each behaviour mark, as JSON",
     )
+    parser.addoption(
+        "--cpu-seconds",
+        metavar="FILE",
+        help="write the seconds of the processor that each test took, the dearest first",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if output := config.getoption("--cpu-seconds"):
+        config.pluginmanager.register(CpuSeconds(Path(output)))
 
 
 @pytest.hookimpl(tryfirst=True)  # before any are taken out

@@ -14,7 +14,7 @@ from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
-from slotwise.model.job import Application, HostRequest, Job, RunningJob
+from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
 from slotwise.solver import alike
@@ -63,6 +63,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "orphan_term": (True,),
     "array_limit": (1,),
     "whole_hosts": (True,),
+    "job_group": ("/x/y",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
@@ -119,6 +120,7 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         pending=pending,
         applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
         users=(User("v", max_slots=2),),
+        job_groups=(JobGroup("/x", 1),),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),
     )
@@ -208,9 +210,6 @@ def _requirement(resolver: Resolver, job: Job) -> Any:
         return str(error)
 
 
-# --- whole answers: the same where every job is held to be alone of its kind ----------------------
-
-
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on no job is like another, to the methods and to the judge."""
     monkeypatch.setattr(alike, "asked", lambda job, *_: job.id)
@@ -294,6 +293,7 @@ def running_pairs() -> Iterator[Instance]:
                 yield site(replace(job, id="77"), *elements(), running=(one, other))
 
 
+@pytest.mark.behaviour("PAI-06")
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_field_of_a_running_job_changes_nothing_that_another_holds(
     step: int, monkeypatch: pytest.MonkeyPatch

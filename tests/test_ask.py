@@ -284,8 +284,6 @@ def test_a_change_that_would_be_refused_has_no_start() -> None:
     assert trials.tried == 2
 
 
-# --- queues that would cut the job short ----------------------------------------------------------
-
 QUEUES = """
 format: slotwise/1
 hosts: [{name: a, slots: 4, mem: 64G}, {name: b, slots: 4, mem: 64G}]

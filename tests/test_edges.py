@@ -13,6 +13,7 @@ from loop_lab import instance as site
 from loop_lab import job as asked
 from loop_lab import running as busy
 from placement_cases import bools, case, ints
+from placement_reference import valid
 from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
@@ -23,11 +24,8 @@ from slotwise.solver.availability.resources import Per, Use
 from slotwise.solver.availability.usage import Usage
 from slotwise.solver.placement import place
 from slotwise.solver.placement.choose import Need, Rules, Stock, first_fit_choice
-from slotwise.solver.placement.reference import valid
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
-
-# --- what a queue takes -------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("PLC-13")
@@ -51,9 +49,6 @@ def test_proclimit_includes_its_ends(slots: int, most: int | None, taken: bool) 
     assert ("j" in found) == taken
     if not taken:
         assert "outside PROCLIMIT 2..4" in found.unplaced[0].reason
-
-
-# --- time and amounts ---------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("TBR-02")
@@ -105,8 +100,6 @@ def test_an_advance_reservation_lasts_a_second_at_least(end: int, fine: bool) ->
             loads(text)
 
 
-# --- limits -------------------------------------------------------------------------------------
-
 TWO_TERMS = "1*{select[ncpus>0]} + 1*{select[ncpus>0]}"
 
 
@@ -120,9 +113,6 @@ def test_a_job_counts_once_under_a_job_limit(method: str, scope: Scope | None) -
     assert plan(instance, method, **options)["j"].start == 0
     later = replace(instance, running=(running("r", {"A": 1}),))
     assert plan(later, method, **options)["j"].start == 100
-
-
-# --- compute units ------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("PLC-08")
@@ -151,9 +141,6 @@ def test_the_judge_grants_a_term_one_smaller_block() -> None:
     instance = problem(job("j", 4, ask), hosts=hosts)
     assert faults(instance, {"j": (0, {"B": 1, "A": 2, "C": 1})}) == []
     assert faults(instance, {"j": (0, {"A": 1, "B": 1, "C": 1, "D": 1})}) != []
-
-
-# --- the loop -----------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("TBR-03")

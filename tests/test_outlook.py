@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from random import Random
 
@@ -24,7 +25,9 @@ from slotwise.cli.diagnose import diagnosis_output
 from slotwise.cli.explain import explanation_output
 from slotwise.cli.forecast import forecast_output
 from slotwise.cli.render import plan_output
+from slotwise.cli.report.about import About
 from slotwise.cli.report.data import report_of_comparison, report_of_plan
+from slotwise.cli.report.folds import folds_html
 from slotwise.cli.selection import Selection, ViewOptions
 from slotwise.cli.show import told_cautions
 from slotwise.instances import examples
@@ -110,8 +113,11 @@ def same_words(instance: Instance, whole: Outlook, compared: Comparison, plan: P
     }
     texts = [comparison_output(instance, compared, "text"), plan_output(instance, plan, "text")]
     texts.append(plan_output(instance, plan, "text", outlook=whole))
-    texts.append("\n".join(report_of_comparison("x", instance, compared, {}).notes))
-    texts.append("\n".join(report_of_plan("x", instance, plan, {}).notes))
+    for report in (
+        report_of_comparison("x", instance, compared, {}),
+        report_of_plan("x", instance, plan, {}),
+    ):
+        texts.append(unescape(folds_html(About(report), report.notes)))
     for text in texts:
         assert not re.search(r"\bnever\b", text), text
         flat = " ".join(text.split())
@@ -241,6 +247,7 @@ def sound(made: Callable[[int], Instance], seed: int) -> Instance:
     return found
 
 
+@pytest.mark.behaviour("OUT-01")
 @pytest.mark.parametrize("seed", some(SEEDS, 4))
 def test_every_command_tells_one_outlook(seed: int) -> None:
     """A fault here: two commands that answer one question differently."""
@@ -292,6 +299,7 @@ def test_an_estimate_has_the_name_of_its_method(tmp_path: Path) -> None:
     assert "LSF's greedy estimate: no sooner than +3h" in answer.splitlines()
 
 
+@pytest.mark.behaviour("OUT-02")
 def test_states_have_their_own_words() -> None:
     """None of them is "never"."""
     hosts = (sw.Host("a", 4),)

@@ -18,6 +18,7 @@ def test_every_two_features_meet() -> None:
     assert met >= set(PAIRS)
 
 
+@pytest.mark.behaviour("PAI-01", "PAI-05")
 @pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ",".join(ROWS[number]))
 def test_nothing_breaks_where_two_features_meet(number: int) -> None:
     assert list(violations(case(ROWS[number], number))) == []

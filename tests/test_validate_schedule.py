@@ -180,8 +180,6 @@ def test_a_simulation_that_keeps_all_rules_is_right(name: str) -> None:
     assert told(*RIGHT[name]) == []
 
 
-# --- what waits and could start -----------------------------------------------------------------
-
 WAITS = problem(job("j", 2), job("k", 2), hosts=(host("A", 2),))
 
 
@@ -245,9 +243,6 @@ def test_the_library_judges_simulations() -> None:
     held = tuple(replace(item, held=((0, 9, {"A": 2}),)) for item in wrong.jobs)
     (violation,) = sw.validate(WAITS, replace(wrong, jobs=held))
     assert (violation.check, violation.host) == ("slots", "A")
-
-
-# --- faults of the loop that it has found -------------------------------------------------------
 
 
 @pytest.mark.behaviour("TBR-19")

@@ -304,8 +304,6 @@ def test_resizable_job_takes_no_units() -> None:
     assert "resizable" in found[0]
 
 
-# --- compound -----------------------------------------------------------------------------------
-
 BIG = (host("A", booleans=frozenset({"big"})), host("B"), host("C"))
 
 

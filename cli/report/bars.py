@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.cluster import Cluster, ComputeUnit, Host
-from ...model.display import duration_text
+from ...model.display import DAY, MINUTE, duration_text
 from ...model.instance import Instance
 
 Kind = Literal["running", "planned", "reserved"]
@@ -156,8 +156,6 @@ def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int
     return found
 
 
-# --- The rows of a Gantt chart: hosts under their compute units, folded where there are many ------
-
 #: Hosts that need no groups where the cluster has no compute units.
 FEW_HOSTS = 40
 #: Groups that hosts without compute units are cut into, at most.
@@ -279,8 +277,6 @@ def opened_within(groups: Sequence[RowGroup], hosts: int, most: int) -> frozense
     return opened
 
 
-# --- Round times for an axis: whole minutes, hours or days, by the clock where there is one -------
-
 #: Seconds between ticks, as people count time; beyond them whole days.
 _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 
@@ -291,7 +287,7 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
     Without an origin they count from now, else they are round by the clock; now is called so.
     """
     span = max(1, end - begin)
-    days = -(-span // (86400 * most)) * 86400
+    days = -(-span // (DAY * most)) * DAY
     step = next((size for size in _STEPS if span <= most * size), days)
     if instance.origin is None:
         first = instance.now - (instance.now - begin) // step * step
@@ -300,14 +296,12 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
     zero = datetime.fromisoformat(instance.origin)
     past_midnight = round((zero - zero.replace(hour=0, minute=0, second=0)).total_seconds())
     first = -(-(begin + past_midnight) // step) * step - past_midnight
-    form = "%m-%d" if step >= 86400 else "%m-%d %H:%M" if step >= 60 else "%H:%M:%S"
+    form = "%m-%d" if step >= DAY else "%m-%d %H:%M" if step >= MINUTE else "%H:%M:%S"
     return [
         (time, (zero + timedelta(seconds=time)).strftime(form))
         for time in range(first, end + 1, step)
     ]
 
-
-# --- How much of a group of hosts is in use over time: the picture of a folded row ----------------
 
 #: Steps of one load; those with more are averaged over equal stretches of time.
 MOST_STEPS = 800

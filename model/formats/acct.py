@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ from .log_lines import (
 from .names import Domains
 from .sniff import refuse_other
 
+T = TypeVar("T")
+U = TypeVar("U")
 #: Record types of lsb.acct that are no finished job.
 OTHERS = frozenset({"EVENT_ADRSV_FINISH", "JOB_RESIZE", "JOB_ARRAY_ELEMENT", "JOB_EVENT"})
 #: From this version on a record has all its fields (10.1.0.8); older ones may end earlier.
@@ -67,11 +70,13 @@ class AcctLog:
     passed_over: dict[str, int] = field(default_factory=dict)
     #: Records whose times were a little out of order, as clocks of two hosts have it.
     repaired: int = 0
+    #: Cells that could not be read of records that count otherwise, a line each.
+    unread: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> list[str]:
         """What is odd about the log, a line each."""
-        lines = [f"warning: {line}" for line in report(self.problems)]
+        lines = [f"warning: {line}" for line in (*report(self.problems), *self.unread)]
         lines += [f"ignored {count} {kind} records" for kind, count in self.passed_over.items()]
         return lines + ([f"{self.repaired} × {SKEWED}"] if self.repaired else [])
 
@@ -93,34 +98,34 @@ def parse_acct(lines: Iterable[str], source: str = "") -> AcctLog:
     jobs = FinishedJobs()
     bad = BadRecords()
     others: dict[str, int] = {}
-    for line, number, index, job in _records(lines, bad.add, others, source):
+    for line, number, index, job in _records(lines, bad, others, source):
         try:
             jobs.add(number, index, job)
         except ValueError as error:
             bad.add(malformed(error, source, line))
     repaired = others.pop(SKEWED, 0)
-    return AcctLog(jobs, tuple(bad.report()), others, repaired)
+    return AcctLog(jobs, tuple(bad.report()), others, repaired, tuple(bad.told_cells()))
 
 
 def finished_jobs(
     lines: Iterable[str],
-    report: Callable[[Problem], object],
+    bad: BadRecords,
     others: dict[str, int],
     source: str = "",
 ) -> Iterator[FinishedJob]:
     """The jobs of a log as it is read, never all at once.
 
-    report: takes each malformed record. others: counts records of other types, and under
-    :data:`SKEWED` those whose times were repaired.
+    bad: gets malformed records, and cells of others that cannot be read. others: counts records of
+    other types, and under :data:`SKEWED` those whose times were repaired.
     """
     seen: dict[str, int] = {}
-    for _, number, index, job in _records(lines, report, others, source):
+    for _, number, index, job in _records(lines, bad, others, source):
         yield replace(job, id=_id(number, index, seen))
 
 
 def _records(
     lines: Iterable[str],
-    report: Callable[[Problem], object],
+    bad: BadRecords,
     others: dict[str, int],
     source: str,
 ) -> Iterator[tuple[int, int, int, FinishedJob]]:
@@ -137,12 +142,15 @@ def _records(
                 continue
             if words[0] != "JOB_FINISH":
                 raise ValueError(f"'{words[0]}' is no record type of lsb.acct")
-            job_number, index, job, repaired = _finished(Fields(words))
+            fields = Fields(words)
+            job_number, index, job, repaired = _finished(fields)
             if repaired:
                 others[SKEWED] = others.get(SKEWED, 0) + 1
         except ValueError as error:
-            report(malformed(error, source, at))
+            bad.add(malformed(error, source, at))
         else:
+            if fields.unread:
+                bad.add_cells(fields.unread, job_number, source, at)
             yield at, job_number, index, job
         count += 1
         check_records(count, source)
@@ -193,9 +201,13 @@ def _split_plain(text: str) -> list[str] | None:
 class Fields:
     """The fields of one record, taken one after another."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], last: int | None = None) -> None:
         self._words = words
+        #: Time of the record before, None where there is none.
+        self.last = last
         self._at = 1
+        #: What could not be read, and is as if it were not written.
+        self.unread: list[str] = []
 
     @property
     def more(self) -> bool:
@@ -240,9 +252,27 @@ class Fields:
             raise ValueError(f"{name} '{word}' is not a number (field {self._at})")
         return in_range(value, name, word)
 
+    def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
+        """The next field, or where it cannot be read what stands for one that is not set."""
+        before = self._at
+        try:
+            return read(name)
+        except ValueError as error:
+            if self._at == before:  # the record has ended
+                raise
+            self.unread.append(str(error))
+            return otherwise
+
     def count(self, name: str) -> int:
         """The length of a list."""
-        number = self.whole(name)
+        return self._length(name, self.whole(name))
+
+    def known_count(self, name: str) -> int | None:
+        """The same, None where it cannot be read: nobody knows where the next field is."""
+        number = self.known(name, self.whole, None)
+        return None if number is None else self._length(name, number)
+
+    def _length(self, name: str, number: int) -> int:
         if not 0 <= number <= len(self._words):
             raise ValueError(f"{name} {number} is no length of a list in this record")
         return number
@@ -263,10 +293,11 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
     end = fields.time("eventTime")
     number = fields.whole("jobId")
     fields.skip("userId")
-    options = fields.whole("options")
-    slots = fields.whole("numProcessors")
-    submit, begin = fields.time("submitTime"), fields.time("beginTime")
-    deadline = fields.time("termTime")
+    options = fields.whole("options") if lava else fields.known("options", fields.whole, 0)
+    slots = fields.known("numProcessors", fields.whole, 0)
+    submitted = fields.known("submitTime", fields.time, None)
+    begin = fields.known("beginTime", fields.time, 0)
+    deadline = fields.known("termTime", fields.time, 0)
     start = fields.time("startTime")
     user, queue, res_req = fields.text("userName"), fields.text("queue"), fields.text("resReq")
     fields.skip("dependCond", "preExecCmd")
@@ -274,22 +305,22 @@ def _finished(fields: Fields) -> tuple[int, int, FinishedJob, bool]:
         fields.skip("postExecCmd")
     from_host = fields.text("fromHost")
     fields.skip("cwd", "inFile", "outFile", "errFile", "jobFile")
-    for _ in range(fields.count("numAskedHosts")):
-        fields.skip("askedHosts")
+    fields.skip(*["askedHosts"] * fields.count("numAskedHosts"))
     hosts = _hosts([fields.text("execHosts") for _ in range(fields.count("numExHosts"))])
-    status = fields.whole("jStatus")
-    fields.number("hostFactor")
+    status = fields.known("jStatus", fields.whole, 0)
+    fields.known("hostFactor", fields.number, 0.0)
     fields.skip("jobName", "command")
-    usage = [fields.number(name) for name in _RUSAGE]
+    usage = [fields.known(name, fields.number, 0.0) for name in _RUSAGE]
     fields.skip("mailUser")
     project = fields.text("projectName")
-    fields.whole("exitStatus")
-    most = fields.whole("maxNumProcessors")
+    fields.known("exitStatus", fields.whole, 0)
+    most = fields.known("maxNumProcessors", fields.whole, 0)
     fields.skip("loginShell")
     if not lava:
         fields.skip("timeEvent")
     index = fields.whole("idx")
     application, run_limit, charged = ("", -1, "") if lava else _last(fields, version)
+    submit = (start or end) if submitted is None else submitted
     written = (submit, start, end)
     start, end = _in_order(*written)
     _check(number, slots, submit, start, end)
@@ -329,6 +360,13 @@ def _last(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
         return words[_APPLICATION], -1, words[_CHARGED]
 
 
+#: Lists before the run limit, and what each of their items has.
+_LISTS = {
+    "submitEXT": ("submitEXT key", "submitEXT value"),
+    "numHostRusage": ("hostname", "mem", "swap", "utime", "stime"),
+}
+
+
 def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
     """Application, run limit, charged share account; the rest must be there, and is not kept."""
     fields.skip("maxRMem", "maxRSwap", "inFileSpool", "commandSpool", "rsvId", "sla")
@@ -338,11 +376,10 @@ def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
     application = fields.text("app")
     fields.skip("postExecCmd", "runtimeEstimation", "jobGroupName", "requeueEvalues", "options2")
     fields.skip("resizeNotifyCmd", "lastResizeTime", "rsvId", "jobDescription")
-    for _ in range(fields.count("submitEXT")):
-        fields.skip("submitEXT key", "submitEXT value")
-    for _ in range(fields.count("numHostRusage")):
-        fields.skip("hostname", "mem", "swap", "utime", "stime")
-    run_limit = fields.whole("runLimit")
+    for count, names in _LISTS.items():
+        if not _skip_list(fields, count, *names):
+            return application, -1, charged
+    run_limit = fields.known("runLimit", fields.whole, -1)
     fields.skip("options3", "avgMem", "effectiveResReq")
     if version >= COMPLETE or fields.more:
         _end(fields, version)
@@ -352,26 +389,34 @@ def _tail(fields: Fields, version: tuple[int, ...]) -> tuple[str, int, str]:
 def _end(fields: Fields, version: tuple[int, ...]) -> None:
     fields.skip("srcCluster", "srcJobId", "dstCluster", "dstJobId", "forwardTime", "flowId")
     fields.skip("acJobWaitTime", "totalProvisionTime", "outdir", "runTime", "subcwd")
-    for _ in range(fields.count("numNetwork")):
-        fields.skip("networkID", "networkAlloc")
+    if not _skip_list(fields, "numNetwork", "networkID", "networkAlloc"):
+        return
     fields.skip("affinity", "serialJobEnergy", "cpi", "gips", "gbs", "gflops")
-    for _ in range(fields.count("numAllocSlots")):
-        fields.skip("allocSlots")
+    if not _skip_list(fields, "numAllocSlots", "allocSlots"):
+        return
     older = version < COMPLETE
     if older and not fields.more:
         return
     fields.skip("ineligiblePendTime")
-    for _ in range(fields.count("indexRangeCnt")):
-        fields.skip("indexRangeStart", "indexRangeEnd", "indexRangeStep")
+    if not _skip_list(
+        fields, "indexRangeCnt", "indexRangeStart", "indexRangeEnd", "indexRangeStep"
+    ):
+        return
     fields.skip("requeueTime")
-    if fields.count("numGPURusages"):
+    if fields.known_count("numGPURusages") != 0:
         return  # a list of its own kind follows; nothing behind it is needed
     if older and not fields.more:
         return
-    for _ in range(fields.count("storageInfoC")):
-        fields.skip("storageInfoV")
-    for _ in range(fields.count("numKVP")):
-        fields.skip("KVP key", "KVP value")
+    if _skip_list(fields, "storageInfoC", "storageInfoV"):
+        _skip_list(fields, "numKVP", "KVP key", "KVP value")
+
+
+def _skip_list(fields: Fields, count: str, *names: str) -> bool:
+    """Pass over a list; whether its length can be read."""
+    length = fields.known_count(count)
+    for _ in range(length or 0):
+        fields.skip(*names)
+    return length is not None
 
 
 def _in_order(submit: int, start: int, end: int) -> tuple[int, int]:
@@ -428,9 +473,6 @@ _RUSAGE = (
     *("nswap", "inblock", "oublock", "ioch", "msgsnd", "msgrcv", "nsignals", "nvcsw", "nivcsw"),
     "exutime",
 )
-
-
-# --- The records of lsb.acct as jobs, each made when it is asked for, and their recorded starts ---
 
 
 def _untold(instance: Instance) -> re.Pattern[str] | None:

@@ -28,7 +28,7 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application
+from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
 from . import document as d
 from .fields import given
@@ -67,6 +67,7 @@ def build(
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
+        job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
         users=tuple(User(**given(User, entry)) for entry in document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
@@ -249,9 +250,6 @@ def _stamp(
     except ValueError as error:
         findings.append(Finding(place, str(error)))
         return clock.now
-
-
-# --- Plain data as an instance, and everything that is wrong with it ------------------------------
 
 
 def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, list[Finding]]:

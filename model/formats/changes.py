@@ -39,8 +39,6 @@ from .sniff import refuse_other
 from .source_text import file_content, plain_data, with_script
 from .units import Clock, size_text
 
-# --- The form of a file of changes as pydantic models; docs/changes.md describes the keys ---------
-
 FORMAT = "slotwise-changes/1"
 #: Keys of an entry that say what happens; each entry has one of them.
 ACTIONS = (
@@ -107,6 +105,7 @@ class ModifyEntry(Section):
     orphan_term: f.YesNo | None = None
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo | None = None
+    job_group: f.JobGroupName | None = None
 
 
 class ChangeEntry(Section):
@@ -159,8 +158,6 @@ def schema() -> dict[str, Any]:
     found["$defs"]["ChangeEntry"]["oneOf"] = one
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
-
-# --- changes --------------------------------------------------------------------------------------
 
 #: Keys of host changes and the status that they bring.
 STATUS_OF = {"down": c.DOWN, "up": c.UP, "close": c.CLOSED, "open": c.OPEN, "ok": c.OK}
@@ -304,8 +301,6 @@ class _ChangeReader:
     def _say(self, place: Location, message: str) -> None:
         self._found.append(Finding(place, message))
 
-    # --- hosts ----------------------------------------------------------------------------------
-
     def _hosts(self, place: Location, words: Iterable[str]) -> list[str]:
         names: list[str] = []
         cluster = self._instance.cluster
@@ -334,8 +329,6 @@ class _ChangeReader:
             self._say(place, "reports nothing: give values: {r1m: 2.5} or mem: 4G")
         for host in self._hosts((*place, "host"), entry.host):
             self.changes.append(c.LoadReport(at, host, values))
-
-    # --- jobs -----------------------------------------------------------------------------------
 
     def _submissions(self) -> None:
         """New jobs come first: what else happens to them may stand anywhere in the file."""
@@ -477,9 +470,6 @@ class _ChangeReader:
         return list(found.values())
 
 
-# --- writing ----------------------------------------------------------------------------------
-
-
 def dump_changes(changes: Sequence[c.Change], instance: Instance) -> str:
     """Changes as YAML; the instance is the one that they are read against."""
     import yaml
@@ -542,11 +532,12 @@ _WRITERS: dict[type[Any], Callable[[Any, Instance], dict[str, Any]]] = {
 }
 
 
-# --- Changes made in memory, held to the rules of files of changes --------------------------------
+# Changes made in memory, held to the rules of files of changes.
 #
 # Each by itself: its class and what its fields hold, asked of the types that read a file. Then the
 # names in it, and every job as it is submitted or changed, which must pass like a job of an
 # instance (:mod:`.objects`). Paths lead from the list to what is wrong: ``changes[3].job.slots``.
+
 
 _JOB_FIELDS = frozenset(item.name for item in fields(Job)) - {"id"}
 _FUTURE = re.compile(r"future\[(\d+)\](.*)")
@@ -563,9 +554,6 @@ def require_sound_changes(changes: object, instance: Instance) -> None:
     if review.found:
         review.found.sort(key=lambda item: item[0])  # what is wrong with one stays in its order
         raise InputError(dict.fromkeys(problem for _, problem in review.found))
-
-
-# --- what the fields may hold --------------------------------------------------------------------
 
 
 def _one_of(known: Sequence[str]) -> Callable[[Any], Any]:
@@ -625,9 +613,6 @@ _RULES: dict[type, tuple[FieldRule, ...]] = {
     c.Modification: (_TIME, _JOB),
     c.NewJob: (),
 }
-
-
-# --- the review ----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

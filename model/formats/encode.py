@@ -54,6 +54,7 @@ def to_document(instance: Instance) -> Plain:
         **_people(instance),
         "queues": [plain(queue) for queue in _declared(instance)],
         "applications": [plain(profile) for profile in instance.applications],
+        "job_groups": [plain(group) for group in instance.job_groups],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
@@ -121,9 +122,6 @@ def _words(names: Iterable[str]) -> str | list[str]:
 def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
     wanted = set(names)
     return [host.name for host in cluster.hosts if host.name in wanted]
-
-
-# --- machines -----------------------------------------------------------------------------------
 
 
 def _machines(cluster: Cluster) -> Plain:
@@ -211,6 +209,7 @@ def _host(host: Host) -> Plain:
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
             "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
+            "cores": host.cores,
         }
     )
 
@@ -225,9 +224,6 @@ def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:
     inner.sort(key=lambda other: min((place.get(host, 0) for host in other.hosts), default=0))
     members = [other.name for other in inner] or unit.hosts
     return {"name": unit.name, "type": unit.type, "members": _words(members)}
-
-
-# --- people -------------------------------------------------------------------------------------
 
 
 def _people(instance: Instance) -> Plain:
@@ -248,9 +244,6 @@ def _people(instance: Instance) -> Plain:
 def _group(group: UserGroup) -> Plain:
     shares = text.write_user_shares(group.user_shares) if group.user_shares else None
     return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
-
-
-# --- rules --------------------------------------------------------------------------------------
 
 
 def _params(instance: Instance) -> Plain:
@@ -336,9 +329,6 @@ def _held(item: HeldHosts) -> Plain:
     )
 
 
-# --- jobs ---------------------------------------------------------------------------------------
-
-
 def allocation_text(slots: Mapping[str, int]) -> str:
     """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
     words: list[str] = []
@@ -390,6 +380,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "orphan_term": job.orphan_term or None,
             "array_limit": job.array_limit,
             "whole_hosts": job.whole_hosts or None,
+            "job_group": _some(job.job_group),
         }
     )
 
@@ -419,8 +410,6 @@ def _running(item: RunningJob, params: Params) -> Plain:
     }
     return _kept(entry)
 
-
-# --- An Instance as text: YAML for people, JSON for programs and large instances ------------------
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.
 _DURATIONS = ("run_limit", "cpu_limit", "run_time", "estimated_run_time", "think_time")

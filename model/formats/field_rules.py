@@ -49,7 +49,7 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application, HostRequest, Job, RunningJob
+from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
 from . import document as d
 from . import fields as f
@@ -57,8 +57,6 @@ from . import text
 from .fields import KINDS, factors, key_reader, reader
 from .finding import explain
 from .units import format_size
-
-# --- Whether a value in memory has the type that its field declares, and that type in words -------
 
 Fits = Callable[[Any], bool]
 
@@ -158,8 +156,6 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(getattr(value, part.name))
 
 
-# --- field rules ----------------------------------------------------------------------------------
-
 #: What writing a value of the wrong type may raise.
 _UNWRITABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 #: Types whose values are equal only where they are the same.
@@ -220,9 +216,6 @@ def _call(fit: Fits, value: Any) -> bool:
 
 def _shown(values: tuple[Any, ...]) -> str:
     return " and ".join(map(reprlib.repr, values))
-
-
-# --- what a file says in another form -----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +384,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Cluster: None,
     Queue: d.QueueEntry,
     Application: d.ApplicationEntry,
+    JobGroup: d.JobGroupEntry,
     User: d.UserEntry,
     UserGroup: d.GroupEntry,
     HostPartition: d.PartitionEntry,

@@ -211,6 +211,7 @@ class HostBuilder:
             mxj_defined=defined,
             node_of=entry.node_of,
             gpus=self._gpus(index, entry),
+            cores=entry.cores,
         )
 
     def _check_machines(self) -> None:
@@ -294,8 +295,6 @@ class HostBuilder:
                 else:
                     wanted.update(dict.fromkeys(hosts))
         self._groups[group] = tuple(host for host in wanted if host not in excluded)
-
-    # --- compute units -----------------------------------------------------------------------
 
     def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
         entries: dict[str, tuple[int, d.UnitEntry]] = {}

@@ -31,7 +31,7 @@ from .fields import key_reader
 from .finding import Finding, Location
 from .units import Clock
 
-# --- The jobs of a document by columns: what many jobs have in common is read once ----------------
+# The jobs of a document by columns: what many jobs have in common is read once.
 #
 # A file of hundreds of thousands of jobs knows few users, queues, limits and requirements. Values
 # are read by the types of :mod:`.document`; jobs that need more than that (a bsub line, a stamp,
@@ -141,9 +141,6 @@ def _read(given: Sequence[Any], read: Callable[[Any], list[Any]], shared: bool) 
         return read(given)
     found = iter(read([value for value in given if value is not NOT_GIVEN]))
     return [value if value is NOT_GIVEN else next(found) for value in given]
-
-
-# --- jobs -----------------------------------------------------------------------------------------
 
 
 class JobBuilder:

@@ -119,9 +119,6 @@ def check_records(number: int, source: str) -> None:
         raise InputError([Problem(message, source)])
 
 
-# --- What is wrong with the records of a log, the first in full -----------------------------------
-
-
 class BadRecords:
     """What is wrong with a log: the first records in full, the others counted."""
 
@@ -130,12 +127,28 @@ class BadRecords:
         self.count = 0
         #: How many records were a little wrong and have been put right.
         self.repaired = 0
+        #: The first cells that could not be read of records that count otherwise, and their jobs.
+        self.cells: list[tuple[Problem, int]] = []
+        self.cell_count = 0
 
     def add(self, problem: Problem) -> None:
         """One more."""
         self.count += 1
         if self.count <= limits().errors + 1:
             self.problems.append(problem)
+
+    def add_cells(self, messages: Sequence[str], job: int, source: str, line: int) -> None:
+        """What could not be read of the record of a job, and is as if it were not there."""
+        self.cell_count += len(messages)
+        for message in messages[: max(0, limits().errors - len(self.cells))]:
+            what = malformed(ValueError(f"job {job}: {message}: not known"), source, line)
+            self.cells.append((what, job))
+
+    def told_cells(self) -> list[str]:
+        """A line for each of the first cells that could not be read, and how many there are."""
+        lines = [str(problem) for problem, _ in self.cells]
+        more = self.cell_count - len(lines)
+        return lines + ([f"and {more:,} more cells that cannot be read"] if more else [])
 
     def merge(self, first: Sequence[Problem], count: int) -> None:
         """`count` more, of which `first` are the first in the file."""

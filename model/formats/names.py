@@ -296,9 +296,6 @@ def _written(run: Sequence[str]) -> str:
     return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"
 
 
-# --- What a name that nobody knows could have been ------------------------------------------------
-
-
 def host_names(cluster: Cluster) -> list[str]:
     """Names that stand for hosts: hosts, host groups, compute units."""
     names = [host.name for host in cluster.hosts]
@@ -319,9 +316,7 @@ def unknown_unit_type(name: str, types: Sequence[str]) -> str:
     return f"unknown compute unit type {name!r}: {have}{nearest(name, types)}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN
-# leaves)
+# Hosts that one file names with their domain and another without (as LSF_STRIP_DOMAIN leaves).
 
 
 class Domains:

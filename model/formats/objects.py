@@ -35,7 +35,7 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application, Job, RunningJob
+from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
 from . import document as d
@@ -46,8 +46,6 @@ from .hosts import HostBuilder
 from .jobs import default_slots
 from .reader import from_document, load_with_warnings
 from .rules import rule_findings
-
-# --- Where in an instance in memory a finding of the rules of files is ----------------------------
 
 #: Sections of a file that have another name in the model.
 _SECTIONS: dict[str, Location] = {
@@ -73,6 +71,7 @@ _ENTRIES: dict[str, type[d.Section]] = {
     "queues": d.QueueEntry,
     "limits": d.LimitEntry,
     "applications": d.ApplicationEntry,
+    "job_groups": d.JobGroupEntry,
     "users": d.UserEntry,
     "user_groups": d.GroupEntry,
     "host_partitions": d.PartitionEntry,
@@ -123,9 +122,6 @@ def _python_names(section: str) -> dict[str, str]:
     if entry is None:
         return {}
     return {info.alias or name: name for name, info in entry.model_fields.items()}
-
-
-# --- Groups, units, shared resources and partitions in memory, held to the rules of files ---------
 
 
 def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, list[Finding]]:
@@ -255,8 +251,6 @@ def _document(cluster: Cluster, poll: Poll) -> d.Document:
     )
 
 
-# --- objects --------------------------------------------------------------------------------------
-
 #: What stands in each tuple of a cluster and of an instance.
 _OF_CLUSTER: dict[str, type] = {
     "hosts": Host,
@@ -271,6 +265,7 @@ _OF_INSTANCE: dict[str, type] = {
     "pending": Job,
     "future": Job,
     "applications": Application,
+    "job_groups": JobGroup,
     "users": User,
     "groups": UserGroup,
     "partitions": HostPartition,
@@ -339,9 +334,9 @@ class _Survey:
     findings: list[Finding] = field(default_factory=list)
     #: For every tuple the numbers of the objects that are left.
     kept: dict[Location, tuple[int, ...]] = field(default_factory=dict)
-    #: Whether something is gone that others refer to or that decides over others.
+    #: Whether something is gone that others refer to.
     defining: bool = False
-    #: Whether something is gone that others refer to or that decides over others.
+    #: Whether something is gone that decides over others.
     deciding: bool = False
     #: Values found right.
     sound: set[tuple[FieldRule, type, Any]] = field(default_factory=set)
@@ -370,8 +365,6 @@ class _Survey:
             place = self._original(finding.place)
             if place not in broken:
                 yield replace(finding, place=place)
-
-    # --- objects by themselves ----------------------------------------------------------------
 
     def _cluster(self, given: Any) -> Cluster:
         if not isinstance(given, Cluster):
@@ -450,8 +443,6 @@ class _Survey:
         self.findings.append(Finding(place, message))
         self.defining |= place[0] in _DEFINING
 
-    # --- what is left -------------------------------------------------------------------------
-
     def _with_slots(self, sound: Instance) -> Instance:
         """Jobs whose number of slots is gone have the one that a file would give them."""
         gone = {f.place for f in self.findings if f.place[-1:] == ("slots",)}
@@ -498,9 +489,6 @@ def _no_hosts() -> str:
 
     _, found = examine({"format": FORMAT, "hosts": []})
     return found[0].message
-
-
-# --- Instances made in a program: put together, and checked, with the errors of instance files ----
 
 
 def instance(

@@ -27,8 +27,6 @@ from ..resreq.syntax import Cu, simples
 from .finding import Finding, Location
 from .names import unknown_unit_type
 
-# --- Looks at jobs of which many are alike --------------------------------------------------------
-
 
 def of_jobs(
     section: str,
@@ -51,8 +49,6 @@ def of_jobs(
     numbered = enumerate(polled(jobs, poll))
     return [found for index, job in numbered for found in look((section, index), job)]
 
-
-# --- requirements ---------------------------------------------------------------------------------
 
 #: All of a job that decides over its requirement.
 _ASKED = attrgetter(
@@ -208,7 +204,7 @@ class _RequirementReader:
         """Rules of cu[] and of resizable jobs that need the cluster and the queue."""
         compound = isinstance(requirement, Compound)
         units = [simple.cu for simple in simples(requirement) if simple.cu is not None]
-        if job.resizable and (compound or units):
+        if job.resizable and (compound or self._merging.asks_for_units(job)):
             asked = "compound requirement" if compound else "cu[]"
             yield Finding((), f"a resizable job (-ar) takes no {asked}")
         for cu in units:

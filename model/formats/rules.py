@@ -24,7 +24,7 @@ from ..dependency import (
 from ..errors import Problem, nearest
 from ..input_limits import limits
 from ..instance import HeldHosts, Instance
-from ..job import OTHERS, Application, HostRequest, Job, RunningJob
+from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_of
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
 from .finding import Finding, Location
@@ -32,8 +32,6 @@ from .names import host_names, unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
-
-# --- What an instance says that its loop remembers: it must be of its own jobs and hosts ----------
 
 
 def memory_findings(instance: Instance) -> Iterator[Finding]:
@@ -86,9 +84,6 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
         if job in seen:
             yield Finding((section, index, "job"), f"job {job} is given already")
         seen.add(job)
-
-
-# --- Validity rules of queues, users and parameters (MEM-05, MEM-06, PLC-11, TBR-15) --------------
 
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
@@ -190,9 +185,6 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
                 yield Finding(place, message, warning=True, undefined=True)
 
 
-# --- Dependency conditions (-w) of an instance: they can be read, and no jobs wait in a circle ----
-
-
 def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding]:
     """What is wrong with the conditions of jobs that wait."""
     sections = (("pending", instance.pending), ("future", instance.future))
@@ -248,13 +240,10 @@ def _possible(test: StatusTest, total: int) -> bool:
     """Whether some count of so many elements would do."""
     if test.number is None:
         return True
-    # All counts on one side of the number are alike.
-    near = range(test.number - 1, test.number + 2)
-    counts = {0, total, *(count for count in near if 0 <= count <= total)}
-    return any(compare(count, test.operator, test.number) for count in counts)
+    # Counts on one side of the number are alike; the total is above it where any count is.
+    counts = (test.number - 1, test.number, total)
+    return any(compare(n, test.operator, test.number) for n in counts if 0 <= n <= total)
 
-
-# --- Validity rules of jobs: what bsub would refuse, and what running jobs cannot hold ------------
 
 _NAMES = ("queue", "user", "application", "from_host", "hosts")
 #: What a job names.
@@ -456,9 +445,6 @@ def _times(instance: Instance, index: int, item: RunningJob) -> Iterator[Finding
         yield Finding((*place, "slots"), message)
 
 
-# --- rules ----------------------------------------------------------------------------------------
-
-
 def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     """Everything that does not fit together, at its place in a document of this instance.
 
@@ -485,6 +471,18 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     return found
 
 
+def _group_limits(instance: Instance) -> Iterator[Finding]:
+    """No job group has a larger limit than one above it, as bgadd and bgmod refuse."""
+    limits = {group.name: group.limit for group in instance.job_groups}
+    for index, group in enumerate(instance.job_groups):
+        for above in job_groups_of(group.name)[:-1]:
+            most = limits.get(above)
+            if most is not None and group.limit is not None and group.limit > most:
+                text = f"must be {most} or less, not {group.limit}: the limit of {above} is {most}"
+                yield Finding(("job_groups", index, "limit"), text)
+                break
+
+
 def _names(instance: Instance) -> Iterator[Finding]:
     """Nothing has its name twice, and a host, group or unit name means one thing."""
     cluster = instance.cluster
@@ -492,6 +490,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
         "resources": [item.name for item in cluster.resources],
         "queues": [queue.name for queue in instance.queues],
         "applications": [profile.name for profile in instance.applications],
+        "job_groups": [group.name for group in instance.job_groups],
         "users": [user.name for user in instance.users],
         "host_partitions": [partition.name for partition in instance.partitions],
         "limits": [limit.name for limit in instance.limits],
@@ -503,6 +502,7 @@ def _names(instance: Instance) -> Iterator[Finding]:
             if name in seen:
                 yield Finding((section, index, "name"), f"{name} is already defined")
             seen.add(name)
+    yield from _group_limits(instance)
     hosts = {host.name for host in cluster.hosts}
     groups = {group.name for group in cluster.groups}
     for name in [group.name for group in cluster.groups if group.name in hosts]:
@@ -619,8 +619,6 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
                 yield Finding((*place, "allocation"), message)
 
 
-# --- fairshare ----------------------------------------------------------------------------------
-
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -654,13 +652,12 @@ def _job_places(instance: Instance) -> dict[str, Location]:
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one
-# number
+# Limits that count on one host (``8:00/hostA``) as wall-clock time, where that is one number.
 #
 # A limit of n minutes on hostA is n * factor(hostA) / factor(host) minutes on the host that runs
 # the job. A plan knows how long a job lasts before it knows where, so the hosts that a job may use
 # must have one factor; a running job counts by its first execution host.
+
 
 Limited = TypeVar("Limited", Job, Queue, Application, Params)
 

@@ -122,8 +122,6 @@ def _compact(content: Mapping[str, Any]) -> str:
     return json.dumps(content, separators=(",", ":"))
 
 
-# --- Checkpoints of a simulation or a replay: sealed records (:mod:`.sealed`) of an engine --------
-
 Engine = Literal["loop", "replay"]
 
 _HEAD = 4096

@@ -121,9 +121,6 @@ def _blamed(
     return list(dict.fromkeys(problems))
 
 
-# --- where a key leads ----------------------------------------------------------------------------
-
-
 def keys_of(model: type[Section]) -> list[str]:
     """The keys that a section takes."""
     return [info.alias or name for name, info in model.model_fields.items()]
@@ -267,9 +264,6 @@ def _single_hosts(entries: list[dict[str, Any]], name: str) -> list[dict[str, An
         some = len(names) > 1 and not wanted.isdisjoint(names)
         found += [{**entry, "name": each} for each in names] if some else [entry]
     return found
-
-
-# --- the value ------------------------------------------------------------------------------------
 
 
 def _put(document: dict[str, Any], place: Location, setting: Setting) -> None:

@@ -17,8 +17,6 @@ from ..input_limits import limits
 from .finding import Finding, Location, problems
 from .reading import check_length, file_bytes
 
-# --- Line numbers of places in a YAML or JSON text; used only once something is wrong -------------
-
 #: Key and value of each mapping that has been looked into, by the key's text.
 _Keys: TypeAlias = dict[int, dict[str, tuple[yaml.Node, yaml.Node]]]
 
@@ -81,12 +79,11 @@ def duplicates(root: yaml.Node | None) -> Iterator[tuple[Finding, int]]:
             stack += [((*place, index), item) for index, item in enumerate(node.value)]
 
 
-# --------------------------------------------------------------------------------------------------
-# Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the
-# way
+# Text to plain data: JSON by `json`, YAML by PyYAML's C loader, with nothing lost on the way.
 #
 # YAML here is the plain part of YAML 1.2: no anchors and aliases, no tags, no dates, no base-60
 # numbers (``2:00`` stays a text), no ``yes`` and ``no``, and no key twice.
+
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|(-?(?:NaN|Infinity))')
 _COPIED = re.compile(
@@ -338,9 +335,6 @@ def _any_strange(data: Any) -> bool:
 
 def _event_line(event: yaml.Event) -> int | None:
     return event.start_mark.line + 1 if event.start_mark else None
-
-
-# --- source text ----------------------------------------------------------------------------------
 
 
 def file_content(path: Path) -> tuple[bytes, str | None]:

@@ -23,6 +23,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from ..compact import OnDemand, narrow
+from ..display import DAY
 from ..errors import InputError, Problem
 from ..input_limits import limits
 from ..job import Job
@@ -54,7 +55,6 @@ _READ = {  # the columns that are read, by position, and what they are called in
 _NAMES = ("job", "submit", "run_time", "procs", "req_time", "user", "queue", "wait")
 _TIMES = frozenset({1, 3, 8})
 """Columns in which a fraction is one of a second."""
-_DAY = 86_400
 _STATUS, _PRECEDING, _THINK = 10, 16, 17
 _PARTIAL = (2, 3, 4)
 """What the status of a line says that is one of several runs of a job, which has its own line."""
@@ -162,7 +162,7 @@ class SwfLog:
         try:
             zone = ZoneInfo(self.workload.header.get("TimeZoneString", "").strip())
         except (ValueError, OSError, ZoneInfoNotFoundError):
-            if offset is not None and abs(int(offset[0])) < _DAY:
+            if offset is not None and abs(int(offset[0])) < DAY:
                 zone = timezone(timedelta(seconds=int(offset[0])))
         return datetime.fromtimestamp(int(found[0]), zone)
 
@@ -413,9 +413,8 @@ def _max_procs(header: dict[str, str]) -> int | None:
     return None
 
 
-# --------------------------------------------------------------------------------------------------
-# The records of an SWF log as jobs, each made when it is asked for, and their recorded
-# starts
+# The records of an SWF log as jobs, each made when it is asked for, and their recorded starts.
+
 
 #: Digits that no job number of a log has.
 _DIGITS = 18

@@ -203,7 +203,7 @@ def from_acct(jobs: Sequence[FinishedJob], *, cluster: Instance | None = None) -
 
     cluster: an instance whose hosts, queues and parameters to take. Without it the hosts are those
     on which the jobs ran, each with as many slots as were ever in use there at once; of
-    requirements that part is kept which such hosts can meet (:mod:`..resreq.hostless`).
+    requirements that part is kept which such hosts can meet (:func:`.hostless`).
     Raises InputError where no job ever started.
     """
     log = AcctJobs.of(jobs, cluster=cluster)
@@ -255,13 +255,14 @@ def _seen(jobs: Iterable[FinishedJob]) -> Instance:
     return Instance(Cluster(tuple(hosts)), queues=())
 
 
-# --- Snapshots of a pool of identical processors as instances -------------------------------------
+# Snapshots of a pool of identical processors as instances.
 #
 # A snapshot is a JSON object of a whole-processor cluster at one moment: ``log``, ``time``,
 # ``procs``, ``free``; ``running``: ``id``, ``procs``, ``remaining_req_s``, ``remaining_actual_s``;
 # ``queue`` in order of submission: ``id``, ``procs``, ``req_s``, ``run_s``, ``waited_s``.
 # Processors that cannot be distinguished are one host with that many slots: this is exact, as any
 # free ones do.
+
 
 #: Name of the one host.
 POOL = "pool"

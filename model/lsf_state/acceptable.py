@@ -32,6 +32,7 @@ _BARE: dict[str, dict[str, Any]] = {
     "extsched": {"extsched": ""},
     "gpu": {"gpu": ""},
     "dependency": {"dependency": ""},
+    "hosts": {"hosts": ()},
 }
 _UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
 
@@ -127,7 +128,9 @@ class _Mended:
         bare = _BARE["gpu"] if key == "gpu" else _UNASKED
         job = replace(job, res_req=part) if part else replace(job, **bare)
         self._running[index] = replace(self._running[index], job=job)
-        (self._partly if part else self._bare).setdefault("running", []).append((reason, job.id))
+        run = self._running[index]
+        what = f"{'a part of ' if part else ''}what running job {job.id} asks for"
+        self._notes.touch(f"left out {what}: {reason}", hosts=tuple(run.allocation))
 
     def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
         job = self._waiting[kind][index]

@@ -21,14 +21,15 @@ from ..formats.names import Domains, host_requests
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
 from ..input_limits import limits
 from ..instance import Instance, SaidByLsf
-from ..job import MOST as LARGEST_INDEX
 from ..job import (
+    LARGEST_INDEX,
     ArraySpec,
     HostRequest,
     Job,
     RunningJob,
     TooManyElements,
     elements,
+    job_groups_of,
     parse_array,
     too_many_elements,
 )
@@ -45,9 +46,7 @@ from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
 from .unknown import without_unknown
-from .values import Remarks
-
-# --- GPUs of a moment: how many hosts have, which jobs hold them, and what nobody said of them ----
+from .values import Remarks, blank
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -229,8 +228,6 @@ def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
     return f"{', '.join(known[:3])}{more}"
 
 
-# --- assemble -------------------------------------------------------------------------------------
-
 #: Characters of a reason that are kept: it may list every host.
 MOST_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
@@ -238,6 +235,10 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 _NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
 _PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+
+
+#: Those of a host that has told its load.
+_UP = frozenset({"ok", "closed", "closed_Adm", "closed_Full", "closed_Busy"})
 
 
 @dataclass(slots=True)
@@ -287,6 +288,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
     if seen.machines:
         base = replace(base, cluster=with_machines(base.cluster, seen.machines))
+    _tell_without_memory(base.cluster.hosts, notes)
     names: dict[str, bool] = {}
     waiting: dict[str, list[str]] = {}
     for job in (*seen.jobs, *seen.later):
@@ -383,9 +385,6 @@ def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
     return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
 
 
-# --- hosts ----------------------------------------------------------------------------------------
-
-
 def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
     """The same with each host under one name, where some have a domain and others have none."""
     domains = Domains(host.name for host in cluster.hosts)
@@ -431,9 +430,6 @@ def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[st
     return dict(found)
 
 
-# --- what there is --------------------------------------------------------------------------------
-
-
 def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...]:
     """The site's hosts as they are now, and those that it does not know."""
     shown = {host.name: host for host in seen.hosts or ()}
@@ -450,12 +446,18 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
         )
     if known and shown:
         notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
-    unlimited = [name for name, item in shown.items() if item.slots is None]
+    unlimited = [
+        name for name, item in shown.items() if item.slots is None and "MAX" not in item.unknown
+    ]
     if unlimited:
         text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
         notes.touch(text, hosts=unlimited)
     hosts += [
-        _merged(Host(name, _slots(item), mxj_defined=item.slots is not None), item, Remarks())
+        _merged(
+            Host(name, _slots(item), mxj_defined=item.slots is not None or "MAX" in item.unknown),
+            item,
+            Remarks(),
+        )
         for name, item in shown.items()
     ]
     names = {host.name for host in hosts}
@@ -469,6 +471,15 @@ def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...
             f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
         )
     return (*hosts, *(Host(name, slots) for name, slots in used.items()))
+
+
+def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
+    """Hosts that are up and of which nobody says how much memory they have, as of others."""
+    for name in ("mem", "swp"):
+        lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
+        if lacking and any(name in host.amounts for host in hosts):
+            text = f"no input says how much {name} {_some(lacking)} has: nothing that asks for it "
+            notes.touch(f"{text}is taken there", hosts=lacking, resources=(name,))
 
 
 def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
@@ -534,9 +545,6 @@ def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
     return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
 
 
-# --- jobs -----------------------------------------------------------------------------------------
-
-
 class _Jobs:
     """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
 
@@ -548,6 +556,8 @@ class _Jobs:
         self.left_out: Counter[str] = Counter()
         self.dependent = 0
         self.guessed: list[str] = []
+        #: Running jobs that run nobody knows where, or since when.
+        self.placeless: list[tuple[SeenJob, str]] = []
         #: Elements of arrays that stood in one row.
         self._elements_read = 0
         self.unread: Counter[str] = Counter()
@@ -570,8 +580,9 @@ class _Jobs:
                 self.dependent += 1
             elif job.status in WAITING:
                 pending += self._elements(job, listed)
-            else:
+            elif job.status:  # of one whose state cannot be read that has been told
                 self.left_out[job.status] += 1
+        self._tell_placeless(running)
         if self.problems:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
@@ -605,11 +616,12 @@ class _Jobs:
         start = seen.start
         if start is None and seen.run_time is not None:
             start = self.zero + self.base.now - round(seen.run_time)
-        if start is None or not seen.allocation:
-            lacks = "no START_TIME" if seen.allocation else "no hosts (-o alloc_slot or exec_host)"
-            path = f"job {seen.id}"
-            self.problems.append(Problem(f"runs, but has {lacks}", line=seen.line, path=path))
+        if not seen.allocation:
+            self.placeless.append((seen, "no hosts (-o alloc_slot or exec_host)"))
             return None
+        if start is None:
+            self.placeless.append((seen, "no START_TIME"))
+            start = self.zero + self.base.now
         job = holding(self._job(seen), seen, self.notes)
         slots = sum(seen.allocation.values())
         if job.max_slots is None and job.slots != slots:
@@ -627,6 +639,21 @@ class _Jobs:
             finish,
             suspended=seen.status in ("SSUSP", "USUSP"),
         )
+
+    def _tell_placeless(self, running: Sequence[RunningJob]) -> None:
+        """Running jobs that lack something, which is refused where every one does."""
+        known = [run for run in running if run.job.id not in {job.id for job, _ in self.placeless}]
+        for job, lacks in self.placeless:
+            if job.unknown:
+                continue  # that has been told
+            path = f"job {job.id}"
+            if not known:
+                self.problems.append(Problem(f"runs, but has {lacks}", line=job.line, path=path))
+            elif job.allocation:
+                text = f"{path} runs, but has {lacks}: taken as begun now"
+                self.notes.touch(text, hosts=tuple(job.allocation))
+            else:
+                self.notes.touch(f"{path} runs, but has {lacks}: left out")
 
     def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
         """A pending job; of an array in one row those elements that have no row of their own."""
@@ -653,7 +680,7 @@ class _Jobs:
         name, spec = self._named(seen)
         limit = None if spec is None or "[" not in seen.id else spec.limit
         slots = seen.slots or sum(seen.allocation.values())
-        if not slots:
+        if not slots and not seen.unknown:
             self.guessed.append(seen.id)
         deadline = None if seen.deadline is None else seen.deadline - self.zero
         asked = (seen.res_req,) if seen.res_req else ()
@@ -682,6 +709,7 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=gpu,
             unheeded=seen.unheeded,
+            job_group="" if blank(seen.job_group) else (job_groups_of(seen.job_group) or ("",))[-1],
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),
@@ -699,7 +727,8 @@ class _Jobs:
         try:
             return host_requests(seen.hosts.replace("/", " ").replace(",", " "))[0]
         except ValueError as error:
-            self.problems.append(Problem(str(error), line=seen.line, path=f"job {seen.id}"))
+            text = f"job {seen.id}: hosts asked for: {error}: left out"
+            self.notes.touch(text, [seen.id] if seen.status in WAITING else ())
             return ()
 
 

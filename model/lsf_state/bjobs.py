@@ -13,17 +13,17 @@ from ..errors import InputError, Problem
 from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns
-from .values import PrintedTimes, Reading, Remarks, Text, check_kind, json_records, limit_row
-from .values import field as pick
+from .reading import Reading, Touched, json_records
+from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 
 T = TypeVar("T")
 
-# --------------------------------------------------------------------------------------------------
-# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks
-# for
+
+# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #
 # ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
 # neither list below is told: it may have a say in the job's start.
+
 
 #: A value ends where a comma, a semicolon or another value follows.
 _END = re.compile(r">(?=\s*(?:[,;<]|$))")
@@ -78,11 +78,12 @@ def unread(sentence: str) -> list[str]:
     return found
 
 
-# --- The lines of ``bjobs -l`` as they were before they were wrapped ------------------------------
+# The lines of ``bjobs -l`` as they were before they were wrapped.
 #
 # bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
 # begins the next one below the text behind the time stamp: 21 blanks, or 26 where
 # LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
+
 
 #: A line that begins with a time, up to the text behind it.
 TIMED = re.compile(
@@ -140,26 +141,38 @@ class Wrapping:
         return line + " " * cut if 0 < cut <= _MOST_CUT else line
 
 
-def blocks(content: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number (from 1) and unwrapped lines of each job."""
+class NumberedLine(str):
+    """A line and its number (from 1), that of the first where it was wrapped."""
+
+    number: int
+
+    @classmethod
+    def of(cls, text: str, number: int) -> NumberedLine:
+        """The line."""
+        line = cls(text)
+        line.number = number
+        return line
+
+
+def blocks(content: str) -> Iterator[list[NumberedLine]]:
+    """The unwrapped lines of each job."""
     lines = [line.rstrip("\r") for line in content.splitlines()]
     wrapping = Wrapping.of(lines)
-    start, block = 0, list[str]()
+    block = list[NumberedLine]()
     for number, (line, after) in enumerate(zip(lines, [*lines, ""][1:], strict=True), start=1):
         text = wrapping.whole(line) if wrapping.is_rest(after) else line
         if wrapping.is_rest(line) and block:
-            block[-1] += text[wrapping.indent :]
+            whole = block[-1] + text[wrapping.indent :]
+            block[-1] = NumberedLine.of(whole, block[-1].number)
         elif line.lstrip().startswith("Job <"):
             if block:
-                yield start, block
-            start, block = number, [text.lstrip()]
+                yield block
+            block = [NumberedLine.of(text.lstrip(), number)]
         elif block and not _RULER.fullmatch(line):
-            block.append(text)
+            block.append(NumberedLine.of(text, number))
     if block:
-        yield start, block
+        yield block
 
-
-# --- bjobs ----------------------------------------------------------------------------------------
 
 #: What bjobs -l and -UF begin a job with; the first line of all other forms.
 _LONG = re.compile(r"^\s*Job <", re.MULTILINE)
@@ -254,19 +267,22 @@ class SeenJob:
     estimate: int | None = None
     #: In the text, or None.
     line: int | None = None
+    #: Names of the cells that could not be read.
+    unknown: tuple[str, ...] = ()
 
     @property
     def unheeded(self) -> tuple[str, ...]:
         """What was said of it that nobody obeys, in the words of bsub where it has some."""
-        asked = ("-U", self.reservation), ("-g", self.job_group)
-        options = (f"{option} {text.strip()}" for option, text in asked if not values.blank(text))
-        return (*self.unread, *options)
+        if values.blank(self.reservation):
+            return tuple(self.unread)
+        return (*self.unread, f"-U {self.reservation.strip()}")
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
-    """All jobs of a text; InputError with everything that is wrong with it.
+    """All jobs of a text; InputError with everything for which it is refused.
 
-    notes: gets what the command itself has said of jobs that it could not show.
+    notes: gets what could not be read, and what the command itself has said of jobs that it could
+    not show.
     """
     check_kind(text, "bjobs")
     if not text.is_json and _ARRAYS.search(text.content):
@@ -285,15 +301,53 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
                 )
             ]
         )
-    reading = Reading(text)
     notes = Remarks() if notes is None else notes
+    reading = Reading(text, notes)
     jobs = list(
         _of_json(text, reading, calendar, notes)
         if text.is_json
         else _of_text(text, reading, calendar)
     )
-    reading.once("job", ((job.id, job.line) for job in jobs))
+    if jobs and not any(job.status for job in jobs):
+        reading.at(f"job {jobs[0].id}", jobs[0].line)
+        reading.wrong("has no Status that is known, nor has any other job")
+    reading.once("job", [(job.id, job.line) for job in jobs])
+    for job in jobs:
+        if job.unknown and job.status not in WAITING:
+            _tell_dependents(job, jobs, notes)
     return jobs
+
+
+#: States of a job that is gone.
+_ENDED = frozenset({"DONE", "EXIT"})
+
+
+def _is_id(text: str) -> bool:
+    """Whether a job can be called so: a name, with an index where it is of an array."""
+    return values.is_name(re.sub(r"\[\d{1,10}\]$", "", text))
+
+
+def _unnamed(number: int) -> str:
+    """An id for a job whose own cannot be read; number: of its record or line."""
+    return f"unnamed-{number}"
+
+
+def _read_as_far(job: SeenJob, reading: Reading) -> None:
+    """What could not be read of a job, and whom that may touch."""
+    job.unknown = reading.names
+    if job.status in WAITING or job.status in _ENDED:
+        reading.touched = Touched(jobs=(job.id,))
+    elif job.allocation:  # of one whose place is not known nobody knows whom it touches
+        reading.touched = Touched(hosts=tuple(job.allocation))
+
+
+def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> None:
+    """The jobs that wait for one of which something is not known."""
+    names = [re.escape(name) for name in (job.id.partition("[")[0], job.name) if name]
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
+    if waiting := [item.id for item in jobs if named.search(item.dependency)]:
+        unknown = ", ".join(job.unknown)
+        notes.touch(f"job {job.id}, for which others wait: its {unknown} is not known", waiting)
 
 
 def requirement(text: str) -> str:
@@ -301,14 +355,17 @@ def requirement(text: str) -> str:
     return " ".join(_DEFAULTS.sub(" ", text).split())
 
 
-# --- JSON -----------------------------------------------------------------------------------------
-
-
 def _of_json(
     text: Text, reading: Reading, calendar: PrintedTimes, notes: Remarks
 ) -> Iterator[SeenJob]:
-    records = list(json_records(text))
+    records = list(json_records(text, reading))
     others = any("ERROR" not in record or "STAT" in record for _, record in records)
+    for what in ("id", "state"):
+        if others and not any(pick(record, *columns(what)) for _, record in records):
+            name = columns(what)[0]
+            reading.at("RECORDS")
+            reading.wrong(f"have no {name}: give -o a list of fields with {name.lower()} in it")
+            return
     wanted, waiting = dict(needed()), 0
     lacking = dict(wanted)
     for number, record in records:
@@ -319,10 +376,11 @@ def _of_json(
             notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
             continue
         id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))
+        bad, id = (id, "") if not _is_id(id) else ("", id)
+        reading.at(f"job {id or _unnamed(number)}", None, Touched())
         if not id:
-            reading.wrong("has no JOBID: give -o a list of fields with jobid in it")
-            continue
-        reading.at(f"job {id}")
+            id = _unnamed(number)
+            reading.unknown(f"JOBID {bad!r} is no id of a job", name="JOBID")
         for column, names in wanted.items():
             if any(name in record for name in names):
                 lacking.pop(column, None)
@@ -335,6 +393,14 @@ def _of_json(
             where=text.source,
             count=waiting,
         )
+
+
+def _is_so(text: str) -> bool:
+    """What ``Y``, ``yes`` or ``N`` says."""
+    word = text.strip().lower()
+    if word not in _NO and word not in ("y", "yes", "1"):
+        raise ValueError(f"{text!r} is neither Y nor N")
+    return word not in _NO
 
 
 class _Cells:
@@ -350,7 +416,9 @@ class _Cells:
 
     def value(self, what: str, read: Callable[[str], T | None]) -> T | None:
         """The same as a value, None where it is absent or wrong."""
-        return self._reading.value(columns(what)[0], self.text(what), read)
+        names = columns(what)
+        name = next((n for n in names if pick(self._record, n)), names[0])
+        return self._reading.value(name, self.text(what), read)
 
     def said(self, what: str) -> bool:
         """Whether the job has some of it."""
@@ -360,6 +428,14 @@ class _Cells:
         """Columns that nobody reads and that say something."""
         names = told_columns()
         return tuple(n for n in names if pick(self._record, n).strip().lower() not in _NO)
+
+
+def _state(text: str, otherwise: str, reading: Reading) -> str:
+    """The state of a job, "" where it is none that is known."""
+    if text in STATES:
+        return text
+    reading.unknown(f"STAT {text!r} is no state of a job: {otherwise}", name="STAT")
+    return ""
 
 
 def _gpus(cells: _Cells, hosts: int) -> str:
@@ -402,16 +478,14 @@ def _job_of_json(
 ) -> SeenJob:
     cells = _Cells(record, reading)
     text, value = cells.text, cells.value
-    status = text("state") or "?"
-    if status not in STATES:
-        reading.wrong(f"STAT {status!r} is no state of a job: give -o stat")
+    status = _state(text("state"), "give -o stat", reading)
     least = value("slots", values.whole)
     most = value("most slots (-n min,max)", values.whole)
     job = SeenJob(
         id=id,
         status=status,
         user=text("user") or "user",
-        queue=text("queue"),
+        queue=value("queue", values.name) or "",
         project=text("project") or "default",
         group=text("user group"),
         application=text("application profile"),
@@ -420,8 +494,8 @@ def _job_of_json(
         slots=least,
         max_slots=most if most and least and most > least else None,
         res_req=requirement(text("requirement (-R)")),
-        hosts=text("hosts (-m)"),
-        exclusive=cells.said("exclusive (-x)"),
+        hosts=value("hosts (-m)", values.hosts) or "",
+        exclusive=value("exclusive (-x)", _is_so) or False,
         reservation=text("advance reservation (-U)"),
         job_group=text("job group (-g)"),
         submit=value("submission", calendar.past),
@@ -439,12 +513,13 @@ def _job_of_json(
         dependency=text("condition (-w)"),
         dependent=_DEPENDENCY.match(text("why it waits")) is not None,
         unread=cells.unread(),
-        gpus_held=allocated(text("GPUs in use")),
+        gpus_held=value("GPUs in use", allocated) or {},
         reason=text("why it waits"),
         estimate=value("estimated start", calendar.coming),
     )
     job.gpu = _gpus(cells, max(1, len(job.allocation)))
     _check_slots(job, record, reading)
+    _read_as_far(job, reading)
     return job
 
 
@@ -452,18 +527,20 @@ def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None
     counted = reading.value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
     held = sum(job.allocation.values())
     if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
-        reading.wrong(f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}")
+        reading.unknown(
+            f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}: the number of its slots",
+            name="NALLOC_SLOT",
+        )
 
-
-# --- text -----------------------------------------------------------------------------------------
 
 _TASKS = re.compile(
     r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"
 )
+_SOME_TASKS = re.compile(r"[^,;]* (?:Processors? Requested|Task\(s\)(?! on))")
 _HOSTS = r"((?:<[^<>]+>[,\s]*)+)"
-_ALLOCATED = re.compile(rf"Allocated (?:<?\d+>? )?Slots?(?:\(s\))? on Hosts?(?:\(s\))? {_HOSTS}")
+_ALLOCATED = re.compile(rf"Allocated (?:\S+ )?Slots?(?:\(s\))? on Hosts?(?:\(s\))? {_HOSTS}")
 _STARTED = re.compile(
-    r"(?i:started|dispatched)(?: <?\d+>? Tasks?(?:\(s\))?)? (?:on|to)"
+    r"(?i:started|dispatched)(?: \S+ Tasks?(?:\(s\))?)? (?:on|to)"
     rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
 )
 #: The head of ``bjobs -A``.
@@ -473,32 +550,39 @@ _DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
 _ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
 #: What is said behind the time at which the scheduler expects to start a job.
 _ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
+#: A line of which the time in front cannot be read.
+_UNTIMED = re.compile(
+    r"^(\S.{2,39}?)[:\s] *(?=Submitted from host|(?i:started|dispatched)\b.* (?:on|to) "
+    r"|Allocated \S+ Slot|Reserved <|Job will start|Will be started|Estimated Job Start)"
+)
 _SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
 #: An estimate in the same line, as some programs join them.
 _LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
-_CPU = re.compile(r"The CPU time used is ([\d.]{1,20}) seconds")
+_CPU = re.compile(r"The CPU time used is (\S{1,20}) seconds")
 
 
 def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
-    for line, block in blocks(text.content):
+    for block in blocks(text.content):
+        line = block[0].number
         reading.at("", line)
         job = _job_of_text(block, reading, calendar)
-        if job is not None:
-            job.line = line
-            yield job
+        job.line = line
+        _read_as_far(job, reading)
+        yield job
 
 
-def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> SeenJob | None:
+def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedTimes) -> SeenJob:
     fields: dict[str, str] = {}
     for name, value in clauses(block[0]):
         fields.setdefault(name, value.removeprefix("<").removesuffix(">"))
-    job = SeenJob(id=fields.get("Job", ""), status=fields.get("Status", "?"))
-    reading.at(f"job {job.id}", reading.line)
-    if job.status not in STATES:
-        reading.wrong(f"has no Status, or one that is none: {job.status!r}")
-        return None
+    id = fields.get("Job", "")
+    job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
+    reading.at(f"job {job.id}", reading.line, Touched())
+    if job.id != id:
+        reading.unknown(f"Job {id!r} is no id of a job", name="Job")
+    job.status = _state(fields.get("Status", ""), "left out", reading)
     job.user = fields.get("User", "user")
-    job.queue = fields.get("Queue", "")
+    job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
     job.project = fields.get("Project", "default")
     job.group = fields.get("User Group", "")
     job.application = fields.get("Application", "")
@@ -514,10 +598,13 @@ def _job_of_text(block: list[str], reading: Reading, calendar: PrintedTimes) -> 
     job.unread = (*job.unread, *_unknown_parts(parts))
     plain = [line for title, lines in parts if title not in GPU_PARTS for line in lines]
     for number, line in enumerate(plain):
-        if timed := TIMED.match(line.lstrip()):
+        reading.line = getattr(line, "number", reading.line)
+        if timed := TIMED.match(line.lstrip()) or _UNTIMED.match(line.lstrip()):
             _event(job, timed[1], line.lstrip()[timed.end() :], reading, calendar)
             continue
         limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
+        if limits and not re.search(r"\d", line):
+            reading.line = getattr(plain[number + 1], "number", reading.line)
         if "RUNLIMIT" in limits:
             job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
         if "CPULIMIT" in limits:
@@ -576,11 +663,15 @@ def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes
             setattr(job, key, reading.value(name, found[1], calendar.coming))
     found = _TASKS.search(text)
     job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
+    if found is None and (words := _SOME_TASKS.search(text)):
+        job.slots = None
+        reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
     job.max_slots = int(found[2]) if found and found[2] else None
     if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
         job.res_req = requirement(found[1])
     if found := re.search(rf"Specified Hosts {_HOSTS}", text):
-        job.hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+        asked = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+        job.hosts = reading.value("Specified Hosts", asked, values.hosts) or ""
     job.exclusive = "exclusive execution" in text.lower()
     if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
         job.gpu = found[1] or "num=1"

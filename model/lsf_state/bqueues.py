@@ -6,23 +6,22 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..cluster import BUILTIN_INDICES
+from ..cluster import BUILTIN_INDICES, HOST_STATUSES
 from ..gpu_request import GPU_NAMES, PHYSICAL
 from . import values
+from .reading import Reading, Touched, json_records
 from .values import (
-    Reading,
+    Remarks,
     Text,
     check_kind,
-    json_records,
+    is_name,
     lacks,
     limit_row,
     load_rows,
     may_be_cut,
+    pick,
     table_row,
 )
-from .values import field as pick
-
-# --- Hosts as ``bhosts -json``, ``bhosts -l`` and plain ``bhosts`` print them ---------------------
 
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
@@ -52,12 +51,14 @@ class SeenHost:
     #: Load as scheduling goes by it, reserved: by jobs; mem, swp, tmp in MB.
     total: dict[str, float] = field(default_factory=dict)
     reserved: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which no job starts here (loadSched).
     sched: dict[str, float] = field(default_factory=dict)
-    #: Thresholds.
+    #: Loads at which running jobs are suspended (loadStop).
     stop: dict[str, float] = field(default_factory=dict)
     #: Whether its name fills the column of a table, and may go on.
     cut: bool = False
+    #: Names of the cells that could not be read.
+    unknown: tuple[str, ...] = ()
 
     @property
     def is_full(self) -> bool:
@@ -76,25 +77,28 @@ class SeenHost:
         )
 
 
-def read_bhosts(text: Text) -> list[SeenHost]:
-    """All hosts of a text; InputError with everything that is wrong with it."""
+def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
+    """All hosts of a text; InputError with everything for which it is refused.
+
+    notes: gets what could not be read.
+    """
     check_kind(text, "bhosts")
-    reading = Reading(text)
+    reading = Reading(text, notes)
     hosts = list(_hosts_of_json(text, reading) if text.is_json else _hosts_of_text(text, reading))
     twice = ": bhosts cuts names short: give bhosts -w or bhosts -l"
     cut = {host.name: twice for host in hosts if host.cut}
-    reading.once("host", ((host.name, None) for host in hosts), cut)
+    reading.once("host", [(host.name, None) for host in hosts], cut)
     return hosts
 
 
 def _hosts_of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
-    for number, record in json_records(text):
+    for number, record in json_records(text, reading):
         reading.at(f"RECORDS[{number - 1}]")
         name = pick(record, "HOST_NAME", "HOST")
-        if not name:
-            reading.wrong("has no HOST_NAME")
+        if not is_name(name):
+            reading.lost(f"has no HOST_NAME: {name!r}" if name else "has no HOST_NAME")
             continue
-        reading.at(f"host {name}")
+        reading.at(f"host {name}", None, Touched(hosts=(name,)))
         if wrong := lacks(record, "STATUS", "MAX"):
             reading.wrong(wrong)
             return
@@ -110,23 +114,30 @@ def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
     counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
     host = SeenHost(
         name,
-        status=pick(record, "STATUS") or "ok",
+        status=value("STATUS", pick(record, "STATUS"), _host_status) or "ok",
         cpu_factor=value("CPUF", pick(record, "CPUF"), values.number),
         user_slots=numbers["JL/U"],
         slots=numbers["MAX"],
         used=None if None in counted else sum(number or 0 for number in counted),
         reserved_slots=numbers["RSV"],
-        windows=pick(record, "DISPATCH_WINDOW"),
+        windows=value("DISPATCH_WINDOW", pick(record, "DISPATCH_WINDOW"), values.windows) or "",
         gpus=numbers["NGPUS"],
         gpus_used=numbers["NGPUS_ALLOC"],
     )
     for index in _SIZES:
-        free = value(index, pick(record, f"AVAILABLE_{index.upper()}"), values.size)
-        held = value(index, pick(record, f"RESERVED_{index.upper()}"), values.size)
-        if free is not None:
+        names = f"AVAILABLE_{index.upper()}", f"RESERVED_{index.upper()}"
+        free, held = (value(name, pick(record, name), values.size, (index,)) for name in names)
+        if free is not None and names[1] not in reading.names:
             host.total[index] = free
             host.reserved[index] = held or 0.0
+    host.unknown = reading.names
     return host
+
+
+def _host_status(text: str) -> str:
+    if text not in HOST_STATUSES and not text.lower().startswith("closed") and text != "":
+        raise ValueError(f"{text!r} is no state of a host")
+    return text
 
 
 def _hosts_of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
@@ -137,8 +148,11 @@ def _hosts_of_text(text: Text, reading: Reading) -> Iterator[SeenHost]:
         return
     ends = [*(start for start, _ in begun[1:]), len(lines)]
     for (start, name), end in zip(begun, ends, strict=True):
-        reading.at(f"host {name}", start + 1)
-        yield _host_block(name, lines[start + 1 : end], reading)
+        reading.at(f"host {name}", start + 1, Touched(hosts=(name,)))
+        if not is_name(name):
+            reading.lost(f"{name!r} is no name of a host")
+            continue
+        yield _host_block(name, lines[start + 1 : end], start + 2, reading)
 
 
 def _hosts_of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
@@ -154,49 +168,66 @@ def _hosts_of_table(lines: list[str], reading: Reading) -> Iterator[SeenHost]:
                 reading.wrong(wrong)
                 return
         elif words and names:
-            reading.at(f"host {words[0]}", number)
+            reading.at(f"host {words[0]}", number, Touched(hosts=(words[0],)))
             row = table_row(names, words)
             if words[0].startswith("*"):
                 reading.wrong("its name is cut short: give the output of bhosts -w or bhosts -l")
-            elif row is None:
-                reading.wrong(f"has {len(words)} of {len(names)} columns")
-            else:
-                host = _host(words[0], row, reading)
-                host.cut = may_be_cut(host.name, header, "STATUS")
-                yield host
+                continue
+            if not is_name(words[0]):
+                reading.lost(f"{words[0]!r} is no name of a host")
+                continue
+            host = _host(words[0], _known(row, names, words, reading), reading)
+            host.cut = may_be_cut(host.name, header, "STATUS")
+            yield host
 
 
-def _host_block(name: str, lines: list[str], reading: Reading) -> SeenHost:
-    """What bhosts -l says of one host."""
+def _known(
+    row: dict[str, str] | None, names: Sequence[str], words: Sequence[str], reading: Reading
+) -> dict[str, str]:
+    """A row, {} where it lacks columns: then nobody knows which cell is of which column."""
+    if row is None:
+        reading.unknown(f"has {len(words)} of {len(names)} columns", name="MAX")
+    return row or {}
+
+
+def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> SeenHost:
+    """What bhosts -l says of one host; first: the number of the first of the lines."""
     names: list[str] = []
     host = SeenHost(name)
-    for line in lines:
+    for number, line in enumerate(lines, start=first):
         words = line.split()
         if words[:1] == ["STATUS"]:
             names = words
         elif names and words:
-            row = table_row(names, words)
-            if row is None:
-                reading.wrong(f"the line under STATUS has {len(words)} of {len(names)} columns")
-            else:
-                host = _host(name, row, reading)
+            reading.line = number
+            host = _host(name, _known(table_row(names, words), names, words, reading), reading)
             break
     else:
-        reading.wrong("has no line with STATUS and MAX")
+        reading.unknown("has no line with STATUS and MAX", name="MAX")
     rows = {
         "Total": host.total,
         "Reserved": host.reserved,
         "loadSched": host.sched,
         "loadStop": host.stop,
     }
-    for label, found in load_rows(lines):
+    found_rows = list(load_rows(lines))
+    all_of = {label: found for _, label, found in found_rows}
+    other = {"Total": all_of.get("Reserved", {}), "Reserved": all_of.get("Total", {})}
+    for place, label, found in found_rows:
+        reading.line = first + place
         for index, word in found.items():
             if index in BUILTIN_INDICES:
-                amount = reading.value(index, word, values.load)
+                amount = reading.value(f"{label} {index}", word, values.load, (index,))
             else:
                 amount = _own(word)
+                beside = _own(other.get(label, {}).get(index, "-"))
+                if amount is None and beside is not None and not values.blank(word):
+                    reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
             if amount is not None:
                 rows[label][index] = amount
+    for index in [index for index in host.total if f"Reserved {index}" in reading.names]:
+        del host.total[index]  # what is free says nothing without what is reserved of it
+    host.unknown = reading.names
     _count_gpus(host)
     return host
 
@@ -225,9 +256,6 @@ def _own(word: str) -> float | None:
         return None
 
 
-# --- SHARE_INFO_FOR tables of ``bqueues -l``, ``bqueues -r`` and ``bhpart -r`` --------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PrintedAccount:
     """One line of a table."""
@@ -241,9 +269,9 @@ class PrintedAccount:
     priority: str
     started: int
     reserved: int
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds.
     cpu_time: float
-    #: Seconds; run_time of running jobs and, where it counts, of finished ones.
+    #: Seconds of running jobs and, where it counts, of finished ones.
     run_time: float
     adjust: float | None = None
     #: In the text.
@@ -261,10 +289,10 @@ class SeenPartition:
     accounts: list[PrintedAccount] = field(default_factory=list)
 
 
-def read_bhpart(text: Text) -> list[SeenPartition]:
-    """All partitions of a text; InputError with everything that is wrong with it."""
+def read_bhpart(text: Text, notes: Remarks | None = None) -> list[SeenPartition]:
+    """All partitions of a text; notes get what could not be read."""
     check_kind(text, "bhpart")
-    reading = Reading(text)
+    reading = Reading(text, notes)
     found: list[SeenPartition] = []
     lines = text.content.splitlines()
     for number, line in enumerate(lines, start=1):
@@ -273,15 +301,21 @@ def read_bhpart(text: Text) -> list[SeenPartition]:
         elif found and (match := re.match(r"\s*HOSTS:\s*(.*)", line)):
             found[-1].hosts = tuple(match[1].split())
         elif found and (match := re.match(r"\s*USER_SHARES:\s*(.*)", line)):
-            found[-1].shares = printed_shares(match[1])
+            reading.at(f"partition {found[-1].name}", number, Touched())
+            found[-1].shares = reading.value("USER_SHARES", match[1], printed_shares) or ()
         elif found and re.match(r"\s*SHARE_INFO_FOR:", line):
-            found[-1].accounts += share_table(lines, number, reading)
+            found[-1].accounts += share_table(lines, number, reading, Touched())
     reading.done()
     return found
 
 
-def share_table(lines: Sequence[str], start: int, reading: Reading) -> Iterator[PrintedAccount]:
-    """The accounts under the SHARE_INFO_FOR in line `start` (from 1)."""
+def share_table(
+    lines: Sequence[str], start: int, reading: Reading, touched: Touched
+) -> Iterator[PrintedAccount]:
+    """The accounts under the SHARE_INFO_FOR in line `start` (from 1).
+
+    touched: the jobs whose order they decide.
+    """
     path = lines[start - 1].partition(":")[2].strip().rstrip("/")
     names: list[str] = []
     for number in range(start + 1, len(lines) + 1):
@@ -295,10 +329,10 @@ def share_table(lines: Sequence[str], start: int, reading: Reading) -> Iterator[
             continue
         if words[0].endswith(":"):
             return
-        reading.at(f"{path}/{words[0]}", number)
+        reading.at(f"{path}/{words[0]}", number, touched)
         row = table_row(names, words)
         if row is None or len(words) != len(names):
-            reading.wrong(f"has {len(words)} of {len(names)} columns of a share account")
+            reading.unknown(f"has {len(words)} of {len(names)} columns of a share account")
         elif account := _account(path, row, number, reading):
             yield account
 
@@ -328,13 +362,16 @@ def _account(path: str, row: dict[str, str], line: int, reading: Reading) -> Pri
     )
 
 
+_SHARE = re.compile(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]")
+
+
 def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
-    """``[user1, 100] [default, 1]``."""
-    pairs = re.findall(r"\[\s*([^\[\],\s]+)\s*,\s*(\d{1,9})\s*\]", text)
+    """``[user1, 100] [default, 1]``; ValueError where there is anything else."""
+    pairs = _SHARE.findall(text)
+    if rest := _SHARE.sub("", text).strip():
+        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
     return tuple((name, int(number)) for name, number in pairs)
 
-
-# --- bqueues --------------------------------------------------------------------------------------
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")
@@ -399,25 +436,28 @@ class SeenQueue:
         return self.status.lower().startswith("closed")
 
 
-def read_bqueues(text: Text) -> list[SeenQueue]:
-    """All queues of a text; InputError with everything that is wrong with it."""
+def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
+    """All queues of a text; InputError with everything for which it is refused.
+
+    notes: gets what could not be read.
+    """
     check_kind(text, "bqueues")
-    reading = Reading(text)
+    reading = Reading(text, notes)
     queues = list(_of_json(text, reading) if text.is_json else _of_text(text, reading))
     twice = ": bqueues cuts names short: give bqueues -w or bqueues -l"
     cut = {queue.name: twice for queue in queues if queue.cut}
-    reading.once("queue", ((queue.name, None) for queue in queues), cut)
+    reading.once("queue", [(queue.name, None) for queue in queues], cut)
     return queues
 
 
 def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
-    for number, record in json_records(text):
+    for number, record in json_records(text, reading):
         reading.at(f"RECORDS[{number - 1}]")
         name = pick(record, "QUEUE_NAME", "QUEUE")
-        if not name:
-            reading.wrong("has no QUEUE_NAME")
+        if not is_name(name):
+            reading.lost(f"has no QUEUE_NAME: {name!r}" if name else "has no QUEUE_NAME")
             continue
-        reading.at(f"queue {name}")
+        reading.at(f"queue {name}", None, Touched(queues=(name,)))
         if wrong := lacks(record, "STATUS"):
             reading.wrong(wrong)
             return
@@ -431,7 +471,7 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
     """Priority, status and slot limits; the columns of plain bqueues."""
     value = reading.value
     queue.priority = value("PRIO", pick(row, "PRIO", "PRIORITY"), values.whole)
-    queue.status = pick(row, "STATUS") or "Open:Active"
+    queue.status = value("STATUS", pick(row, "STATUS"), _queue_status) or "Open:Active"
     queue.queue_slots = value("MAX", pick(row, "MAX"), values.whole)
     queue.user_slots = value("JL/U", pick(row, "JL/U"), values.whole)
     queue.processor_slots = value("JL/P", pick(row, "JL/P"), values.number)
@@ -446,6 +486,15 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
     queue.host_slots = value("JL/H", pick(row, "JL/H"), values.whole)
 
 
+_QUEUE_STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECASE)
+
+
+def _queue_status(text: str) -> str:
+    if text and not _QUEUE_STATUS.fullmatch(text):
+        raise ValueError(f"{text!r} is no state of a queue")
+    return text
+
+
 def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     lines = text.content.splitlines()
     begun = [(n, match[1]) for n, line in enumerate(lines) if (match := _QUEUE.match(line))]
@@ -455,7 +504,10 @@ def _of_text(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     ends = [*(start for start, _ in begun[1:]), len(lines)]
     for (start, name), end in zip(begun, ends, strict=True):
         queue = SeenQueue(name, long=True)
-        reading.at(f"queue {queue.name}", start + 1)
+        reading.at(f"queue {queue.name}", start + 1, Touched(queues=(name,)))
+        if not is_name(name):
+            reading.lost(f"{name!r} is no name of a queue")
+            continue
         _block(queue, lines, start + 1, end, reading)
         yield queue
 
@@ -472,11 +524,11 @@ def _of_table(lines: list[str], reading: Reading) -> Iterator[SeenQueue]:
                 reading.wrong(wrong)
                 return
         elif words and names:
-            reading.at(f"queue {words[0]}", number)
-            row = table_row(names, words)
-            if row is None:
-                reading.wrong(f"has {len(words)} of {len(names)} columns")
+            reading.at(f"queue {words[0]}", number, Touched(queues=(words[0],)))
+            if not is_name(words[0]):
+                reading.lost(f"{words[0]!r} is no name of a queue")
                 continue
+            row = _known(table_row(names, words), names, words, reading)
             queue = SeenQueue(words[0], cut=may_be_cut(words[0], header, "PRIO"))
             _counts(queue, row, reading)
             yield queue
@@ -489,30 +541,29 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
     for place, line in enumerate(own):
         words = line.split()
         after = own[place + 1] if place + 1 < len(own) else ""
+        reading.line = start + place + 1
         if words[:1] == ["--"]:
             queue.description = line.partition("--")[2].strip()
         elif words[:1] == ["PRIO"]:
-            row = table_row(words, after.split())
-            reading.at(f"queue {queue.name}", start + place + 2)
-            if row is None:
-                reading.wrong("the line under PRIO has too few columns")
-            else:
-                _counts(queue, row, reading)
+            reading.line = start + place + 2
+            row = _known(table_row(words, after.split()), words, after.split(), reading)
+            _counts(queue, row, reading)
         elif words[:1] == ["SHARE_INFO_FOR:"]:
-            queue.accounts += share_table(lines, start + place + 1, reading)
-            reading.at(f"queue {queue.name}", start + place + 1)
+            own_jobs = Touched(queues=(queue.name,))
+            queue.accounts += share_table(lines, start + place + 1, reading, own_jobs)
+            reading.at(f"queue {queue.name}", start + place + 1, own_jobs)
         elif ":" in line:
             key, _, rest = line.strip().partition(":")
-            reading.line = start + place + 1
             whole = " ".join([rest.strip(), *_continued(key.strip(), own[place + 1 :])])
             _parameter(queue, key.strip(), whole.strip(), reading)
         if line.strip().endswith("LIMITS:"):
             section = line.split()[0]
         _limits(queue, line, after, section, reading)
-    for label, row in load_rows(own):
+    for place, label, row in load_rows(own):
+        reading.line = start + place + 1
         target = {"loadSched": queue.sched, "loadStop": queue.stop}.get(label, {})
         for index, word in row.items():
-            amount = reading.value(index, word, values.load)
+            amount = reading.value(f"{label} {index}", word, values.load)
             if amount is not None:
                 target[index] = amount
 
@@ -540,7 +591,7 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
         case "SCHEDULING POLICIES":
             queue.policies = frozenset(rest.split())
         case "USER_SHARES":
-            queue.shares = printed_shares(rest)
+            queue.shares = reading.value(key, rest, printed_shares) or ()
         case "FAIRSHARE_QUEUES":
             queue.fairshare_queues = tuple(rest.split())
         case "DISPATCH_ORDER":
@@ -548,7 +599,8 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
         case "USERS":
             queue.users = "" if _EVERYBODY.fullmatch(rest) else rest
         case "HOSTS":
-            queue.hosts = "" if _EVERYBODY.fullmatch(rest) else rest
+            listed = "" if _EVERYBODY.fullmatch(rest) else rest
+            queue.hosts = reading.value(key, listed, values.hosts) or ""
         case "RES_REQ":
             queue.res_req = rest
         case "Maximum slot reservation time" | "Maximum resource reservation time":
@@ -559,7 +611,7 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
         case "SLOT_POOL":
             queue.slot_pool = rest
         case "DISPATCH_WINDOW" | "RUN_WINDOW":
-            setattr(queue, _WINDOWS[key], "" if values.blank(rest) else rest)
+            setattr(queue, _WINDOWS[key], reading.value(key, rest, values.windows) or "")
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:
@@ -571,15 +623,23 @@ def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Read
         seconds = reading.value("RUNLIMIT", found[1], values.limit)
         setattr(queue, "run_limit" if found[2] == "default" else "run_limit_max", seconds)
     limits = limit_row(line, after)
-    if found := re.match(r"\s*(PROCLIMIT|TASKLIMIT)\s*:?\s*([\d\s]*)$", line):
-        limits["TASKLIMIT"] = found[2].strip() or after
+    if limits and not re.search(r"\d", line):
+        reading.line = (reading.line or 0) + 1  # where the values are
+    if found := re.match(r"\s*(PROCLIMIT|TASKLIMIT)\s*(?::\s*(.*)|([\d\s]*))$", line):
+        limits["TASKLIMIT"] = (found[2] or found[3] or "").strip() or after
     if tasks := limits.get("TASKLIMIT", limits.get("PROCLIMIT")):
-        numbers = re.findall(r"\d{1,9}", tasks)
-        queue.tasks = tuple(int(number) for number in numbers[:3])
-    if found := re.search(r"Interval for a host to accept two jobs is (\d{1,9}) seconds", line):
-        queue.accept_interval = int(found[1])
+        queue.tasks = reading.value("TASKLIMIT", tasks, _three) or ()
+    if found := re.search(r"Interval for a host to accept two jobs is (\S+) seconds", line):
+        name = "Interval for a host to accept two jobs"
+        queue.accept_interval = reading.value(name, found[1], values.whole)
     if "RUNLIMIT" in limits:
         name = "run_limit" if section == "DEFAULT" else "run_limit_max"
         setattr(queue, name, reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit))
     if "CPULIMIT" in limits:
         queue.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
+
+
+def _three(text: str) -> tuple[int, ...]:
+    """Numbers of tasks: a maximum, or a minimum, a default and a maximum."""
+    found = [values.whole(word) for word in text.split()]
+    return tuple(number for number in found[:3] if number is not None)

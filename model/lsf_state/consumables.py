@@ -16,7 +16,8 @@ from ..instance import Instance
 from ..job import Job
 from . import values
 from .bqueues import SeenHost
-from .values import Reading, Remarks, Text
+from .reading import Reading, Touched
+from .values import Remarks, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ def is_of_shared(text: Text) -> bool:
     return not text.is_json and kind_of_text(text.content[:65536]) == "bhosts -s"
 
 
-def read_shared(text: Text) -> list[SeenShared]:
-    """The shared resources of ``bhosts -s``; InputError with everything that is wrong with it."""
-    reading = Reading(text)
+def read_shared(text: Text, notes: Remarks | None = None) -> list[SeenShared]:
+    """The shared resources of ``bhosts -s``; notes get what could not be read."""
+    reading = Reading(text, notes)
     found: list[SeenShared] = []
     begun = False
     for number, line in enumerate(text.content.splitlines(), start=1):
@@ -47,11 +48,13 @@ def read_shared(text: Text) -> list[SeenShared]:
             if found:
                 found[-1] = replace(found[-1], hosts=(*found[-1].hosts, *words))
         elif begun and words:
-            reading.at(f"resource {words[0]}", number)
+            reading.at(f"resource {words[0]}", number, Touched(resources=(words[0],)))
             row = [*words[1:3], "-", "-"]
-            total = reading.value("TOTAL", row[0], _number)
-            held = reading.value("RESERVED", row[1], _number)
-            if total is not None:
+            total, held = map(_number, row[:2])
+            if None in (total, held) and not (total is held or values.blank(row[1])):
+                name, word = ("TOTAL", row[0]) if total is None else ("RESERVED", row[1])
+                reading.unknown(f"{name}: {word!r} is no number")
+            elif total is not None:
                 found.append(SeenShared(words[0], total + (held or 0.0), tuple(words[3:])))
     reading.done()
     return found

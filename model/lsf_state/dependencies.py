@@ -67,8 +67,6 @@ def same_job(wanted: str, number: int, name: str) -> bool:
     return bool(name) and fnmatch.fnmatchcase(name.partition("[")[0], bare)
 
 
-# --- Dependency conditions (-w) of the jobs of a moment, as far as they are still open ------------
-
 _ENDED = ("DONE", "EXIT")
 
 

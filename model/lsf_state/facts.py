@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ..cluster import Cluster, Host, HostGroup, ResourceDefinition
@@ -17,12 +19,14 @@ from ..errors import InputError, Problem
 from ..facts import known_fields
 from ..formats.document import ParamsEntry
 from ..formats.fields import given
-from ..formats.lsf.lines import Line, Problems
+from ..formats.lsf.lines import Line, Place, Problems
 from ..formats.lsf.shared import HostFacts, read_lshosts
 from ..formats.sniff import kind_of_text
 from ..formats.units import parse_size
 from ..instance import Instance
-from .values import Remarks, Text, json_records
+from . import values
+from .reading import Reading, Touched, json_records
+from .values import Remarks, Text
 
 #: The commands that tell of it.
 COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts")
@@ -75,14 +79,20 @@ class SiteFacts:
         )
 
 
-def read_facts(texts: Iterable[Text]) -> SiteFacts:
-    """The facts of all texts; InputError with everything that is wrong with them."""
+def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts:
+    """The facts of all texts; InputError with everything for which they are refused.
+
+    notes: gets what could not be read.
+    """
     found, problems = SiteFacts(), []
     for text in texts:
+        kind, reading = kind_of_text(text.content[:65536]) or "", Reading(text, notes)
         try:
-            found = _READERS[kind_of_text(text.content[:65536]) or ""](text, found)
-        except KeyError:
-            problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
+            if kind in _READERS:
+                found = _READERS[kind](text, found, reading)
+                reading.done()
+            else:
+                problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
         except InputError as error:
             problems.extend(error.problems)
     if problems:
@@ -90,11 +100,11 @@ def read_facts(texts: Iterable[Text]) -> SiteFacts:
     return found
 
 
-# --- bparams --------------------------------------------------------------------------------------
-
-
-def _params(text: Text, facts: SiteFacts) -> SiteFacts:
-    told = dict(_parameters(text.content.splitlines()))
+def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    lines: dict[str, int] = {}
+    told: dict[str, str] = {}
+    for number, name, value in _parameters(text.content.splitlines()):
+        told[name], lines[name] = value, number
     known = {
         name: (item.key, item.fact.kind)
         for item in known_fields(Params).values()
@@ -102,46 +112,47 @@ def _params(text: Text, facts: SiteFacts) -> SiteFacts:
         if name.isupper()
     }
     cycle = told.get("MBD_SLEEP_TIME", "")
-    values: dict[str, Any] = {}
+    params: dict[str, Any] = {}
     for name, value in told.items():
         if name not in known or not value:
             continue
         key, kind = known[name]
         if name == "DEFAULT_QUEUE":
             value = value.split()[0]
-        if name == "JOB_ACCEPT_INTERVAL" and value.endswith(" s") and cycle.isdigit():
+        interval = name == "JOB_ACCEPT_INTERVAL" and re.fullmatch(r"\d+ s", value)
+        if interval and cycle.isdigit():
             value = str(round(int(value[:-2]) / max(1, int(cycle))))
         value = _FLAGS.get(value.upper(), value) if kind == "flag" else value
-        values[key] = value
-    return replace(facts, params=_of_entries(values))
+        reading.at(f"parameter {name}", lines[name], Touched())
+        params |= reading.value(name, value, partial(_entry, key)) or {}
+    return replace(facts, params=Params(**params))
 
 
-def _parameters(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Parameters and their values as text; seconds of an interval end in " s"."""
-    for line in lines:
+def _parameters(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Line, name and value as text of each parameter; seconds of an interval end in " s"."""
+    for place, line in enumerate(lines, start=1):
         if found := _PARAMETER.match(line):
-            yield found[1], found[2].split(" (")[0].strip()
+            yield place, found[1], found[2].split(" (")[0].strip()
             continue
         sentence, colon, value = line.partition(":")
         name = _SENTENCES.get(sentence.strip()) if colon else None
         if name == "DEFAULT_QUEUE":
-            yield name, value.strip()
-        elif name and (number := re.search(r"\d+", value)):
-            yield name, number[0] + (" s" if name == "JOB_ACCEPT_INTERVAL" else "")
+            yield place, name, value.strip()
+        elif name:
+            number = re.search(r"\d+", value)
+            if number is None:
+                yield place, name, value.strip()
+            else:
+                yield place, name, number[0] + (" s" if name == "JOB_ACCEPT_INTERVAL" else "")
 
 
-def _of_entries(values: Mapping[str, Any]) -> Params:
-    """The parameters that can be read; one that cannot is as if it were not told."""
-    params: dict[str, Any] = {}
-    for key, value in values.items():
-        numbers = [_number(value), value] if _number(value) is not None else [value]
-        for text in numbers:
-            try:
-                params |= _known(ParamsEntry.model_validate({key: text}))
-            except ValueError:
-                continue
-            break
-    return Params(**params)
+def _entry(key: str, value: str) -> dict[str, Any]:
+    """A parameter by its field; ValueError where its value cannot be read."""
+    number = _number(value)
+    for text in (value,) if number is None else (number, value):
+        with suppress(ValueError):
+            return _known(ParamsEntry.model_validate({key: text}))
+    raise ValueError(f"{value!r} is no value of it")
 
 
 def _known(entry: ParamsEntry) -> dict[str, Any]:
@@ -156,110 +167,156 @@ def _number(text: str) -> float | int | None:
     return float(text) if re.fullmatch(r"\d{1,15}\.\d{1,15}", text) else None
 
 
-# --- groups ---------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class _Group:
+    """A group as it is printed."""
+
+    name: str
+    line: int
+    words: list[str] = field(default_factory=list)
+    shares: str = ""
+    #: Of these two.
+    lines: dict[str, int] = field(default_factory=dict)
 
 
-def _groups(text: Text, members: str) -> Iterator[tuple[str, list[str], str]]:
-    """Name, members and shares of each group of bugroup and bmgroup, short or long form."""
-    name, words, shares, into = "", [""][:0], "", ""
-    titles: list[str] = []
-    for line in text.content.splitlines():
+def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
+    """The groups that have a name; a member without one is told, and left out."""
+    for group in _groups(text, members):
+        of_users = members == "USERS"
+        touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
+        reading.at(f"group {group.name}", group.lines.get(members, group.line), touched)
+        if not values.is_name(group.name):
+            reading.lost(f"{group.name!r} is no name of a group")
+            continue
+        for word in [word for word in group.words if not set(word) & set("[](),")]:
+            reading.value(members, word.lstrip("~").rstrip("/"), values.name)
+        known = [w for w in group.words if values.is_name(w.strip("~/[](),") or "x") or w == "-"]
+        group.words = known
+        reading.line = group.lines.get("SHARES", reading.line)
+        yield group
+
+
+def _groups(text: Text, members: str) -> Iterator[_Group]:
+    """The groups of bugroup and bmgroup, short or long form."""
+    group: _Group | None = None
+    into, in_table = "", False
+    for number, line in enumerate(text.content.splitlines(), start=1):
         label, colon, rest = line.partition(":")
         label = label.strip()
-        if colon and label.isupper():
-            if label == "GROUP_NAME":
-                if name:
-                    yield name, words, shares
-                name, words, shares = rest.strip(), [], ""
-            elif label == members:
-                words = rest.split()
-            elif label == "SHARES":
-                shares = rest.strip()
+        begins = in_table and line.strip() and not line[:1].isspace()
+        if line.split()[:2] == ["GROUP_NAME", members]:
+            into, in_table = members, True
+        elif (colon and label == "GROUP_NAME") or (begins and not (colon and label.isupper())):
+            if group is not None:
+                yield group
+            name, *words = rest.split() if colon and label == "GROUP_NAME" else line.split()
+            group = _Group(name, number, words)
+        elif colon and label.isupper():
             into = label
-        elif line.split()[:2] == ["GROUP_NAME", members]:
-            titles, into = line.split(), members
-        elif titles and line.strip() and not line[:1].isspace():
-            if name:
-                yield name, words, shares
-            name, *words = line.split()
-            shares = ""
-        elif name and line.strip():
-            if into == "SHARES":
-                shares += " " + line.strip()
-            elif into == members:
-                words += line.split()
-    if name:
-        yield name, words, shares
+            if group is not None:
+                group.lines[label] = number
+                _add(group, into, members, rest)
+        elif group is not None:
+            _add(group, into, members, line)
+    if group is not None:
+        yield group
+
+
+def _add(group: _Group, label: str, members: str, text: str) -> None:
+    """More of what stands under a label."""
+    if label == "SHARES":
+        group.shares = f"{group.shares} {text.strip()}".strip()
+    elif label == members:
+        group.words += text.split()
 
 
 _SHARE = re.compile(r"[\[(]\s*([^\s,\[\]()]+)\s*,\s*(\d+)\s*[\])]")
 
 
-def _user_groups(text: Text, facts: SiteFacts) -> SiteFacts:
+def _pairs(text: str) -> tuple[tuple[str, int], ...]:
+    rest = _SHARE.sub("", text).strip()
+    if rest.strip("-"):
+        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
+    return tuple((who.rstrip("/"), int(share)) for who, share in _SHARE.findall(text))
+
+
+def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {group.name: group for group in facts.groups}
-    for name, words, shares in _groups(text, "USERS"):
-        plain = [word for word in words if not set(word) & set("[](),") and word != "-"]
-        shares = shares or " ".join(words)
-        pairs = tuple((who.rstrip("/"), int(share)) for who, share in _SHARE.findall(shares))
+    for group in _named(text, "USERS", reading):
+        words = [word for word in group.words if word != "-"]
+        plain = [word for word in words if not set(word) & set("[](),")]
+        shares = group.shares or " ".join(word for word in words if word not in plain)
+        pairs = reading.value("SHARES", shares, _pairs) or ()
         members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
-        found[name] = UserGroup(name, members or tuple(who for who, _ in pairs), pairs)
+        if not members or reading.names:  # who has a share of its own is one of them
+            known = (who for who, _ in pairs if who not in (*members, "others", "default"))
+            members = (*members, *known)
+        found[group.name] = UserGroup(group.name, members, pairs)
     return replace(facts, groups=tuple(found.values()))
 
 
-def _host_groups(text: Text, facts: SiteFacts) -> SiteFacts:
+def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {group.name: group for group in facts.host_groups}
-    for name, words, _ in _groups(text, "HOSTS"):
+    for group in _named(text, "HOSTS", reading):
         # "all hosts used by the batch system"
-        plain = words[:1] if words[:1] == ["all"] else words
+        plain = group.words[:1] if group.words[:1] == ["all"] else group.words
         members = tuple(word.rstrip("/") for word in plain if word != "-")
-        found[name] = HostGroup(name, members)
+        found[group.name] = HostGroup(group.name, members)
     return replace(facts, host_groups=tuple(found.values()))
 
 
-# --- users ----------------------------------------------------------------------------------------
-
-
-def _users(text: Text, facts: SiteFacts) -> SiteFacts:
+def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {user.name: user for user in facts.users}
-    for row in _rows(text):
+    for line, row in _rows(text, reading):
         name = row.get("USER/GROUP", "").rstrip("/")
-        most, each = _number(row.get("MAX", "-")), _number(row.get("JL/P", "-"))
-        if name and (most is not None or each is not None):
-            found[name] = User(name, None if most is None else int(most), each)
+        reading.at(f"user {name}", line, Touched(users=(name,)))
+        if not name:
+            reading.lost("has no USER/GROUP")
+            continue
+        most = reading.value("MAX", row.get("MAX", "-"), values.whole)
+        each = reading.value("JL/P", row.get("JL/P", "-"), values.number)
+        if most is not None or each is not None:
+            found[name] = User(name, most, each)
     return replace(facts, users=tuple(found.values()))
 
 
-def _rows(text: Text) -> Iterator[dict[str, str]]:
-    """The rows of busers by column."""
+def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
+    """The rows of busers by column, each with its line."""
     if text.is_json:
-        yield from (row for _, row in json_records(text))
+        yield from ((None, row) for _, row in json_records(text, reading))
         return
     titles: list[str] = []
-    for line in text.content.splitlines():
+    for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
         if words[:1] == ["USER/GROUP"]:
             titles = words
-        elif titles and len(words) >= len(titles):
-            yield dict(zip(titles, words, strict=False))
+        elif titles and words:
+            if len(words) < len(titles):
+                reading.at(f"user {words[0]}", number, Touched(users=(words[0],)))
+                reading.unknown(f"has {len(words)} of {len(titles)} columns")
+                continue
+            yield number, dict(zip(titles, words, strict=False))
 
 
-# --- machines -------------------------------------------------------------------------------------
-
-
-def _machines(text: Text, facts: SiteFacts) -> SiteFacts:
+def _machines(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     problems = Problems()
     lines = [
         Line(line, text.source, ((0, number),))
         for number, line in enumerate(text.content.splitlines(), start=1)
         if line.strip()
     ]
-    found = read_lshosts(lines, problems, text.source)
+
+    def unread(place: Place, host: str, what: str) -> None:
+        reading.at(f"host {host}", place.line, Touched(hosts=(host,)))
+        reading.unknown(what)
+
+    found = read_lshosts(lines, problems, text.source, unread)
     if problems.found:
         raise InputError(problems.found)
     return replace(facts, machines={**facts.machines, **(found or {})})
 
 
-_READERS: dict[str, Callable[[Text, SiteFacts], SiteFacts]] = {
+_READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "bparams": _params,
     "bugroup": _user_groups,
     "bmgroup": _host_groups,

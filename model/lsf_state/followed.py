@@ -15,6 +15,7 @@ import numpy as np
 from ..changes import CLOSED, OPEN, HostStatus
 from ..cluster import Host
 from ..formats.finished_jobs import FinishedJob
+from ..formats.log_lines import BadRecords
 from ..instance import Instance
 from ..workload import Workload
 from . import log_records as r
@@ -70,9 +71,9 @@ class Moment:
     unknown: int = 0
     #: CPU factors that the limits of jobs may have been multiplied by, by id.
     factors: dict[str, float] = field(default_factory=dict)
-    #: Times of the log's first and last record.
+    #: Time of the log's first record.
     first: int | None = None
-    #: Times of the log's first and last record.
+    #: Time of its last record.
     last: int = 0
 
 
@@ -164,8 +165,6 @@ class Follower:
         moment.unknown, moment.first, moment.last = self.unknown, self.first, self.last
         moment.factors = self.factors
         return moment
-
-    # -- records -------------------------------------------------------------------------------
 
     def _submitted(self, record: r.Submitted) -> None:
         for index in record.elements or (0,):
@@ -354,6 +353,30 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
     )
 
 
+def tell_unread(moment: Moment, bad: BadRecords, notes: Remarks) -> None:
+    """What could not be read of the records of jobs, with whom that touches at the moment."""
+    of: dict[int, list[SeenJob]] = {}
+    for job in moment.jobs:
+        plain = job.id.partition("[")[0].partition("#")[0]
+        if plain.isdigit():
+            of.setdefault(int(plain), []).append(job)
+    for problem, number in bad.cells:
+        jobs = of.get(number, [])
+        hosts = tuple(dict.fromkeys(name for job in jobs for name in job.allocation))
+        waiting = [job.id for job in jobs if not job.allocation]
+        where = f"{problem.source}:{problem.line}"
+        if number < 0:
+            notes.touch(problem.message, where=where)
+        elif hosts:
+            notes.touch(problem.message, where=where, hosts=hosts)
+        elif waiting:
+            notes.touch(problem.message, waiting, where=where)
+        else:  # of one that has ended, or comes later
+            notes.append(f"{where}: {problem.message}")
+    if more := bad.cell_count - len(bad.cells):
+        notes.touch(f"{more:,} more cells of the log cannot be read", count=more)
+
+
 def _beyond_runlimit(
     jobs: Iterable[SeenJob], factors: Mapping[str, float], base: Instance | None
 ) -> str:
@@ -416,7 +439,7 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
         job.hosts = " ".join(record.hosts)
 
 
-# --- When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation -----
+# When the hosts of a cluster were there, as lsb.events tells it: changes for a simulation.
 #
 # `badmin hclose` and `hopen` (HOST_CTRL) close and open a host. The daemon writes how many hosts
 # its configuration has (MBD_START). Where a log names more, the others came and went - hosts of a
@@ -428,11 +451,9 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
 class HostLives:
     """What a log says of hosts; times in seconds since 1970."""
 
-    #: The first record that names a host, and when its last job had ended; in the order in which
-    #: they are named.
+    #: The first record that names each host, in the order in which they are named.
     first: dict[str, int] = field(default_factory=dict)
-    #: The first record that names a host, and when its last job had ended; in the order in which
-    #: they are named.
+    #: When the last job of each host had ended.
     last: dict[str, int] = field(default_factory=dict)
     #: Closing (False) and opening, in order.
     controls: list[tuple[int, str, bool]] = field(default_factory=list)
@@ -490,9 +511,6 @@ def host_lives(records: Iterable[r.Record]) -> HostLives:
 def _name(lives: HostLives, hosts: Iterable[str], time: int) -> None:
     for host in hosts:
         lives.first.setdefault(host, time)
-
-
-# --- A moment of a log of finished jobs: what ran and what waited then (lsb.acct, SWF) ------------
 
 
 def moment_of_acct(jobs: Iterable[FinishedJob], at: int, *, later: bool, hosts: bool) -> Moment:

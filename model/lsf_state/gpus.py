@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..cluster import MOST_GPUS
 from ..errors import InputError
 from ..formats.sniff import kind_of_text
 from ..gpu_request import plain_model
+from ..omissions import GPUS
 from . import values
-from .values import Reading, Text
+from .reading import Reading, Touched
+from .values import Remarks, Text
 
 #: What lists the GPUs of hosts, by the kind of text.
 GPU_KINDS = ("bhosts -gpu", "lshosts -gpu", "lsload -gpu")
@@ -57,15 +60,17 @@ def is_of_gpus(text: Text) -> bool:
     return not text.is_json and kind_of_text(text.content[:65536]) in GPU_KINDS
 
 
-def read_gpus(text: Text) -> list[SeenGpus]:
-    """The GPUs of each host; InputError with everything that is wrong with the text."""
-    reading = Reading(text)
+def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
+    """The GPUs of each host; InputError where the text lists none.
+
+    notes: gets what could not be read.
+    """
+    reading = Reading(text, notes)
     hosts: dict[str, SeenGpus] = {}
     names: list[str] = []
     host = ""
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
-        reading.at(f"host {host}" if host else "", number)
         if words[:1] == ["HOST:"] and len(words) == 2:  # bhosts -gpu -l has a block a host
             host, names = words[1], []
         elif words and (words[0] in ("HOST_NAME", *_COLUMNS["gpu"])):
@@ -76,6 +81,7 @@ def read_gpus(text: Text) -> list[SeenGpus]:
                 names = [] if host and names[0] != "HOST_NAME" else names
                 continue
             host = cells.get("HOST_NAME", host)
+            reading.at(f"host {host}", number, Touched(hosts=(host,), resources=(GPUS,)))
             _take(hosts.setdefault(host, SeenGpus(host)), cells, reading)
     if not hosts:
         raise InputError(f"{text.source}: lists no GPUs of a host")
@@ -101,7 +107,7 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
     }
     counted = int(cells.get("ngpus", "0"))
     if counted > MOST_GPUS:
-        reading.wrong(f"{counted} GPUs are more than a host can have ({MOST_GPUS})")
+        reading.unknown(f"{counted} GPUs are more than a host can have ({MOST_GPUS})")
         return
     for number in range(counted):  # lsload -gpu counts them only
         seen.models.setdefault(str(number), "")
@@ -117,8 +123,6 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
             seen.used.add(gpu)
 
 
-# --- jobs -----------------------------------------------------------------------------------------
-
 _OF_HOST = re.compile(r"([A-Za-z][\w.-]*)\s*[:=]\s*(?:gpus=)?\s*(\d+(?:\s*,\s*\d+)*)")
 #: Parts of bjobs -l that are about GPUs.
 GPU_PARTS = ("GPU REQUIREMENT DETAILS", "GPU_ALLOCATION")
@@ -127,10 +131,12 @@ _TITLE = re.compile(r"\s*(?!\w*(?:LIMIT|RUNTIME):)([A-Z][A-Z_ /]{4,}[A-Z]):\s*$"
 
 
 def allocated(text: str) -> dict[str, int]:
-    """GPUs by host of ``hostA:0,1;hostB:0``; {} where it says nothing that is understood."""
+    """GPUs by host of ``hostA:0,1;hostB:0``; ValueError where it says nothing of the kind."""
     found: dict[str, set[str]] = {}
     for host, numbers in _OF_HOST.findall(text):
         found.setdefault(host, set()).update(re.findall(r"\d+", numbers))
+    if not found and not values.blank(text):
+        raise ValueError(f"{text.strip()!r} names no GPUs of hosts: hostA:0,1")
     return {host: len(gpus) for host, gpus in found.items()}
 
 
@@ -155,7 +161,8 @@ def of_block(block: Iterable[str]) -> tuple[str, dict[str, int]]:
         elif title == "GPU_ALLOCATION":
             held = _of_table(lines) or held
         elif title == "EXTERNAL MESSAGES" and not held:
-            held = allocated(" ".join(line for line in lines if "gpus=" in line))
+            with suppress(ValueError):  # anybody may have posted it
+                held = allocated(" ".join(line for line in lines if "gpus=" in line))
     return asked, held
 
 

@@ -8,6 +8,7 @@ writes them (lsbatch/lib/lsb.log.c). Fields that nobody needs are not examined b
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -213,6 +214,7 @@ def parse_events(
     lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
 ) -> Iterator[Record]:
     """The same for lines at hand."""
+    last: int | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -221,11 +223,15 @@ def parse_events(
             name = words[0]
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
                 raise ValueError(f"'{name}' is no record type of lsb.events")
-            record = _READERS.get(name, _other)(name, Fields(words))
+            fields = Fields(words, last)
+            record = _READERS.get(name, _other)(name, fields)
         except (ValueError, OverflowError) as error:
             bad.add(malformed(error, source, number))
         else:
+            if fields.unread:
+                bad.add_cells(fields.unread, getattr(record, "number", -1), source, number)
             kinds[name] = kinds.get(name, 0) + 1
+            last = record.time
             yield record
 
 
@@ -236,7 +242,10 @@ def _time(fields: Fields) -> int:
 def _stamp(fields: Fields) -> tuple[bool, int]:
     """Whether a scheduler of Lava's family wrote the record, and its time."""
     lava = of_lava(fields.text("version"))
-    time = fields.time("eventTime")
+    last = fields.last
+    time = (
+        fields.time("eventTime") if last is None else fields.known("eventTime", fields.time, last)
+    )
     if time < 0:
         raise ValueError(f"eventTime {time} is before 1970")
     return lava, time
@@ -251,9 +260,11 @@ def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
 
     lava: they are written as seconds of a host of factor 1, and given as asked for.
     """
-    limits = [fields.whole("rLimits") for _ in range(11)]
+    limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
     fields.skip("hostSpec")
-    factor = fields.number("hostFactor")
+    factor = fields.known("hostFactor", fields.number, math.nan)
+    if math.isnan(factor):  # nobody knows what the limits are in
+        return [-1] * len(limits), 1.0
     if factor <= 0:
         return limits, 1.0
     if not lava:
@@ -266,8 +277,9 @@ def _new(name: str, fields: Fields) -> Record:
     number = fields.whole("jobId")
     fields.skip("userId")
     options = fields.whole("options")
-    slots, submit = fields.whole("numProcessors"), fields.time("submitTime")
-    begin, deadline = fields.time("beginTime"), fields.time("termTime")
+    slots = fields.known("numProcessors", fields.whole, 1)
+    submit = fields.known("submitTime", fields.time, time)
+    begin, deadline = (fields.known(n, fields.time, 0) for n in ("beginTime", "termTime"))
     fields.skip("sigValue", "chkpntPeriod", "restartPid")
     user = fields.text("userName")
     limits, factor = _limits(fields, lava)
@@ -288,11 +300,11 @@ def _new(name: str, fields: Fields) -> Record:
     project = fields.text("projectName")
     if options & _INTERACTIVE:
         fields.skip("niosPort")
-    most = fields.whole("maxNumProcessors")
+    most = fields.known("maxNumProcessors", fields.whole, 0)
     fields.skip("schedHostType", "loginShell")
     group, index = _group_and_index(fields, lava)
     fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
-    priority = fields.whole("userPriority")
+    priority = fields.known("userPriority", fields.whole, -1)
     if number < 0 or slots < 0:
         raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
     return Submitted(
@@ -372,10 +384,10 @@ def _start(name: str, fields: Fields) -> Record:
     lava, time = _stamp(fields)
     number = fields.whole("jobId")
     fields.skip("jStatus", "jobPid", "jobPGid")
-    fields.number("hostFactor")
+    fields.known("hostFactor", fields.number, 0.0)
     hosts = _hosts(fields, "numExHosts", "execHosts")
     fields.skip("queuePreCmd", "queuePostCmd")
-    fields.whole("jFlags")
+    fields.known("jFlags", fields.whole, 0)
     if not lava:
         fields.skip("userGroup")
     return Started(time, number, fields.whole("idx"), hosts)
@@ -396,12 +408,12 @@ def _status(name: str, fields: Fields) -> Record:
     time, number = _time(fields), fields.whole("jobId")
     status = fields.whole("jStatus")
     fields.skip("reason", "subreasons")
-    cpu = fields.number("cpuTime")
-    fields.time("endTime")
+    cpu = fields.known("cpuTime", fields.number, 0.0)
+    fields.known("endTime", fields.time, 0)
     if fields.whole("ru"):
         for _ in range(19):
-            fields.number("lsfRusage")
-    fields.whole("exitStatus")
+            fields.known("lsfRusage", fields.number, 0.0)
+    fields.known("exitStatus", fields.whole, 0)
     return Changed(time, number, fields.whole("idx"), status, cpu if cpu > 0 else None)
 
 
@@ -438,8 +450,9 @@ def _modify(name: str, fields: Fields) -> Record:
     fields.skip("options2")
     removed = fields.whole("delOptions")
     fields.skip("userId", "userName", "submitTime", "umask")
-    slots = fields.whole("numProcessors")
-    begin, deadline = fields.whole("beginTime"), fields.whole("termTime")
+    slots = fields.known("numProcessors", fields.whole, 0)
+    begin = fields.known("beginTime", fields.whole, 0)
+    deadline = fields.known("termTime", fields.whole, 0)
     fields.skip("sigValue", "restartPid")
     # What was not modified is not written: the options say which of these fields there are.
     if options & _HAS_JOB_NAME:
@@ -447,7 +460,7 @@ def _modify(name: str, fields: Fields) -> Record:
     queue = fields.text("queue") if options & _HAS_QUEUE else ""
     hosts = _asked(fields) if options & _HAS_HOSTS else () if removed & _HAS_HOSTS else None
     res_req = fields.text("resReq") if options & _HAS_RES_REQ else ""
-    limits = [fields.whole("rLimits") for _ in range(11)]
+    limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
     asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
     return Modified(
         time,

@@ -5,18 +5,19 @@ Every function raises ValueError with a sentence that says what would be right.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, TypeVar
 
+from ..display import HOUR, MINUTE
 from ..errors import InputError, Problem
+from ..formats.names import check_name, host_requests
 from ..formats.reading import file_bytes
 from ..formats.sniff import KINDS, kind_of_text, other_kind
 from ..omissions import Omission
+from ..windows import parse_windows
 
 _MONTHS = {
     name: number
@@ -38,6 +39,8 @@ _SIZE = re.compile(
     r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
 )
 _POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
+#: What stands between hosts of -m.
+_MARKS = re.compile(r"[/,]")
 #: No count, load or time that LSF prints is larger.
 MOST = 1e15
 #: What a year-less stamp of the past may lie ahead of the reference (clocks differ).
@@ -78,7 +81,7 @@ def seconds(text: str) -> float | None:
         return None
     word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
     if found := _CLOCK.fullmatch(word):
-        return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)
+        return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):
         return float(found[1])
     raise ValueError(f"{text.strip()!r} is no time: 120 second(s) or h:mm:ss")
@@ -117,9 +120,36 @@ def load(text: str) -> float | None:
     return found / 100 if found is not None and text.strip().rstrip("*").endswith("%") else found
 
 
+def name(text: str) -> str:
+    """A name as it stands, "" for none."""
+    return check_name(text.strip()) if text.strip() not in ("", "-") else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether something can be called so."""
+    try:
+        return bool(name(text))
+    except ValueError:
+        return False
+
+
+def hosts(text: str) -> str:
+    """Hosts of -m and HOSTS as they stand: ``hostA hgroup/+2 others``."""
+    host_requests(_MARKS.sub(" ", re.sub(r"/(?=[\s+!,]|$)", "", text)))
+    return text
+
+
+def windows(text: str) -> str | None:
+    """``5:19:00-1:8:30 20:00-8:30`` as it stands; None for nothing."""
+    if blank(text):
+        return None
+    parse_windows(text)
+    return text
+
+
 def allocation(text: str) -> dict[str, int]:
     """Host to slots of ``h1:h1:h2``, ``2*h1:h2`` or the same parted by blanks."""
-    hosts: dict[str, int] = {}
+    found: dict[str, int] = {}
     for word in re.split(r"[\s:]+", text.strip()):
         if not word or word == "-":
             continue
@@ -128,8 +158,8 @@ def allocation(text: str) -> dict[str, int]:
             count, name = "1", word
         if not re.fullmatch(r"[1-9]\d{0,8}", count) or not name:
             raise ValueError(f"{word!r} is no host: hostA or 4*hostA")
-        hosts[name] = hosts.get(name, 0) + int(count)
-    return hosts
+        found[check_name(name)] = found.get(name, 0) + int(count)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +217,17 @@ class PrintedTimes:
             return None
 
 
-# --- Tables as LSF prints them: a line of column names, and rows under it -------------------------
-
 #: Limits that stand side by side, each over its value, and what a value looks like.
 _TIME, _COUNTS = re.compile(r"\s*(\S+(?: min(?: of \S+)?)?)"), re.compile(r"\s*(\d+(?: +\d+){0,2})")
 _LIMITS = {
     **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
     **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
 }
-_CELL = re.compile(r"\s*\S+")
+_CELL = re.compile(r"\s*(\S+)")
 #: One of them with its value behind a colon.
-_LIMIT_IN_A_LINE = re.compile(rf"\s*({'|'.join(_LIMITS)})\s*:\s*(\d\S*(?: min(?: of \S+)?)?)\s*$")
+_LIMIT_IN_A_LINE = re.compile(
+    rf"\s*({'|'.join(_LIMITS)})\s*:\s*(?!{'|'.join(_LIMITS)})(\S+(?: min(?: of \S+)?)?)\s*$"
+)
 
 
 #: No column of names is narrower.
@@ -219,13 +249,13 @@ def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | No
     return dict(zip(names, cells, strict=True))
 
 
-def load_rows(lines: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Rows Total, Reserved, loadSched and loadStop with their values by index."""
+def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Rows Total, Reserved, loadSched and loadStop, each its line and its values by index."""
     names: list[str] = []
-    for line in lines:
+    for place, line in enumerate(lines):
         words = line.split()
         if words and words[0] in ("Total", "Reserved", "loadSched", "loadStop"):
-            yield words[0], dict(zip(names, words[1:], strict=False))
+            yield place, words[0], dict(zip(names, words[1:], strict=False))
         elif words:
             names = words
 
@@ -244,15 +274,10 @@ def limit_row(names: str, row: str) -> dict[str, str]:
     at = 0
     for word in words:
         match = _LIMITS[word].match(row, at)
-        if match is None:  # a value of another kind, which takes nothing but itself
-            cell = _CELL.match(row, at)
-            at = len(row) if cell is None else cell.end()
-            continue
-        found[word], at = match[1], match.end()
+        match = match or _CELL.match(row, at)  # of another kind: it takes nothing but itself
+        if match is not None:
+            found[word], at = match[1], match.end()
     return found
-
-
-# --- What reading a cluster's state left out or guessed: sentences to tell, and records to keep ---
 
 
 class Remarks(list[str]):
@@ -272,13 +297,14 @@ class Remarks(list[str]):
         where: str = "",
         count: int = 1,
         queues: Iterable[str] = (),
+        users: Iterable[str] = (),
         hosts: Iterable[str] = (),
         resources: Iterable[str] = (),
     ) -> None:
         """Something that may change starts: of these pending jobs, of any where None.
 
-        queues, hosts, resources: of jobs of these queues alone, that may use one of these hosts and
-        name one of these resources.
+        queues, users, hosts, resources: of jobs of these queues and users alone, that may use one
+        of these hosts and name one of these resources.
         """
         ids = None if jobs is None else tuple(jobs)
         self.append(f"{where}: {text}" if where else text)
@@ -288,15 +314,12 @@ class Remarks(list[str]):
             count,
             ids,
             queues=tuple(queues),
+            users=tuple(users),
             hosts=tuple(hosts),
             resources=tuple(resources),
         )
         self.omissions.append(touched)
 
-
-# --- The JSON of bjobs, bhosts and bqueues: records of texts under the names of the fields --------
-
-T = TypeVar("T")
 
 #: The forms of each command that are read.
 _FORMS = {
@@ -347,110 +370,13 @@ def _says_nothing(content: str) -> bool:
     return first.startswith("No ") or first.endswith(("not found", "not found."))
 
 
-class Reading:
-    """Collects what is wrong with the records of one text, so that all is reported at once."""
-
-    def __init__(self, text: Text) -> None:
-        self.source = text.source
-        self.problems: list[Problem] = []
-        self.line: int | None = None
-        self.where = ""
-
-    def at(self, where: str, line: int | None = None) -> None:
-        """The record that is read now."""
-        self.where, self.line = where, line
-
-    def value(self, name: str, text: str, read: Callable[[str], T | None]) -> T | None:
-        """The value of a field, None where it is absent or wrong."""
-        try:
-            return read(text)
-        except (ValueError, OverflowError) as error:
-            self.wrong(f"{name}: {error}")
-            return None
-
-    def wrong(self, message: str) -> None:
-        """Report about the record at hand."""
-        self.problems.append(Problem(message, self.source, self.line, self.where))
-
-    def once(
-        self,
-        kind: str,
-        records: Iterable[tuple[str, int | None]],
-        more: Mapping[str, str] | None = None,
-    ) -> None:
-        """Report each record (name, line) whose name stands before; then raise as :meth:`done`.
-
-        more: what to say besides, by name.
-        """
-        seen: set[str] = set()
-        for name, line in records:
-            self.at(f"{kind} {name}", line)
-            if name in seen:
-                self.wrong(f"is listed twice{(more or {}).get(name, '')}")
-            seen.add(name)
-        self.done()
-
-    def done(self) -> None:
-        """Raise InputError with everything that was wrong, once what was so of many records."""
-        if self.problems:
-            raise InputError(_once_each(self.problems))
-
-
-#: Problems that differ by a number at most, of which each is told.
-_MOST_ALIKE = 5
-
-
-def _once_each(problems: Sequence[Problem]) -> list[Problem]:
-    """The problems, the first alone of those that many records have in common."""
-    kinds: dict[str, list[Problem]] = {}
-    for problem in problems:
-        kinds.setdefault(re.sub(r"\d+", "#", problem.message), []).append(problem)
-    found: list[Problem] = []
-    for alike in kinds.values():
-        first, more = alike[0], len(alike) - 1
-        if more < _MOST_ALIKE:
-            found += alike
-        else:
-            found.append(replace(first, message=f"{first.message} (and {more} others likewise)"))
-    return list(problems) if len(found) == len(problems) else found
-
-
-def json_records(text: Text) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number (from 1) and fields of each record; names in capitals, values as texts.
-
-    Raises InputError where the text is no JSON of this form.
-    """
-    try:
-        data = json.loads(text.content.lstrip("\ufeff"))
-    except json.JSONDecodeError as error:
-        message = f"not JSON: {error.msg} (column {error.colno})"
-        raise InputError([Problem(message, text.source, error.lineno)]) from None
-    except (RecursionError, ValueError) as error:
-        raise InputError([Problem(f"not JSON: {error}", text.source)]) from None
-    records = data.get("RECORDS") if isinstance(data, dict) else None
-    if not isinstance(records, list):
-        message = "has no list RECORDS, as the output of -json has"
-        raise InputError([Problem(message, text.source)])
-    for number, record in enumerate(records, start=1):
-        if not isinstance(record, dict):
-            message = f"must be an object with the fields of -o, not {record!r:.60}"
-            raise InputError([Problem(message, text.source, path=f"RECORDS[{number - 1}]")])
-        yield number, {str(name).upper(): _text(value) for name, value in record.items()}
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def lacks(record: Mapping[str, str], *names: str) -> str:
     """What to say of a record or a row without columns that every host or queue has, "" if all."""
     missing = [name for name in names if name not in record]
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
-def field(record: dict[str, str], *names: str) -> str:
+def pick(record: dict[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""

@@ -244,8 +244,6 @@ def _defined(resource: str, table: HostTable) -> FloatArray:
     return (~np.isnan(table.number(resource))).astype(np.float64)
 
 
-# --- The order in which hosts are tried, and the classes of hosts that same[] keeps together ------
-
 #: LSF's order where none is given.
 DEFAULT_ORDER = (OrderKey("r15s"), OrderKey("pg"))
 #: Run queue lengths are compared normalised by the CPU factor, as (length + 1) / factor.
@@ -321,9 +319,6 @@ def _labels(columns: Sequence[IntArray]) -> IntArray:
     if whole.any():
         labels[whole] = np.unique(stacked[whole], axis=0, return_inverse=True)[1].ravel()
     return labels
-
-
-# --- Why a host is not chosen, and which conditions leave which hosts, in words -------------------
 
 
 def reasons(

@@ -42,8 +42,6 @@ from .syntax import (
 )
 from .vocabulary import Vocabulary
 
-# --- Joining and overriding rusage sections (REQ-11, REQ-12, REQ-15, REQ-17) ----------------------
-
 #: One alternative: usage strings that are reserved together.
 Alternative: TypeAlias = tuple[UsageString, ...]
 
@@ -132,9 +130,6 @@ def _inheriting(usage: UsageString, lower: UsageString) -> UsageString:
     )
 
 
-# --- How much a job may reserve in a queue (RSV-05, RSV-06) ---------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Ranges:
     """RESRSV_LIMIT, resource to least and greatest value, MB for sizes."""
@@ -200,9 +195,6 @@ def outside(alternative: Alternative, ranges: Ranges) -> tuple[str, ...]:
                 limit = f"RESRSV_LIMIT [{resource}={low},{high}]"
                 found.append(f"rusage {resource}={asked} is outside {limit}")
     return tuple(found)
-
-
-# --- Several -R options of one level as one requirement (REQ-12) ----------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,9 +274,6 @@ def _joined_order(
     return tuple(keys.values()) or None
 
 
-# --- levels ---------------------------------------------------------------------------------------
-
-
 def merge_levels(
     job: Requirement | None,
     application: Requirement | None,
@@ -336,9 +325,6 @@ def _own(
     return job, application if isinstance(application, Simple) else None
 
 
-# --- RESRSV_LIMIT -----------------------------------------------------------------------------
-
-
 def _out_of_range(requirement: Requirement, ranges: Ranges) -> list[str]:
     found = (
         problem
@@ -361,9 +347,6 @@ def _check_ranges(own: Requirement, ranges: Ranges) -> None:
     problems = _out_of_range(own, ranges)
     if problems:
         raise InputError(Problem(f"{problem} of the queue") for problem in problems)
-
-
-# --- simple over simple -----------------------------------------------------------------------
 
 
 def _over(upper: Simple, queue: Simple, ranges: Ranges, warnings: list[str]) -> Simple:
@@ -433,9 +416,6 @@ def _cancelled(requirement: Requirement) -> Requirement:
 def _no_span(simple: Simple) -> Simple:
     gone = simple.span is not None and simple.span.hosts == -1
     return replace(simple, span=None) if gone else simple
-
-
-# --- compound over simple ---------------------------------------------------------------------
 
 
 def _over_terms(
@@ -510,9 +490,6 @@ def _exceeding_application(own: Compound, application: Simple, ranges: Ranges) -
     return problems
 
 
-# --- counts -----------------------------------------------------------------------------------
-
-
 def resolve_counts(
     compound: Compound, slots: int | None, proclimit_default: int | None = None
 ) -> Compound:
@@ -534,9 +511,6 @@ def resolve_counts(
     if rest == 0 and first:
         return Compound(tuple(first))
     return Compound((*first, replace(last, count=max(1, rest))))
-
-
-# --- The requirement by which a job of an instance is scheduled -----------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,6 +548,20 @@ class RequirementMerging:
             self.gpus_asked(job),
         )
         return _effective(asked, self.job_based, self.options)
+
+    def asks_for_units(self, job: Job) -> bool:
+        """Whether the -R of the job or the RES_REQ of its application has cu[].
+
+        A resizable job may not (004); one of a queue with cu[] is taken and does not grow. Raises
+        as :meth:`requirement` does.
+        """
+        application = self.instance.application(job.application) if job.application else None
+        above = (application.res_req,) if application and application.res_req else ()
+        return any(
+            simple.cu is not None
+            for text in (*job.res_req, *above)
+            for simple in simples(parse_with_notes(text, self.options).requirement)
+        )
 
     def gpus_asked(self, job: Job) -> GpuRequest | None:
         """What -gpu and GPU_REQ ask for, None where there is neither (GPU-02)."""

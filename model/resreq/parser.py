@@ -14,7 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..cluster import BUILTIN_AMOUNTS
-from ..display import strange_character
+from ..display import HOUR, MINUTE, strange_character
 from ..errors import nearest
 from ..input_limits import check_length
 from .errors import ResreqError
@@ -52,14 +52,12 @@ if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
 
-# --- Parse trees of the sections into the syntax tree, with the rules a grammar cannot say --------
-
 _RESTRICTED = re.compile(
     r"\s*-\s*[A-Za-z_]\w*\s*|\s*-?\s*[A-Za-z_]\w*\s*=\s*('[^']*'|\"[^\"]*\"|[\w.@+-]+)\s*"
 )
 _QUOTES = re.compile(r"'[^']*'|\"[^\"]*\"")
 _VALUE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)([A-Za-z]*)")
-_SECONDS = {"": 60, "s": 1, "m": 60, "h": 3600}
+_SECONDS = {"": MINUTE, "s": 1, "m": MINUTE, "h": HOUR}
 _PREFERENCES = ("config", "maxavail", "minavail", "bestfit")
 _PER = ("host", "task", "job")
 _PER_WAYS = "/host, /task or /job"
@@ -108,8 +106,6 @@ class Builder:
         if self._options.dialect == LSF_7:
             self.fail(token, f"LSF 7 has no {what}", "dialect: 10.1, or the language of LSF 7")
 
-    # --- select -------------------------------------------------------------------------------
-
     def select_form(self) -> str:
         """Which grammar reads a selection: the restricted one where it can only be that (004)."""
         bare = _QUOTES.sub("", self._body)
@@ -119,8 +115,6 @@ class Builder:
         """The expression of a select section."""
         selection = SelectionBuilder(self._body, self._options, self._known, self._notes)
         return selection.restricted(tree) if start == "restricted" else selection.expression(tree)
-
-    # --- order and same -----------------------------------------------------------------------
 
     def order(self, tree: Tree[Any]) -> tuple[OrderKey, ...] | None:
         """Keys of an order section, leftmost first; None where it has none."""
@@ -143,8 +137,6 @@ class Builder:
                     f"same[{name}]: {name} is not static, hosts agree in it only by chance"
                 )
         return names
-
-    # --- rusage -------------------------------------------------------------------------------
 
     def rusage(self, tree: Tree[Any]) -> Rusage | None:
         """Alternatives of usage strings (REQ-11)."""
@@ -314,8 +306,6 @@ class Builder:
         except ValueError as error:
             self.fail(name, str(error))
 
-    # --- span and cu --------------------------------------------------------------------------
-
     def span(self, tree: Tree[Any]) -> Span | None:
         """hosts=1, hosts=-1, block=n, ptile=n, ptile='!', ptile for types or models (REQ-18)."""
         result: Span | None = None
@@ -442,9 +432,8 @@ def _tokens(tree: Tree[Any], kind: str) -> list[Any]:
     return [c for c in tree.children if isinstance(c, Token) and c.type == kind]
 
 
-# --------------------------------------------------------------------------------------------------
-# What lark could not read, said for people: the place, what stands there, what would be
-# right
+# What lark could not read, said for people: the place, what stands there, what would be right.
+
 
 _VALUES = {"NUMBER", "NAME", "LPAR"}
 #: Terminals in the order in which they are offered, each with its words.
@@ -581,8 +570,6 @@ def _listed(terminals: set[str], start: str) -> str:
         return "".join(words)
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
-
-# --- parser ---------------------------------------------------------------------------------------
 
 _STARTS = ["ordinary", "strict", "restricted", "order", "rusage", "span", "same", "cu"]
 #: The items of span[] that spread tasks over hosts or GPUs: stripe, stripe=n, gtile=n, gtile='!'.

@@ -154,9 +154,8 @@ def _rusage(whole: Rusage, kept: Callable[[Simple], bool]) -> Rusage | None:
     return Rusage(tuple(found))
 
 
-# --------------------------------------------------------------------------------------------------
-# The syntax check of BSUB_CHK_RESREQ: the select section alone, under strict syntax
-# (REQ-09)
+# The syntax check of BSUB_CHK_RESREQ: the select section alone, under strict syntax (REQ-09).
+
 
 VALID = "Resource requirement string is valid."
 STRICT = Options(strict=True)
@@ -203,12 +202,11 @@ def _refuse(section: SectionText, what: str) -> None:
     raise ResreqError(what, text=section.body, token=section.keyword or section.body)
 
 
-# --------------------------------------------------------------------------------------------------
-# What of a requirement still means something where nothing is known of hosts but their
-# slots
+# What of a requirement still means something where nothing is known of hosts but their slots.
 #
 # A log names hosts without their memory, types, units and resources. How slots are spread (span[])
 # is about slots alone; the other sections ask for what such hosts do not have.
+
 
 #: Comparisons of the host type that every host meets: what LSF adds of its own accord.
 _ANY_TYPE = frozenset({"any", "local"})

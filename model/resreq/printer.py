@@ -84,9 +84,6 @@ def _simple(simple: Simple, unit: str) -> str:
     return " ".join(parts)
 
 
-# --- select -----------------------------------------------------------------------------------
-
-
 def _expression(part: Expression, level: int) -> str:
     match part:
         case Number(value, text):
@@ -116,9 +113,6 @@ def _binary(part: Binary) -> str:
         # Beside another one always in parentheses: strict syntax has one level of them.
         return f"{_expression(part.left, 5)}{sign}{_expression(part.right, 5)}"
     return f"{_expression(part.left, own)}{sign}{_expression(part.right, own + 1)}"
-
-
-# --- the other sections -----------------------------------------------------------------------
 
 
 def print_rusage(rusage: Rusage, unit: str = "MB") -> str:

@@ -54,8 +54,6 @@ class SelectionBuilder:
             return self._options.vocabulary.kind(part.value)
         return None
 
-    # --- expressions --------------------------------------------------------------------------
-
     def expression(self, tree: Tree[Any] | Token) -> Expression:
         """The expression of an ordinary or strict selection."""
         built = self._build(tree)
@@ -173,8 +171,6 @@ class SelectionBuilder:
         left = self._place(Name(str(resource)), resource)
         return Binary(_sign(sign), left, self._text_value(str(resource), word))
 
-    # --- operators ----------------------------------------------------------------------------
-
     def _unary(self, sign: Token, operand: Expression) -> Expression:
         kind = self._kind(operand)
         if kind == "string" or (kind == "text"):
@@ -245,8 +241,6 @@ class SelectionBuilder:
             place = self._at[id(part)][1]
             self._fail(place, f"the string {place} is neither true nor false", "a comparison")
 
-    # --- restricted syntax --------------------------------------------------------------------
-
     def restricted(self, tree: Any) -> Expression:
         """``name``, ``-name`` and ``name=value`` joined by colons: all of them must hold.
 
@@ -290,8 +284,6 @@ class SelectionBuilder:
             return self._string(word)
         bare = resource in BUILTIN_STRINGS or text.isidentifier()
         return self._place(Name(text) if bare else String(text), word)
-
-    # --- units --------------------------------------------------------------------------------
 
     def _scaled(self, part: Expression) -> Expression:
         """mem and swp in the unit of LSF_UNIT_FOR_LIMITS, rewritten to MB (REQ-13)."""

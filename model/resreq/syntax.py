@@ -9,8 +9,6 @@ from typing import TypeAlias
 from ..reservation import Reservation, reservation
 from .vocabulary import ANY, Vocabulary
 
-# --- select -----------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -90,9 +88,6 @@ def _balanced(operator: str, parts: Sequence[Expression]) -> Expression:
     middle = (len(parts) + 1) // 2
     left, right = _balanced(operator, parts[:middle]), _balanced(operator, parts[middle:])
     return Binary(operator, left, right)
-
-
-# --- the other sections -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +217,6 @@ def simples(requirement: Requirement) -> tuple[Simple, ...]:
         return (requirement,)
     return tuple(term.requirement for term in requirement.terms)
 
-
-# --- How a requirement string is read -------------------------------------------------------------
 
 #: The versions of the language (docs/resreq.md has what differs).
 LSF_7 = "7"

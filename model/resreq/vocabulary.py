@@ -123,8 +123,6 @@ class Vocabulary:
 ANY = Vocabulary()
 
 
-# --- The hosts of a cluster as columns, built once and read by every evaluation -------------------
-
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -133,13 +131,16 @@ _MAXIMA = {"maxmem": "mem", "maxswp": "swp", "maxtmp": "tmp"}
 
 
 class TextColumn:
-    """One string resource over all hosts: distinct values, and each host's position among them."""
+    """One string resource over all hosts: distinct values, and each host's position among them.
+
+    code: that position, -1 where a host lacks the resource.
+    """
 
     __slots__ = ("code", "place", "values")
 
     def __init__(self, values: list[str | None]) -> None:
         self.values = sorted({value for value in values if value is not None})
-        #: Position of a value. code is -1 where a host lacks the resource.
+        #: Position of each value.
         self.place = {value: index for index, value in enumerate(self.values)}
         self.code: IntArray = np.array(
             [-1 if value is None else self.place[value] for value in values], dtype=np.int64
@@ -147,7 +148,13 @@ class TextColumn:
 
 
 class HostTable:
-    """Columns of the hosts of a cluster, in configuration order, each made when first asked for."""
+    """Columns of the hosts of a cluster, in configuration order, each made when first asked for.
+
+    values: columns that replace the cluster's, each of shape (hosts,): free ``slots``, amounts that
+    are available now, load indices. reported: where a host has both an amount and a report of it in
+    its load, take the report. A number that a host lacks is NaN; a load index that nobody reported
+    counts as idle, 0.
+    """
 
     def __init__(
         self,
@@ -158,11 +165,7 @@ class HostTable:
         reported: bool = False,
     ) -> None:
         self.cluster = cluster
-        #: Ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19). values: columns that replace the
-        #: cluster's, each of shape (hosts,): free ``slots``, amounts that are available now, load
-        #: indices. reported: where a host has both an amount and a report of it in its load, take
-        #: the report. A number that a host lacks is NaN; a load index that nobody reported counts
-        #: as idle, 0.
+        #: ncpus means slots (PARALLEL_SCHED_BY_SLOT, REQ-19).
         self.by_slot = by_slot
         self.vocabulary = Vocabulary.of_cluster(cluster)
         self._reported = reported

@@ -9,11 +9,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ...model.display import duration_text, html_table, with_stamps
+from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.formats.submit import refusals, submission
-from ...model.formats.units import MINUTE, parse_duration
+from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission
@@ -323,9 +323,6 @@ def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[
     ]
 
 
-# --- one bench of trials --------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Bench:
     forecast: Asker
@@ -478,9 +475,6 @@ def _able(job: Job, choices: Choices) -> None:
         raise InputError(
             "a compound requirement ties -n, span and cu together: give only --limit and --queue"
         )
-
-
-# --- options --------------------------------------------------------------------------------------
 
 
 def _with_tile(job: Job, tile: int | None) -> Job:

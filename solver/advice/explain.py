@@ -18,7 +18,7 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import duration_text, html_table, with_stamps
+from ...model.display import DAY, WEEK, duration_text, html_table, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
@@ -27,7 +27,6 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.calendar import WEEK
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
 
 
-# --- What a chain of dependency conditions (bsub -w) waits for: its critical path -----------------
-
 #: Links that are followed.
 MOST_LINKS = 1000
 
@@ -58,9 +55,9 @@ class ChainLink:
     """One job of a critical path: the next one waits for its end, or for its start."""
 
     job: str
-    #: Seconds, None where nobody knows.
+    #: Seconds from the origin, None where nobody knows.
     start: int | None
-    #: Seconds, None where nobody knows.
+    #: Its end, None where nobody knows.
     finish: int | None
     #: The next waits for its start.
     by_start: bool = False
@@ -74,7 +71,7 @@ class ChainLink:
 
 #: A time at which something holds, and the job whose start or end that is.
 _Binding = tuple[float, str, bool]
-_NEVER = float("inf")
+_INFINITE = float("inf")
 
 
 def critical_path(
@@ -105,7 +102,7 @@ def critical_path(
         own = finder.binding(at) if at is not None and binds else None
         at_once = own is not None and start is not None and start <= own[0] + at.think_time  # type: ignore[union-attr]
         path.append(ChainLink(name, start, finish, by_start, at_once))
-        if not at_once or time == _NEVER:
+        if not at_once or time == _INFINITE:
             break
     return tuple(reversed(path))
 
@@ -147,7 +144,7 @@ class _Finder:
             return None
         by_start = test.word in ("started", "numrun", "numstart", "numpend")
         found = sorted(
-            ((_NEVER if (t := self._known[n][not by_start]) is None else t), n, by_start)
+            ((_INFINITE if (t := self._known[n][not by_start]) is None else t), n, by_start)
             for n in names
         )
         if not test.word.startswith("num") or test.number is None or test.word == "numpend":
@@ -160,16 +157,15 @@ def _when(binding: _Binding) -> float:
     return binding[0]
 
 
-# --------------------------------------------------------------------------------------------------
-# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06,
-# FSH-10)
+# Whose account a pending job's account has lost to, and when it will be ahead (FSH-06, FSH-10).
 #
 # Walked as the scheduler does: down the share tree, siblings with pending jobs compared at each
 # level. For the time to come it is assumed that what runs now runs on and that nothing else
 # starts, ends or reserves; then the formula alone decides, at every second.
 
+
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.
-STEPS = ((86_400, 60), (30 * 86_400, 600))
+STEPS = ((DAY, 60), (30 * DAY, 600))
 #: What the times rest on, in a sentence.
 ASSUMED = (
     "as long as what runs now runs on and nothing else starts; "
@@ -280,8 +276,6 @@ def _first_second(tree: ShareTree, own: Account, rival: Account, low: int, high:
             low = middle
     return high
 
-
-# --- What keeps a job from starting before its planned start, true over whole stretches of time ---
 
 #: A job may fit where a running one gives memory back; time-based reservation does not look there.
 BETWEEN_ENDS = Reason.of(
@@ -403,9 +397,9 @@ def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hind
     if planned and not looked_at and can_start(view.profile, demand, time):
         return Hindrance(time, False, BETWEEN_ENDS)
     profile = view.profile if planned else base
-    found = [find_shortage(view.problem, demand, profile, time)]
-    amounts = amounts_short(view.problem, demand, profile, time)
-    joined = Reason.joined(found if amounts is None else [*found, amounts])
+    found = find_shortage(view.problem, demand, profile, time)
+    amounts = amounts_short(view.problem, demand, profile, time, found)
+    joined = found if amounts is None else Reason.joined([found, amounts])
     return Hindrance(time, planned, joined)
 
 
@@ -465,9 +459,6 @@ class BlockingReservations:
         if job not in self._without:
             self._without[job] = self.view.without(job)
         return can_start(self._without[job], self.demand, time)
-
-
-# --- explain --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
-from ...model.display import duration_text, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
@@ -23,8 +23,6 @@ from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
 from .what_if import Asker, PlanView, StartAnswer
-
-# --- The smallest change of a number that starts a job sooner, by the method's own answers --------
 
 #: Below this share of what was asked a change is hardly what anybody wants.
 USEFUL = 0.1
@@ -94,8 +92,6 @@ def smallest_changes(
 def _start(answer: StartAnswer, limit: int) -> int:
     return limit if answer.start is None else min(answer.start, limit)
 
-
-# --- A job asked for in another way: other options of its bsub line, one change at a time ---------
 
 #: Sections that a change may put in place of what the job says.
 SECTIONS = ("span", "cu", "same", "select", "rusage")
@@ -194,19 +190,22 @@ def gpu_edits(job: Job) -> Iterator[tuple[str, str]]:
     except InputError:
         return
     count, sign, per = options.get("num", "1").partition("/")
-    for number in range(int(count) - 1, 0, -1):
-        fewer = options | {"num": f"{number}{sign}{per}"}
-        yield f"with -gpu num={fewer['num']}", _gpu_text(fewer)
-    for name in ("gmodel", "gmem", "gvendor", "gtile"):
-        if name in options:
-            yield f"without {name}", _gpu_text({k: v for k, v in options.items() if k != name})
+    texts = [
+        _gpu_text(options | {"num": f"{number}{sign}{per}"})
+        for number in range(int(count) - 1, 0, -1)
+    ]
+    texts += [
+        _gpu_text({k: v for k, v in options.items() if k != name})
+        for name in ("gmodel", "gmem", "gvendor", "gtile")
+        if name in options
+    ]
+    for text in texts:
+        yield f"with -gpu {text}", text
 
 
 def _gpu_text(options: Mapping[str, str]) -> str:
     return ":".join(f"{name}={value}" for name, value in options.items()) or "num=1"
 
-
-# --- suggestions ----------------------------------------------------------------------------------
 
 #: Other jobs that are tried away, running and pending ones each.
 MOST_OTHERS = 10
@@ -214,7 +213,6 @@ MOST_OTHERS = 10
 MOST_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
 MOST_OF_A_KIND = 2
-MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +363,6 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
     yield from closed_hosts(forecast, job, trials.limit, trials.count)
 
 
-# --- numbers --------------------------------------------------------------------------------------
-
-
 def _numbers(trials: Trials) -> Iterator[Idea]:
     """Fewer slots, another ptile, less memory: the smallest change for each start."""
     instance, job = trials.forecast.instance, trials.demand.job
@@ -396,9 +391,6 @@ def _tiles(trials: Trials, own: int | None) -> Iterator[Idea]:
         near += trials.numbers(start, values, lambda n: with_section(job, "span", f"ptile={n}"))
     for tile, answer in sorted(near, key=lambda item: abs(item[0] - start)):
         yield Idea("ptile", f"with span[ptile={tile}]", answer)
-
-
-# --- the job asked for in another way -------------------------------------------------------------
 
 
 def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
@@ -431,10 +423,10 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
     assert isinstance(requirement, Simple)
     span = requirement.span
     if span is not None:
-        free = with_section(job, "span", None)
+        free, words = with_section(job, "span", None), "without span[]"
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
-            free = with_section(job, "span", "hosts=-1")
-        yield "span", "without span[]", free
+            free, words = with_section(job, "span", "hosts=-1"), "with span[hosts=-1]"
+        yield "span", words, free
     yield from _other_units(instance, job, requirement)
     for name in ("same", "select"):
         if section(job, name) is not None:
@@ -477,9 +469,6 @@ def tiles(instance: Instance, job: Job) -> list[int]:
     """ptile values worth a try: divisors of -n that fit on some host, the largest first."""
     most = max((host.slots for host in instance.cluster.hosts), default=0)
     return [n for n in range(min(most, job.slots), 0, -1) if job.slots % n == 0]
-
-
-# --- other jobs -----------------------------------------------------------------------------------
 
 
 def _other_jobs(trials: Trials) -> Iterator[Idea]:
@@ -530,9 +519,6 @@ def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) 
         if finish != instance.now:
             found.append((finish != limit, not slots, -slots, running.job.id))
     return [job for *_, job in sorted(found)[:MOST_OTHERS]]
-
-
-# --- hosts ----------------------------------------------------------------------------------------
 
 
 def closed_hosts(

@@ -44,9 +44,9 @@ class UnitDemand:
 class TermDemand:
     """One term of a requirement (a simple requirement has one)."""
 
-    #: -n min and max.
+    #: The least it takes (-n min).
     slots: int
-    #: -n min and max.
+    #: The most it takes (-n max).
     most: int
     #: Host indices in the order they are tried (preference of -m, then order[]).
     candidates: IntArray

@@ -33,15 +33,16 @@ from .resources import (
 )
 from .usage import RowList, Usage
 
-# --- Windows over which hosts leave so few slots free that no larger job fits, whoever asks -------
+# Windows over which hosts leave so few slots free that no larger job fits, whoever asks.
 #
 # Within a cycle places are only added, so what was too crowded for a job is so for every later job
 # of as many slots whose window reaches over the same instants.
 
+
 #: Windows that are kept; when there are more, it is begun anew.
 MOST_WINDOWS = 4096
 #: Later than every instant.
-NEVER = np.iinfo(np.int64).max
+MAX_INSTANT = np.iinfo(np.int64).max
 
 
 class _Windows:
@@ -80,8 +81,8 @@ class _Windows:
         begin, last, free, heeded = self._arrays
         kept = (free < slots) & (heeded <= until)
         if not kept.any():
-            return np.full(len(at), NEVER)
-        soonest = np.append(np.minimum.accumulate(last[kept][::-1])[::-1], NEVER)
+            return np.full(len(at), MAX_INSTANT)
+        soonest = np.append(np.minimum.accumulate(last[kept][::-1])[::-1], MAX_INSTANT)
         return np.asarray(soonest[np.searchsorted(begin[kept], at)])
 
 
@@ -101,7 +102,7 @@ class Crowded:
     def with_more(self) -> Crowded:
         """For a profile in which reservations are held too, and otherwise the same."""
         twin = Crowded()
-        twin._until, twin._below = NEVER, self
+        twin._until, twin._below = MAX_INSTANT, self
         return twin
 
     def heeding(self, until: int) -> Crowded:
@@ -121,15 +122,14 @@ class Crowded:
     def refuses(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
         """At which instants a job of so many slots reaches over a crowded window."""
         soonest = self._windows.soonest_end(at, slots, self._until)
-        found = soonest < (NEVER if duration is None else at + duration)
+        found = soonest < (MAX_INSTANT if duration is None else at + duration)
         return np.asarray(
             found if self._below is None else found | self._below.refuses(at, duration, slots)
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The room of one term of a job over one window, from what is free at the instants that
-# count
+# The room of one term of a job over one window, from what is free at the instants that count.
+
 
 #: Amounts are compared with this slack.
 SLACK = 1e-6
@@ -256,8 +256,6 @@ def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
     return np.asarray(availability.least_free(SLOTS, points) >= capacity)
 
 
-# --- profile --------------------------------------------------------------------------------------
-
 #: "For ever": the finish of a job whose end is unknown.
 FOREVER = 1 << 60
 #: From so many hosts on a use is held as columns, not row by row.
@@ -311,8 +309,6 @@ class Profile:
         """Start from uses that are known already; ends, finishes: ascending, after now."""
         self._host_usage, self._pool_usage = host_usage, pool_usage
         self._ends, self._finishes = ends, finishes
-
-    # --- building -----------------------------------------------------------------------------
 
     def hold(
         self,
@@ -425,8 +421,6 @@ class Profile:
         if hosts.size:
             self._usage(index).add_constant(hosts, self.now, FOREVER, away[hosts])
 
-    # --- windows ------------------------------------------------------------------------------
-
     def open_for(self, demand: Demand, time: int) -> bool:
         """Whether -t and the windows that bind the job let it start at `time`."""
         if demand.latest is not None and time > demand.latest:
@@ -444,8 +438,6 @@ class Profile:
             openings |= self.accepted.openings(demand.interval)
         return sorted({*times, *(time for time in openings if time >= times[0])})
 
-    # --- JOB_ACCEPT_INTERVAL --------------------------------------------------------------------
-
     def minds_intervals(self, demand: Demand) -> bool:
         """Whether some host may be closed to the job because of another's start."""
         return demand.interval is not None and self.accepted is not None
@@ -460,8 +452,6 @@ class Profile:
         if demand.interval is None or self.accepted is None:
             return None
         return self.accepted.closed(demand.interval, time)
-
-    # --- asking -------------------------------------------------------------------------------
 
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""

@@ -19,11 +19,9 @@ from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
-from ...model.job import Job, running_limits
+from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
-
-# --- The arrays that availability, placement and the methods speak in; [H] is one value a host ----
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -33,7 +31,7 @@ FloatArray = NDArray[np.float64]
 Allocation = dict[int, int]
 
 
-# --- What a job takes of host resources and pools, and how often it counts ------------------------
+# What a job takes of host resources and pools, and how often it counts.
 #
 # Everything a host or the cluster can run out of is one of two things, so that slots, memory,
 # licences and slot limits are treated alike:
@@ -77,10 +75,10 @@ class Alternative:
     hosts: BoolArray | None = None
 
 
-# --- resources ------------------------------------------------------------------------------------
-
 #: Index of the job slots in every table.
 SLOTS = 0
+#: The cores of hosts, which jobs with affinity[] take beside slots.
+CORES = "affinity cores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +101,9 @@ class Pool:
     capacity: float
     mask: BoolArray
     reason: str
-    #: As of a host resource.
+    #: LSF's reason for a job that finds too little of it.
     short: Pending
-    #: As of a host resource.
+    #: What that reason names.
     subject: str = ""
 
 
@@ -117,11 +115,11 @@ class LimitRow:
     resource: str
     index: int
     on_hosts: bool
-    #: Whose it is, "" where the section counts all of them together.
+    #: Whose it is, "" where the section counts all users together.
     user: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of queues.
     queue: str = ""
-    #: Whose it is, "" where the section counts all of them together.
+    #: The same of projects.
     project: str = ""
 
 
@@ -205,6 +203,7 @@ class ResourceTable:
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
+        self._add_cores()
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -224,6 +223,13 @@ class ResourceTable:
             index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
             self._host_index.update(dict.fromkeys(GPU_NAMES, index))
 
+    def _add_cores(self) -> None:
+        """The cores of hosts that have said how many: jobs with affinity[] take them (AFF-01)."""
+        counts = [host.cores for host in self.instance.cluster.hosts]
+        if any(count is not None for count in counts):
+            capacity = np.array([np.inf if count is None else float(count) for count in counts])
+            self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+
     def reported_away(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
 
@@ -240,8 +246,6 @@ class ResourceTable:
                 found[index] = np.maximum(capacity - said, 0.0)
         return found
 
-    # --- what a job uses ----------------------------------------------------------------------
-
     def alternative(
         self,
         job: Job,
@@ -250,11 +254,13 @@ class ResourceTable:
         *,
         exclusive: bool = False,
         first: bool = True,
+        cores: int = 0,
     ) -> Alternative:
         """Everything that `job` uses when it holds `reservations` besides its slots.
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
+        cores: that each of its slots takes (affinity[]).
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
@@ -273,9 +279,15 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 what = "GPUs" if item.resource in GPU_NAMES else item.resource
                 missing = missing or f"no host has {what}"
+        if cores and CORES in self._host_index:
+            taken = flat(CORES, float(cores))
+            host_uses.append(Use(self._host_index[CORES], Per.SLOT, taken))
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
+        if first and job.job_group:
+            one = flat("jobs", 1.0)
+            limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -310,8 +322,6 @@ class ResourceTable:
             for shared in self.instance.cluster.shared
         )
         return flat(item.resource, item.initial) if static else item
-
-    # --- limits -------------------------------------------------------------------------------
 
     def limited_array(self, job: Job) -> str | None:
         """The array of which a job is an element and no more than so many may run, or None."""
@@ -352,6 +362,19 @@ class ResourceTable:
             pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
             self._pool_index[name] = [pool]
         return self._pool_index[name][0]
+
+    def _group_pools(self, name: str) -> Iterator[int]:
+        """The pools of a job group and of those above it that have a limit (GRP-01)."""
+        limits = {group.name: group.limit for group in self.instance.job_groups}
+        for group in job_groups_of(name):
+            if (most := limits.get(group)) is None:
+                continue
+            key = f"job group {group}"
+            if key not in self._pool_index:
+                reason = f"running jobs of job group {group} (at most {most} at once)"
+                pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
+                self._pool_index[key] = [pool]
+            yield self._pool_index[key][0]
 
     def _limit_uses(
         self,
@@ -512,8 +535,6 @@ class ResourceTable:
                     waiting += groups[item].members
             self._members[name] = frozenset(reached)
         return self._members[name]
-
-    # --- hosts --------------------------------------------------------------------------------
 
     def _scope_hosts(self, scope: Scope | None) -> BoolArray:
         if scope is None:

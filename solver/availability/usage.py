@@ -13,8 +13,6 @@ import numpy as np
 from ...model.reservation import DECAY_STEP
 from .resources import BoolArray, FloatArray, IntArray, Use
 
-# --- Rows and columns of what is used over time: an amount over [begin, end), in seconds ----------
-
 
 class Row(NamedTuple):
     """One phase of one use over [begin, end); where is the host index, 0 for a pool."""
@@ -149,12 +147,11 @@ class RowList:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# Where the use of something may rise, so that the most that is used over a window is found
-# fast
+# Where the use of something may rise, so that the most that is used over a window is found fast.
 #
 # Rows only fall after they have begun. So over a window a host has the most in use at the first
 # instant or where some row begins on it: these are few, however many instants there are.
+
 
 #: Places and instants at which rows begin.
 Beginnings = tuple[IntArray, IntArray]
@@ -224,8 +221,6 @@ class Rises:
         np.maximum.at(most, self._where[low:high], self._used[low:high])
 
 
-# --- What is in use at instants that were asked about, kept right as rows are added ---------------
-
 #: Amounts (hosts times instants) that are kept.
 MOST_KEPT = 2_000_000
 _FIRST = 16
@@ -274,8 +269,6 @@ class Sums:
                 places = more.nonzero()[0]
                 self._amounts[known[:, None], places] += more[places]
 
-
-# --- usage ----------------------------------------------------------------------------------------
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MOST_KNOWN = 2_000_000

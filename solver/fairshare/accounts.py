@@ -14,17 +14,18 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol
 
 from ...model.configuration import Params, Queue
+from ...model.display import HOUR
 from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from ...model.shares import Path, ShareLookup, ShareNode
 
-# --- The dynamic priority of a share account, and the meters that feed it (FSH-02, FSH-03) --------
+# The dynamic priority of a share account, and the meters that feed it (FSH-02, FSH-03).
 #
 # Everything is kept in seconds; the formula works in hours. Decay is continuous: what counts one
 # hour now counts 0.1 hours after HIST_HOURS, that is, a factor of ``10 ** (-t / HIST_HOURS)``;
 # HIST_HOURS of 0 means no decay.
 
-HOUR = 3600.0
+
 #: A denominator below this counts as this: the priority is at most 100 times the shares.
 LEAST_DENOMINATOR = 0.01
 #: Binary digits of a priority that count, 13 decimal ones: behind them there is rounding noise.
@@ -167,9 +168,7 @@ class Meter:
         return cls(value, rate, stamp)
 
 
-# --------------------------------------------------------------------------------------------------
-# Fairshare adjustments: plug-ins that add a term to the denominator of the priority
-# (FSH-05)
+# Fairshare adjustments: plug-ins that add a term to the denominator of the priority (FSH-05).
 #
 # A plug-in is a callable under the entry-point group ``slotwise.fairshare_adjustment``; an
 # instance chooses one by name (``fairshare_adjustment`` of its params) and gives it weight with
@@ -258,9 +257,6 @@ def load_adjustment(name: str) -> FairshareAdjustment | None:
     return InstalledAdjustment(name, plugin)
 
 
-# --- accounts -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """What to add to an account and to those above it; times in seconds, memory in MB.
@@ -313,19 +309,19 @@ class Account:
         #: Place among its siblings.
         self.index = len(parent.children) if parent else 0
         self.children: dict[str, Account] = {}
-        #: Meters that decay.
+        #: CPU time; it decays.
         self.cpu = Meter()
-        #: Of running jobs.
+        #: Run time of running jobs.
         self.run = Meter()
-        #: Meters that decay.
+        #: Run time of finished jobs; it decays.
         self.history = Meter()
-        #: What is left of their committed run time.
+        #: What is left of the committed run time of running jobs.
         self.rest = Meter()
         #: Running ones counted here, whether they hold slots here now or not.
         self.jobs = 0
-        #: In use, and held for pending jobs.
+        #: Slots in use.
         self.slots = 0
-        #: In use, and held for pending jobs.
+        #: Slots held for pending jobs.
         self.reserved = 0
         self.memory = 0.0
         if parent:
@@ -373,9 +369,9 @@ class ShareTree:
         #: Of the queue, the master queue or the host partition.
         self.name = node.name
         self.factors = factors
-        #: Rates a second, of what is past and of the run time of running jobs.
+        #: Rate a second at which what is past decays.
         self.decay = factors.decay
-        #: Rates a second, of what is past and of the run time of running jobs.
+        #: Rate a second at which the run time of running jobs does.
         self.run_decay = factors.decay if factors.run_time_decay else 0.0
         self.adjustment = adjustment
         #: Average MB for a slot of the cluster, for the adjustment plug-in.

@@ -62,8 +62,6 @@ from .stages import (
 )
 from .waiting_jobs import QueueTraversal, Rank, Traversal, TreeTraversal, WaitingJobs
 
-# --- Memory that running jobs hold, for the adjustment plug-ins (FSH-05) --------------------------
-
 
 def held_memory(instance: Instance) -> dict[str, float]:
     """MB that each running job reserves at the instance's now, by job id."""
@@ -80,9 +78,6 @@ def held_memory(instance: Instance) -> dict[str, float]:
             if not part.pool and resolver.table.host_resources[part.index].name == "mem"
         )
     return found
-
-
-# --- The share accounts that an instance configures, and the hosts that no partition has ----------
 
 
 def outside(instance: Instance, partitions: Mapping[str, frozenset[str]]) -> frozenset[str] | None:
@@ -112,9 +107,7 @@ def share_trees(instance: Instance) -> dict[str, ShareTree]:
     return trees
 
 
-# --------------------------------------------------------------------------------------------------
-# Accounts and pools that begin with what an instance says of the past (FSH-02, FSH-03,
-# QBF-07)
+# Accounts and pools that begin with what an instance says of the past (FSH-02, FSH-03, QBF-07).
 #
 # What is stated holds at its stamp for finished and running jobs together; so what the instance's
 # own running jobs have booked by then is part of it and not counted twice. From there on it
@@ -183,8 +176,6 @@ def _missing(tree: ShareTree, account: Account, usage: ShareUsage, now: int) -> 
     history = usage.historical_run_time if tree.factors.hist_run_time else 0.0
     return usage.cpu_time - counted.cpu_time, history - counted.historical_run_time
 
-
-# --- dispatch order -------------------------------------------------------------------------------
 
 #: The arrival of jobs that come after all others.
 _LAST = 1 << 60
@@ -272,9 +263,9 @@ class CycleTurns:
     pending_slots: dict[str, int] = field(default_factory=dict)
     #: The stages to come.
     script: Iterator[tuple[Stage, frozenset[str] | None]] = iter(())
-    #: The one at hand and its hosts.
+    #: The one at hand.
     stage: Stage | None = None
-    #: The one at hand and its hosts.
+    #: Its hosts, None for all.
     mask: frozenset[str] | None = None
     #: Jobs that no stage hands out.
     withheld: Iterator[Offer] = iter(())
@@ -309,8 +300,6 @@ class DispatchOrder:
     def partitions(self) -> dict[str, frozenset[str]]:
         """Hosts of each host partition."""
         return self._rules.partitions
-
-    # -- one cycle ---------------------------------------------------------------------------
 
     def begin(
         self, now: int, pending: Sequence[Job], slots: Mapping[str, int] | None = None
@@ -416,8 +405,6 @@ class DispatchOrder:
         self._turns.waiting.leave(job.id)
         self._weigh(job.id, before)
 
-    # -- events at any time ------------------------------------------------------------------
-
     def reserved(self, job: Job, slots: Mapping[str, int], now: int) -> None:
         """A pending job holds these slots (host to slots); {} releases them (FSH-04)."""
         before = self.ledger.charged(job.id)
@@ -463,8 +450,6 @@ class DispatchOrder:
             self._pool_change(entry.job.queue, entry.allocation, now)
             self._preempted.remove(job)
 
-    # -- state -------------------------------------------------------------------------------
-
     def to_state(self) -> dict[str, Any]:
         """Everything that later cycles depend on, as plain data (between cycles)."""
         return {
@@ -482,8 +467,6 @@ class DispatchOrder:
             self.pools[name].load_state(use)
         self.ledger.load_state(state["ledger"], jobs)
         self._preempted = set(state["preempted"])
-
-    # -- inside ------------------------------------------------------------------------------
 
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""

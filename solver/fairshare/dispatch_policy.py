@@ -1,8 +1,9 @@
 """The next pending job: first come, first served, or by the policies of the instance.
 
 :class:`FirstCome` is the fast way for instances without fairshare, partitions and pools: it keeps
-its list in order as jobs come and go. Everything else is :mod:`.order`'s. Both take the same calls,
-see there; only FirstCome has to be told of submissions, and only its order never moves with time.
+its list in order as jobs come and go. Everything else is :mod:`.dispatch_order`'s. Both take the
+same calls, see there; only FirstCome has to be told of submissions, and only its order never moves
+with time.
 """
 
 from __future__ import annotations

@@ -29,11 +29,11 @@ class Charge:
     slots: int = 0
     #: Of its slots, those that the policy counts.
     part: float = 0.0
-    #: The job's own part of the account's meters.
+    #: The job's own part of the run time of its account.
     run: Meter = field(default_factory=Meter)
-    #: The job's own part of the account's meters.
+    #: The same of what is left of its committed run time.
     rest: Meter = field(default_factory=Meter)
-    #: The job's own part of the account's meters.
+    #: The same of its CPU time.
     cpu: Meter = field(default_factory=Meter)
 
     def book(self, now: int, change: Change) -> None:
@@ -102,7 +102,10 @@ class Entry:
 
 
 class Ledger:
-    """The running jobs and what they are charged."""
+    """The running jobs and what they are charged.
+
+    cpu_per_slot: CPU seconds a second and slot of a job that does not say its own.
+    """
 
     def __init__(
         self,
@@ -117,11 +120,9 @@ class Ledger:
         self.entries: dict[str, Entry] = {}
         self._reserved: dict[str, list[tuple[ShareTree, Account, int]]] = {}
         self._instance = instance
-        #: Which one counts a queue's jobs, a host's slots. cpu_per_slot: CPU seconds a second and
-        #: slot of a job that does not say its own.
+        #: The policy that counts the jobs of a queue, by name.
         self.tree_of_queue = tree_of_queue
-        #: Which one counts a queue's jobs, a host's slots. cpu_per_slot: CPU seconds a second and
-        #: slot of a job that does not say its own.
+        #: The policy that counts the slots of a host, by name.
         self.tree_of_host = tree_of_host
         self._cpu_per_slot = cpu_per_slot
         self._averages = {

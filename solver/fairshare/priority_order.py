@@ -70,9 +70,6 @@ def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
     return tuple(found.values())
 
 
-# --- Where policies let each pending job start at all: shares, host partitions, slot pools --------
-
-
 @dataclass(frozen=True, slots=True)
 class Admission:
     """What the policies say of one pending job."""
@@ -111,12 +108,13 @@ def admissions(instance: Instance) -> dict[str, Admission]:
     return found
 
 
-# --- When time alone brings the jobs that wait into another order ---------------------------------
+# When time alone brings the jobs that wait into another order.
 #
 # Dynamic priorities move from second to second, but what counts is who comes before whom: as long
 # as the accounts of every level of a share tree stand in one order, the walk through the jobs is
 # the same. Where all jobs wait under one account there is nothing to compare: among themselves
 # they are first come, first served.
+
 
 #: Accounts of one level of a share tree with waiting jobs below them.
 Level = tuple[ShareTree, tuple[Account, ...]]

@@ -29,10 +29,11 @@ def has_policy(instance: Instance) -> bool:
     return shares or bool(instance.partitions)
 
 
-# --- Jobs that need no turn: told by their kind and limit that they cannot start ------------------
+# Jobs that need no turn: told by their kind and limit that they cannot start.
 #
 # Whoever walks through the pending jobs for a second time in a cycle knows of most of them that a
 # turn would be in vain; with thousands of them that has to cost less than a question a job.
+
 
 #: The limit of a job that never uses what others hold.
 UNLIMITED = 1 << 60

@@ -27,9 +27,9 @@ class ShareRow:
     account: str
     shares: int
     priority: float
-    #: Slots in use, and held for pending jobs.
+    #: Slots in use.
     started: int
-    #: Slots in use, and held for pending jobs.
+    #: Slots held for pending jobs.
     reserved: int
     cpu_time: float
     #: Of running jobs and what is left of the historical one, without what is only committed.
@@ -151,8 +151,6 @@ def _group_view(group: UserGroup, names: set[str]) -> GroupView:
     return GroupView(group.name, users, group.user_shares)
 
 
-# --- Share accounts as LSF printed them: as past usage of an instance, and against the formula ----
-
 #: Seconds by which a printed run time may lag behind: daemons report now and then.
 LAG = 120
 
@@ -255,7 +253,7 @@ def _place(item: PrintedAccount) -> str:
     return f"{line}{item.path}/{item.account}"
 
 
-# --- Past usage of share accounts and slot pools, summed up from a log of finished jobs -----------
+# Past usage of share accounts and slot pools, summed up from a log of finished jobs.
 #
 # Each job's CPU time was used evenly while it ran and has decayed since; its run time became
 # historical when it ended (FSH-03). Memory is that of the accounts, whatever the length of the
@@ -364,9 +362,6 @@ def _account(tree: ShareTree, job: FinishedJob) -> Account | None:
                 continue
     accounts = tree.accounts(job.user)
     return accounts[0] if accounts else None
-
-
-# --- Priorities and shares over time, ready to plot: one row an account and cycle (VEW-04) --------
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...model.display import HOUR
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import QueueSet, SlotPool, expand_hosts, pools, queue_sets
-from .accounts import HOUR, Account, Meter, ShareTree, significant
+from .accounts import Account, Meter, ShareTree, significant
 from .waiting_jobs import Contest, Rank, Traversal
 
-# --- Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08) -------
+# Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08).
 #
 # The queues of a pool share its slots: those its queues have in use and those that are free, up to
 # the slot limit of each host. Each cycle the queues are put in order and entitled in that order; a
@@ -32,6 +33,7 @@ from .waiting_jobs import Contest, Rank, Traversal
 # takes over as soon as a queue is behind by more than rounding explains, or behind at all for long
 # (about a quarter of HIST_HOURS, an hour at most of the whole pool's use): then the one that has
 # used least of its share goes first, until all that use has decayed.
+
 
 #: Seconds for which slots in use now count in advance, when accumulated use orders the queues.
 OUTLOOK = 600
@@ -263,9 +265,6 @@ class PoolUse:
         self.accumulated = {name: Meter.of(meter) for name, meter in state["accumulated"].items()}
 
 
-# --- stages ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class StagePlan:
     """One place in the order of queues."""
@@ -320,11 +319,11 @@ class Offer:
     rank: Rank
     #: The only ones it may start on now, None for all its own.
     hosts: frozenset[str] | None = None
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: The fairshare that chose it, "" where none did.
     policy: str = ""
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: Whose share it is in that policy.
     account: str = ""
-    #: Of the fairshare that chose it, "" and None where none did.
+    #: Dynamic priority of the account when it was chosen, None where no fairshare chose.
     priority: float | None = None
     #: The most slots it may take (a pool's limit), None for no bound.
     max_slots: int | None = None

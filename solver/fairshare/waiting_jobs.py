@@ -194,7 +194,7 @@ def _take_out(ranks: list[Rank], gone: Sequence[Rank]) -> None:
         ranks[:] = [rank for rank in ranks if rank not in those]
 
 
-# --- Two ways to walk through the jobs of one or several queues: as queued, or by fairshare -------
+# Two ways to walk through the jobs of one or several queues: as queued, or by fairshare.
 #
 # Both hand out *ranks*: positions in the queue order of the cycle's pending jobs. A rank stays
 # first until :meth:`done` takes it away, whether its job was dispatched or not. Each step costs

@@ -16,7 +16,7 @@ from ..replay import ReplayResult
 from .arrivals import NOBODY, PastBlocks
 from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
-from .jobs import NEVER, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
+from .jobs import NO_START, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
@@ -43,17 +43,17 @@ class Questions(Columns):
     row: Ints
     #: From submission to start, the truth.
     wait: Ints
-    #: The plan with limits, and with EASY++'s run times.
+    #: The wait in a plan with limits as run times.
     by_limits: Floats
-    #: The plan with limits, and with EASY++'s run times.
+    #: The wait in a plan with EASY++'s run times: the mean of the user's last two.
     last_two: Floats
     #: Order statistics of past waits at P10, P50, P90, shape (n, 3).
     past_waits: Floats
     #: Of the forecast at LEVELS, shape (n, levels).
     quantiles: Floats
-    #: Calibrated P10 and P90.
+    #: Calibrated P10.
     early: Floats
-    #: Calibrated P10 and P90.
+    #: Calibrated P90.
     late: Floats
     #: What they were multiplied by, shape (n, 2).
     factors: Floats
@@ -96,9 +96,9 @@ class Replayed:
     log: Workload
     #: Of each job of `log` (canonical, seconds).
     start: Ints
-    #: Of the replay.
+    #: Processors of the replayed pool.
     procs: int
-    #: Of the replay.
+    #: Policy of the replay.
     policy: str
     names: JobNaming = JobNaming()
     past: PastJobs = field(init=False)
@@ -197,7 +197,7 @@ def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = ne
 
 def _known(start: np.int64) -> float:
     """A start, infinite where there is none."""
-    return np.inf if start == NEVER else float(start)
+    return np.inf if start == NO_START else float(start)
 
 
 def backtest(
@@ -273,9 +273,6 @@ def calibration_of(questions: Questions) -> Calibration:
     return calibrator.calibration()
 
 
-# --- What a backtest comes to: errors, coverage and pinball loss, of all jobs and of groups -------
-
-
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """One estimator over a group of jobs; times in seconds, shares of 1."""
@@ -285,19 +282,19 @@ class Accuracy:
     #: Of which it says a time at all, the others count nowhere: a plan by limits has none where a
     #: job before has no limit.
     jobs: int
-    #: Absolute, of the one number that it says, of a distribution its P50.
+    #: Mean of the absolute errors of the one number that it says, of a distribution its P50.
     mean_error: float | None
-    #: Absolute, of the one number that it says, of a distribution its P50.
+    #: Median of them.
     median_error: float | None
-    #: Which share had started by its P10, P50, P90.
+    #: Share of the jobs that had started by its P10.
     by_early: float | None = None
-    #: Which share had started by its P10, P50, P90.
+    #: By its P50.
     by_likely: float | None = None
-    #: Which share had started by its P10, P50, P90.
+    #: By its P90.
     by_late: float | None = None
-    #: Mean pinball loss at P50 and P90. None where it says no such number.
+    #: Mean pinball loss at P50, None where it says no such number.
     loss_likely: float | None = None
-    #: Mean pinball loss at P50 and P90. None where it says no such number.
+    #: At P90.
     loss_late: float | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...model.display import MINUTE, WEEK
 from ...model.errors import InputError, Problem, report
 from ...model.formats.acct import SKEWED, read_acct
 from ...model.formats.log_lines import BadRecords, refused_records
@@ -23,7 +24,6 @@ from ...model.lsf_state.log_records import read_events
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
 
-MINUTE, WEEK = 60, 7 * 86_400
 #: Seconds before now at which a log may end and still be taken for what it says.
 OLD = 4 * WEEK
 
@@ -277,7 +277,12 @@ def _acct(path: Path) -> _Read:
         for job in log.jobs
         if job.start and job.hosts
     ]
-    return ended, 0, log.problems, len(log.jobs) - len(ended), {SKEWED: log.repaired}
+    notes = {SKEWED: log.repaired, **_unread(log.unread)}
+    return ended, 0, log.problems, len(log.jobs) - len(ended), notes
+
+
+def _unread(lines: Sequence[str]) -> dict[str, int]:
+    return {f"a cell that cannot be read, first {lines[0]}": len(lines)} if lines else {}
 
 
 def _events(path: Path) -> _Read:
@@ -289,7 +294,8 @@ def _events(path: Path) -> _Read:
         for seen in moment.later
         if seen.status == "DONE" and seen.start is not None and seen.real_run_time is not None
     ]
-    return ended, 0, bad.report() if bad.count else (), len(moment.later) - len(ended), {}
+    others, unread = len(moment.later) - len(ended), _unread(bad.told_cells())
+    return ended, 0, bad.report() if bad.count else (), others, unread
 
 
 def _job(seen: SeenJob) -> Job:
@@ -307,9 +313,6 @@ def _job(seen: SeenJob) -> Job:
 
 
 _READERS: dict[str, Callable[[Path], _Read]] = {"swf": _swf, "acct": _acct, "events": _events}
-
-
-# --- A log's jobs as a workload: numbers where replays and backtests want them, and their names ---
 
 
 @dataclass(frozen=True, slots=True)

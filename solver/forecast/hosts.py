@@ -29,7 +29,7 @@ from ..scheduler.world import World
 from .arrivals import ComingJobs, Newcomers
 from .backtest import UNSTARTED
 from .history import Ended, History, JobNaming, history_of, numbered
-from .jobs import NEVER, NO_LIMIT, AskedJobs, PastJobs, ints
+from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
 from .runtimes import ENDLESS, Ratios
 
@@ -84,7 +84,7 @@ class HostsWorld:
         newcomers = self.newcomers.jobs(coming, session.requests)
         found = self._run(session, _Arriving(session, newcomers), stop)
         asked = (self.names[row] for row in self.asked.tolist())
-        return np.array([found.get(name, NEVER) for name in asked], dtype=np.int64)
+        return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
 
     def _begun(self) -> Session:
         """The loop at the moment, to be run on."""
@@ -169,9 +169,8 @@ def hosts_world(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What the loop remembered at any moment of a log that it has run: hosts held, slots
-# borrowed
+# What the loop remembered at any moment of a log that it has run: hosts held, slots borrowed.
+
 
 _Item = TypeVar("_Item", HeldHosts, BorrowedSlots)
 
@@ -205,10 +204,11 @@ def _shared(items: tuple[_Item, ...], before: tuple[_Item, ...]) -> tuple[_Item,
     return tuple(known[item.job] if known.get(item.job) == item else item for item in items)
 
 
-# --- What share accounts and slot pools had used at any moment of a log that the loop has run -----
+# What share accounts and slot pools had used at any moment of a log that the loop has run.
 #
 # The jobs are booked as the loop booked them, by the ledger of the loop itself
 # (:mod:`..fairshare`).
+
 
 #: What happens to a job; of one second in this order, so that slots are free before they are taken.
 _ORDER = ("ended", "preempted", "resized", "resumed", "started")
@@ -326,9 +326,6 @@ def _bookings(job: Job, record: JobRecord, *, begun: bool) -> Iterator[_Booking]
         holds = not record.requeues
     if record.end is not None and holds:
         yield _Booking(record.end, "ended", job)
-
-
-# --- A log that the loop has run over hosts, and the cluster as it was whenever a job came --------
 
 
 @dataclass(frozen=True, slots=True)

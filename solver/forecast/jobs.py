@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from ...model.workload import Ints
 
-# --------------------------------------------------------------------------------------------------
-# Random numbers that belong to a job and a sample, whoever asks for them and in whatever
-# order
+# Random numbers that belong to a job and a sample, whoever asks for them and in whatever order.
 #
 # A number is a hash of seed, stream, key and sample (SplitMix64: Steele, Lea, Flood 2014), so it
 # is the same on any machine, with any number of workers, and beside any other jobs: forecasts of
@@ -24,6 +22,7 @@ from ...model.workload import Ints
 # into each of as many equal parts of [0, 1), in an order of the key's own (Latin hypercube: McKay,
 # Beckman, Conover 1979). What a queue comes to is a sum over many jobs, and its quantiles are
 # nearer to those of ever so many samples than with numbers that are independent.
+
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -75,12 +74,10 @@ def _mixed(bits: Keys) -> Keys:
     return bits ^ (bits >> _SHIFTS[2])
 
 
-# --- jobs -----------------------------------------------------------------------------------------
-
 #: What stands in a column of limits for a job that has none.
 NO_LIMIT = -1
 #: What stands in a column of starts for a job that does not start.
-NEVER = -1
+NO_START = -1
 
 
 class Columns:
@@ -99,7 +96,7 @@ class Columns:
 class AskedJobs(Columns):
     """Jobs whose run time is not known yet; int64 of shape (n,), times in seconds."""
 
-    #: What their random numbers belong to (:mod:`.draws`).
+    #: What their random numbers belong to (:func:`uniforms`).
     key: Keys
     #: Number that the history has for the user, -1 for one it does not know.
     user: Ints
@@ -116,13 +113,10 @@ class AskedJobs(Columns):
 class PastJobs(Columns):
     """Ended jobs, by end; int64 of shape (n,), times in seconds of the cluster's clock."""
 
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
+    #: The first four as of :class:`AskedJobs`.
     key: Keys
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     user: Ints
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     limit: Ints
-    #: As of :class:`AskedJobs`. end - start is how long a job has run.
     slots: Ints
     submit: Ints
     start: Ints

@@ -36,8 +36,6 @@ from .moment import ForwardWorld, PoolWorld, jobs_here, never, pool_world, waiti
 from .runtimes import Ratios, RunTimeModel
 from .workers import Stop
 
-# --- Forecasts calibrated by themselves: jobs of the history backtested on the cluster at hand ----
-
 
 def calibration_by_history(
     instance: Instance,
@@ -115,8 +113,6 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
     session.begin()
     return SimulatedLog.run(session, "the history", stop=stop)
 
-
-# --- of instance ----------------------------------------------------------------------------------
 
 #: Most samples of a forecast: more tell nothing that a past could know.
 MOST_SAMPLES = 100_000

@@ -9,17 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
+from ...model.display import HOUR
 from ...model.workload import Ints
 from ..availability.resources import BoolArray
 from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
 
-# --------------------------------------------------------------------------------------------------
-# Jobs that were submitted about together: what one of a batch did says most about the
-# others
+# Jobs that were submitted about together: what one of a batch did says most about the others.
 #
 # Of jobs of one user, limit and size the run times are the more alike the nearer their submissions
 # are ("batches" and "sessions" of Zakay and Feitelson 2012; docs/dev/forecast.md has numbers).
 # Whether a job is in a batch depends on when it was submitted and never on how long it ran.
+
 
 #: User, limit and size of a job.
 Kind = tuple[int, int, int]
@@ -60,7 +60,7 @@ class Batches:
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
-# --- Numbers with weights, of which some are only known to be larger than what was seen -----------
+# Numbers with weights, of which some are only known to be larger than what was seen.
 #
 # A job that still runs is such a number: its run time is more than what it has run. Its weight is
 # given to the larger numbers, in proportion to theirs (redistribution to the right, Efron 1967),
@@ -141,13 +141,10 @@ class Weighed:
         return found
 
 
-# --- runtimes -------------------------------------------------------------------------------------
-
 #: What the random numbers of run times are drawn for.
 STREAM = "run time"
 #: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
 ENDLESS = 10**9
-HOUR = 3_600
 #: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
 Group = tuple[int, ...]
 
@@ -259,7 +256,7 @@ class Ratios:
     size), those of the same user and limit, those of the same size as well. Nearest are those of
     the last group that were submitted about when the job was: its batch. What a queue comes to
     is decided by its large jobs, which are no shorter than large jobs are, whatever the many small
-    ones do. Jobs that still run count as longer than they have run (:mod:`.survival`). What a
+    ones do. Jobs that still run count as longer than they have run. What a
     running job has used already is not drawn any more. For a job without a limit run times
     themselves are drawn. Jobs of one user, limit and size tend to share their fate.
     """

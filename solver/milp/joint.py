@@ -27,7 +27,7 @@ from ..precedence import afters_of, known_times
 from ..problem import PlanningProblem
 from .model import PlacementModel, alternatives
 
-# --- Candidate instants: a set of starts that holds an optimum of every regular objective ---------
+# Candidate instants: a set of starts that holds an optimum of every regular objective.
 #
 # Move every job of a plan to the left as far as it goes: each then starts at its own earliest
 # instant, where something that runs or is reserved ends, where a window opens, where another job
@@ -113,8 +113,6 @@ def closure(
         raise TooMany
     return found
 
-
-# --- joint ----------------------------------------------------------------------------------------
 
 #: What a placement (option and host) costs: about half a millisecond, building and solving.
 PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
@@ -380,8 +378,6 @@ def _as_plan(
         rounded=not exact_value and not given_up,
     )
 
-
-# --- The lexicographic optimum job by job: placement feasibility with every start fixed -----------
 
 #: Wall seconds of one placement problem.
 PROBE_SECONDS = 10.0

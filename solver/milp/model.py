@@ -27,9 +27,8 @@ from ..optimal.completion import SECONDS, TermsTogether
 from ..placement.earliest import Start
 from ..precedence import After, Event, Known, Several
 
-# --------------------------------------------------------------------------------------------------
-# Running one PuLP problem: by HiGHS where highspy is there, else by the CBC that PuLP
-# brings
+# Running one PuLP problem: by HiGHS where highspy is there, else by the CBC that PuLP brings.
+
 
 #: Branch-and-bound nodes for each unit of a deterministic effort.
 NODES_PER_EFFORT = 200
@@ -135,12 +134,11 @@ def _until_cancelled(highs: Any, budget: Budget) -> None:
         thread.join()
 
 
-# --------------------------------------------------------------------------------------------------
-# One term of a job on its candidate hosts, as linear constraints: span, same, units, first
-# host
+# One term of a job on its candidate hosts, as linear constraints: span, same, units, first host.
 #
 # Every constraint is scaled by `chosen`, the binary of the option that the term belongs to: where
 # it is 0, all variables of the term are 0.
+
 
 Expression: TypeAlias = pulp.LpAffineExpression
 Variable: TypeAlias = pulp.LpVariable
@@ -229,8 +227,6 @@ class TermVariables:
         named = [(variable, 1.0) for variable in self.first.values()]
         self.program.add(total([*named, (self.chosen, -1)]) == 0)
 
-    # --- span ---------------------------------------------------------------------------------
-
     def _on_one(self, caps: IntArray, hosts: list[int]) -> None:
         for host in hosts:
             if caps[host] >= self.term.slots:
@@ -284,8 +280,6 @@ class TermVariables:
             self.program.add(held <= most * here)
             self.used[host] = [(here, 1)]
             self.slots[host] = [(held, 1)]
-
-    # --- hosts that go together -----------------------------------------------------------------
 
     def _agree(self) -> None:
         """All hosts carry one label of one of the arrays of same[]."""
@@ -344,8 +338,6 @@ class TermVariables:
             self.program.add(total([*parts, (low, -1), (here, -most)]) >= -most)
             self.program.add(total([*parts, (low, -1), (here, most)]) <= most + 1)
 
-    # --- reading ------------------------------------------------------------------------------
-
     def allocation(self) -> Allocation:
         """What the solution holds, hosts in the order in which they are tried, the first one first.
 
@@ -370,8 +362,6 @@ def _value(parts: list[tuple[Variable, float]]) -> int:
     held: int = round(sum(weight * variable.varValue for variable, weight in parts))
     return held
 
-
-# --- model ----------------------------------------------------------------------------------------
 
 #: (job, variable, amount per unit, largest value of the variable)
 Parts = list[tuple[str, Variable, float, int]]
@@ -438,8 +428,6 @@ class PlacementModel:
             for demand, _ in starts:
                 if demand.after is not None:
                     self._wait(demand.after, self.options[demand.job.id])
-
-    # --- who waits for whom ---------------------------------------------------------------------
 
     def _wait(self, event: Event, options: Sequence[Option]) -> None:
         """No option of a job is chosen at which its dependency condition does not hold yet."""
@@ -523,8 +511,6 @@ class PlacementModel:
             found[job] = Start(taken.time, terms, taken.number)
         return outcome, found
 
-    # --- one option -----------------------------------------------------------------------------
-
     def _option(self, demand: Demand, time: int, number: int) -> Option | None:
         """The option with its variables; None where a term alone has too few slots."""
         if not self.base.open_for(demand, time):
@@ -568,8 +554,6 @@ class PlacementModel:
             free = self.base.free(use.index, time)
             allowed = {h for h in allowed if free[h] + SLACK >= use.reservation.initial}
         variables.name_first(allowed)
-
-    # --- what the jobs share ----------------------------------------------------------------------
 
     def _capacities(self) -> None:
         everything = [option for options in self.options.values() for option in options]
@@ -697,9 +681,6 @@ def _spread(alternative: Alternative) -> Alternative:
     """The alternative without what is taken on the first host only: no host needs it otherwise."""
     uses = tuple(use for use in alternative.host_uses if use.per is not Per.JOB)
     return replace(alternative, host_uses=uses)
-
-
-# --- The terms of compound requirements placed together by integer programs -----------------------
 
 
 class TermsByProgram(TermsTogether):

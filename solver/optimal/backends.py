@@ -11,8 +11,6 @@ from ..budget import Budget
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-# --- running one CP-SAT model under a budget ------------------------------------------------------
-
 
 def run(
     model: cp_model.CpModel,
@@ -73,7 +71,8 @@ def _in_thread(
     return found[0]
 
 
-# --- solving linear programs by GLOP, with an end to it -------------------------------------------
+# Solving linear programs by GLOP, with an end to it.
+#
 # The simplex method of GLOP goes round in circles now and then: one program of 200 rows that
 # takes hundredths of a second elsewhere was still being solved after five minutes. Others are too
 # large for the time there is. No time limit is heard meanwhile, so each solve has its own, in
@@ -112,9 +111,6 @@ def solve(
     return bool(program.Solve() == program.OPTIMAL)
 
 
-# --- how large a model may be: what time and memory are left for ----------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class PairWeight:
     """What a pair of job and host costs, as measured."""
@@ -139,9 +135,9 @@ class ModelRoom:
 
     budget: Budget
     weight: PairWeight = PLACEMENT
-    #: Of the models built so far.
+    #: Seconds that the models built so far took.
     seconds: float = 0.0
-    #: Of the models built so far.
+    #: Pairs of jobs in them.
     pairs: int = 0
 
     def took(self, pairs: int, seconds: float) -> None:

@@ -27,9 +27,6 @@ from .costs import in_terms_of
 from .lexicographic import warm_starts
 from .order_search import times_of
 
-# --- what a plan may claim: nothing is proved that a rule touches which the plan leaves out -------
-
-
 #: Characters of a rule that stands beside a job; longer ones stand in the notes alone.
 LONGEST = 70
 #: Jobs that a note names.
@@ -247,7 +244,8 @@ def _honest(item: PlannedJob, rule: str) -> PlannedJob:
     return replace(item, bound=None, proved=False, fallback=fallback)
 
 
-# --- plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16) -----------------
+# Plans of searches that know no JOB_ACCEPT_INTERVAL, made to keep it (TBR-16).
+#
 # It only delays, so the bounds of such a search hold. A plan that keeps it anyway is as proved as
 # the search made it; else its jobs are placed anew, one after the other.
 
@@ -411,7 +409,8 @@ def _rank(problem: PlanningProblem, plan: Plan, objective: Objective) -> tuple[f
     return (len(plan.unplaced), float("inf") if plan.value is None else plan.value)
 
 
-# --- which starts of a joint plan need BACKFILL, and plans that do without (TBR-18) ---------------
+# Which starts of a joint plan need BACKFILL, and plans that do without (TBR-18).
+#
 # The joint plan lets a job run on slots that a job before it needs only later. The loop gives
 # such slots to jobs of BACKFILL queues alone, since the reservation of the other holds them.
 

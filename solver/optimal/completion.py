@@ -14,7 +14,8 @@ from ..placement.earliest import Start, earliest_start, hold_start, is_constant
 from ..problem import PlanningProblem
 from .order_search import Starts, decode, times_of
 
-# --- a start for every job that has one: what the time-based plan leaves out is placed too --------
+# A start for every job that has one: what the time-based plan leaves out is placed too.
+#
 # Taken in priority order a job may find no place although a plan of all jobs has one: the terms
 # of its requirement do not fit one after another, or a job before it never ends. So those that
 # end go first, and those that do not are placed together, when everything else is over.
@@ -90,7 +91,8 @@ def _when_all_is_over(
     return profile, [(demand, late) for demand in endless]
 
 
-# --- the terms of a compound requirement placed together, where one after another they do not fit
+# The terms of a compound requirement placed together, where one after another they do not fit.
+#
 # LSF places term by term and does not go back (REQ-14); the exact methods look at every
 # placement.
 

@@ -147,9 +147,6 @@ def earliest_alone(problem: PlanningProblem, demand: Demand) -> int | None:
     return None if alone is None else alone.time
 
 
-# --- what a job may take, wherever it is ----------------------------------------------------------
-
-
 def _take_everywhere(profile: Profile, demand: Demand) -> None:
     """Enter all that a job may take of every host and pool, from now on for good."""
     for term in demand.terms:

@@ -11,7 +11,8 @@ from ...model.objective import Cost, Objective
 from ...model.plan import Plan
 from ..availability.demand import Demand
 
-# --- an objective in whole units: what starts cost as integers, so that no digit is lost ----------
+# An objective in whole units: what starts cost as integers, so that no digit is lost.
+#
 # Weights are fractions; their least common denominator makes them whole. The searches compare
 # plans in these units with Python's integers, which have no limit. The models compute in 64 bits:
 # where the units are too fine for that, :func:`coarser` drops trailing bits, which gives a lower
@@ -170,7 +171,8 @@ def _common_unit(costs: Iterable[Cost]) -> Fraction:
     return Fraction(fine, math.gcd(*(int(part * fine) for part in parts)))
 
 
-# --- how late jobs may start while a plan is put together that may cost no more than so much ------
+# How late jobs may start while a plan is put together that may cost no more than so much.
+#
 # Jobs that have no start yet count with the earliest that they could have. So a plan that cannot
 # come to the total any more is given up at the first job that starts too late, not at the last.
 

@@ -19,7 +19,8 @@ from ..placement.holding import NOT_ALL_KNOWN, Standing, exact_fits, filled_now,
 from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
-# --- job by job, each where it first fits: the plan that every exact search starts from -----------
+# Job by job, each where it first fits: the plan that every exact search starts from.
+#
 # Pending jobs in priority order, each at the first instant - now, or the finish of a running or a
 # planned job - at which all its constraints hold, by first fit over its candidate hosts; its
 # place is then taken. What LSF's own time-based reservation says is
@@ -139,9 +140,6 @@ def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
             profile.block(host, rest, start.time, FOREVER if finish is None else finish)
 
 
-# --- a plan without a joint search, for rules that only hold from one start to the next -----------
-
-
 #: What is left out: a start that is later than alone may be one that a joint plan would mend.
 RULE = "loadSched of memory beside other planned jobs"
 
@@ -193,9 +191,6 @@ def _note(jobs: list[str]) -> str:
     return f"not considered: {RULE} (touches {', '.join(jobs[:3])}{more})"
 
 
-# --- which starts of an exact plan hang on a limit that fills its gap to the second ---------------
-
-
 def with_exact_fits(
     problem: PlanningProblem, plan: Plan, budget: Budget, *, whole_nodes: bool = False
 ) -> Plan:
@@ -238,7 +233,6 @@ def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Standing:
     return replace(item, hold=lambda profile: hold_whole_nodes(profile, demand, start))
 
 
-# --- jobs of a range of slots in a joint plan -----------------------------------------------------
 # Jobs of a range of slots in a joint plan: planned with the minimum, filled up at the end.
 #
 # A job that starts now takes what the plan leaves free beside all other places, the job of
@@ -272,9 +266,6 @@ def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = No
         for item in plan.reservations
     )
     return replace(plan, reservations=reservations)
-
-
-# --- what windows and advance reservations change against LSF's own estimate (TBR-19) -------------
 
 
 def moved_by_windows(

@@ -125,8 +125,6 @@ class IntervalModel:
             found[job.demand.job.id] = Start(solver.value(job.start), terms, number)
         return ModelAnswer(status, found, bound)
 
-    # --- jobs ---------------------------------------------------------------------------------
-
     def _add_job(self, demand: Demand, alone: int) -> _JobModel:
         start = self.model.new_int_var(alone, self._last[demand.job.id], f"start {demand.job.id}")
         job = _JobModel(demand, start, [])
@@ -152,8 +150,6 @@ class IntervalModel:
                     self._use_pool(demand, start, shape, use)
         self.model.add_exactly_one([chosen for _, chosen, _ in job.choices])
         return job
-
-    # --- who waits for whom ---------------------------------------------------------------------
 
     def _add_order(self) -> None:
         """No job starts before its dependency condition can hold."""
@@ -251,8 +247,6 @@ class IntervalModel:
             intervals.append(interval)
             amounts.append(amount * count)
 
-    # --- shared capacities ----------------------------------------------------------------------
-
     def _add_cumulatives(self) -> None:
         base = self.problem.base
         times = base.changes()
@@ -290,8 +284,6 @@ class IntervalModel:
                 intervals.append(self.model.new_fixed_size_interval_var(begin, until - begin, ""))
                 amounts.append(taken)
         self.model.add_cumulative(intervals, amounts, limit)
-
-    # --- objective ------------------------------------------------------------------------------
 
     def _add_objective(self) -> bool:
         """Minimise the costs, in units that the model can hold; whether nine digits are kept."""

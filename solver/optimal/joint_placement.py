@@ -18,7 +18,6 @@ from ..budget import Budget
 from ..placement.earliest import Start
 from .backends import run
 
-# --- amounts --------------------------------------------------------------------------------------
 # Amounts (MB and such) as whole numbers for CP-SAT: demands rounded up, what is free down.
 
 
@@ -59,7 +58,6 @@ def amounts_of(demands: Iterable[Demand]) -> set[float]:
     }
 
 
-# --- what one term may look like, as constraints over hosts ---------------------------------------
 # What one term may look like, as constraints over hosts: span, same, first host, compute units.
 #
 # Time does not come into it: the same constraints serve the model with fixed starts
@@ -279,8 +277,6 @@ class TermShape:
         for host, used in self.used.items():
             self.model.add(used <= sum(by_host[host]))
 
-    # --- compute units ------------------------------------------------------------------------
-
     def _units(self) -> None:
         unit = self.term.unit
         if unit is None:
@@ -354,7 +350,6 @@ def _sum(parts: list[Part]) -> cp_model.LinearExprT:
     return sum(part.weight * part.variable for part in parts)
 
 
-# --- what jobs at fixed starts share, as rows of a model ------------------------------------------
 # What jobs at fixed starts share, as rows of a model: hosts and pools at each of these starts.
 #
 # Usage peaks only at starts, so each host resource needs one inequality a start. Most hosts could
@@ -413,8 +408,6 @@ class SharedCapacity:
 
     def _is_new(self, choice: PlacedChoice) -> bool:
         return not self.new or choice in self.new
-
-    # --- hosts --------------------------------------------------------------------------------
 
     def _add_host_rows(self, active: list[PlacedChoice], point: int) -> None:
         tight = self._tight(active, point)
@@ -521,8 +514,6 @@ class SharedCapacity:
                 found.append(((index, host), (self._any(uses), weight, 1)))
         return found
 
-    # --- pools --------------------------------------------------------------------------------
-
     def _add_pool_rows(self, active: list[PlacedChoice], point: int) -> None:
         rows: dict[int, Terms] = defaultdict(list)
         touched: set[int] = set()
@@ -570,8 +561,6 @@ class SharedCapacity:
             if uses:
                 rows[index].append((self._any(uses), 1.0, 1))
 
-    # --- rows ---------------------------------------------------------------------------------
-
     def _at_most(self, terms: Terms, free: float) -> None:
         if not np.isfinite(free):
             return
@@ -593,7 +582,8 @@ def _weighed(parts: Iterable[Part], amount: float) -> Terms:
     return [(part.variable, amount * part.weight, part.most) for part in parts]
 
 
-# --- JOB_ACCEPT_INTERVAL between jobs at fixed starts, as rows of a model (TBR-16) ----------------
+# JOB_ACCEPT_INTERVAL between jobs at fixed starts, as rows of a model (TBR-16).
+#
 # A host takes no job within the interval of that job's queue after another. Of jobs that start in
 # the same second any may be accepted first: one whose queue has an interval goes before those
 # whose queues have none.
@@ -675,7 +665,6 @@ def _hosts(model: cp_model.CpModel, choice: PlacedChoice) -> dict[int, Literal]:
     return found
 
 
-# --- placing several jobs at once with their starts fixed -----------------------------------------
 # Placing several jobs at once with their starts fixed: pure Booleans and counts, no time
 # variable.
 #
@@ -758,8 +747,6 @@ class JointPlacement:
             found[choice.demand.job.id] = Start(choice.time, terms, choice.number)
         return "FEASIBLE", found
 
-    # --- one job ------------------------------------------------------------------------------
-
     def _add_job(self, demand: Demand, time: int) -> list[PlacedChoice]:
         numbers = [
             number
@@ -798,8 +785,6 @@ class JointPlacement:
             busy = {int(unit) for unit in np.unique(term.unit.unit_of[~capacity.idle])}
             candidates = [h for h in candidates if int(term.unit.unit_of[h]) not in busy]
         return TermShape.build(self.model, term, capacity.caps, candidates, chosen, capacity.first)
-
-    # --- hint ---------------------------------------------------------------------------------
 
     def _hint(self, known: Mapping[str, Start]) -> None:
         for choices in self.choices:

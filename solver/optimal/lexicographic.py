@@ -42,7 +42,7 @@ from .refutation import (
 if TYPE_CHECKING:
     from .joint_placement import JointPlacement
 
-# --- one question of the lexicographic search -----------------------------------------------------
+
 # One question of the lexicographic search: do all jobs so far fit, and one more at an instant?
 #
 # The starts of the settled jobs are kept, their places may change. Counts and what was refuted
@@ -196,8 +196,6 @@ class JointProbe:
         whole = whole and all(job.interval is None for job, _, _ in asked)
         return "FEASIBLE", counts.placed(found) if whole else None
 
-    # --- the model ----------------------------------------------------------------------------
-
     def _by_model(self, group: Sequence[Placed], demand: Demand, time: int, share: float) -> Answer:
         free, fixed = self._split_by_size(group, demand, time)
         begun = clock.monotonic()
@@ -312,7 +310,6 @@ def _covers(start: int, duration: int | None, point: int) -> bool:
     return start <= point < _end(start, duration)
 
 
-# --- the lexicographic optimum --------------------------------------------------------------------
 # The lexicographic optimum: starts minimised in priority order, all placements chosen jointly.
 #
 # Job by job: its start can be no earlier than alone beside what runs (a bisection), and need be
@@ -513,8 +510,6 @@ class _Search:
         self.settled.append(_Settled(demand.begun_at(start.time), start, demand, looked.before()))
         self.same_as_warm = False
         self._profile = None
-
-    # --- what was left open -------------------------------------------------------------------
 
     def ask_again(self, share: float, told: Callable[[], None]) -> None:
         """Ask again what was not decided, with more of the time, first of the first jobs.

@@ -18,7 +18,8 @@ from ..problem import PlanningProblem
 from .costs import Allowance, Costs
 from .pool_bounds import tiles_of
 
-# --- orders of jobs as plans ----------------------------------------------------------------------
+# Orders of jobs as plans.
+#
 # Each order is decoded job by job into earliest starts.
 #
 # For a regular objective some order decodes into an optimum whenever placement does not matter,
@@ -76,7 +77,6 @@ def decode_within(
     return placed
 
 
-# --- large-neighbourhood improvement of a plan ----------------------------------------------------
 # Large-neighbourhood improvement of a plan: a few jobs leave it and come back in another order.
 #
 # The jobs that leave are one that waits and some of those that are in its way; all others keep
@@ -186,8 +186,6 @@ class _Neighbourhoods:
                 hold_start(profile, self.demands[job], start)
         return profile
 
-    # --- which jobs -----------------------------------------------------------------------------
-
     def _choose(self) -> list[str]:
         """A job that costs more than it would alone, and jobs that run while it waits."""
         excess = self._excesses()
@@ -245,7 +243,8 @@ def _area(demand: Demand) -> float:
     return float(duration) * demand.slots / max(demand.job.weight, 1e-9)
 
 
-# --- plans in the order of starts that only pools of resources allow ------------------------------
+# Plans in the order of starts that only pools of resources allow.
+#
 # Such starts say who should go before whom, not where. Jobs that need large blocks of a host are
 # placed first, each with its own wait, so that smaller ones do not take their hosts; and small
 # ones are tried on hosts that are idle late or never, which nobody waits for.

@@ -18,7 +18,8 @@ from .backends import new_program, solve
 from .costs import Coarser, Costs, UnitCost, coarser
 from .pool.problem import MOST_COST, PoolProblem
 
-# --- a planning problem as one pool of identical slots: placement left out ------------------------
+# A planning problem as one pool of identical slots: placement left out.
+#
 # Exact where placement cannot matter (one host, jobs that use nothing but slots); everywhere else
 # every plan of the cluster is also a plan of the pool, so a bound of the pool's optimum is a
 # bound.
@@ -114,9 +115,6 @@ def _uses_slots_alone(demand: Demand) -> bool:
     return plain and not pools and fits_ptile and free_unit and len(term.alternatives) == 1
 
 
-# --- bounds, and on a cluster that is one pool of slots plans too, from the time-only optimiser ---
-
-
 #: Share of the time left that a bound may cost where placement matters, and at most these seconds.
 BOUND_SHARE = 0.1
 BOUND_SECONDS = 20.0
@@ -183,7 +181,6 @@ def solve_as_pool(
     return PooledPlan(starts, bound, proved and aggregated.faithful, proved)
 
 
-# --- a bound from several pools at once -----------------------------------------------------------
 # A bound from several pools at once: slots, memory, limits, and what hosts have of whole blocks.
 #
 # Each host resource is counted in pieces of t, for several t: a host with f free has f // t
@@ -253,9 +250,6 @@ def bound_of_pools(
         if not demand.duration
     )
     return None if found is None else found + rest
-
-
-# --- pools ----------------------------------------------------------------------------------------
 
 
 def pools_of(base: Profile, jobs: Sequence[Demand], budget: Budget) -> list[Pieces]:
@@ -459,9 +453,6 @@ def _limited(base: Profile, demand: Demand) -> dict[int, float]:
         if last > 0 and base.table.pools[use.index].mask[term.candidates].all():
             found[use.index] = last * (term.slots if use.per is Per.SLOT else 1)
     return found
-
-
-# --- the linear program ---------------------------------------------------------------------------
 
 
 class _Program:

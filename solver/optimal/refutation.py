@@ -18,8 +18,6 @@ from .backends import run
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-# --- blocks of slots that jobs take for certain ---------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
@@ -91,7 +89,6 @@ def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
     return [(size, count) for size, count in sizes if count]
 
 
-# --- refutation by counts at two instants ---------------------------------------------------------
 # Refutation by counts at two instants: who runs at the first is in the way at the second.
 #
 # Jobs that run at both hold the same slots of the same hosts at both. Where they take all that is
@@ -265,7 +262,8 @@ def _sets(blocks: Sequence[Blocks]) -> list[BoolArray]:
     return list(different.values())
 
 
-# --- what was refuted once refutes more: a job that asks for no less, beside no fewer jobs --------
+# What was refuted once refutes more: a job that asks for no less, beside no fewer jobs.
+#
 # Where a job had no place at an instant beside others at their starts, one whose every placement
 # holds a placement of the first, over the whole of its window, has none either.
 
@@ -447,7 +445,6 @@ def _most_in_pool(demand: Demand, pool: int) -> float:
     )
 
 
-# --- placement by counts --------------------------------------------------------------------------
 # Placement by counts: how many blocks of each job go to each class of hosts, not to which host.
 #
 # Hosts of the same compute units make a class: with racks of identical hosts one variable for job
@@ -548,8 +545,6 @@ class ClassCounts:
                 ]
                 if terms:
                     self.model.add(sum(terms) <= self._pieces(hosts, point, piece))
-
-    # --- from counts to places ----------------------------------------------------------------
 
     def placed(self, counts: Sequence[IntArray]) -> dict[str, Start] | None:
         """Places with so many blocks of each job in each class; None if they are not found."""

@@ -16,7 +16,8 @@ from .backends import new_program, solve
 from .costs import Costs
 from .pool_bounds import GLIMPSE, WORK, pools_of
 
-# --- possible starts of jobs in several pools at once, and rows that keep them within what there is
+# Possible starts of jobs in several pools at once, and rows that keep them within what there is.
+#
 # The pools are those of :mod:`.pool_bounds`. Whatever is pooled, a best plan of the pools needs
 # few instants: a job that starts neither where the base changes nor where another ends could
 # start a second before.
@@ -174,9 +175,6 @@ def rows_of(
     return rows
 
 
-# --- the linear program of possible starts: jobs may be split among theirs ------------------------
-
-
 def solved_program(
     starts: StartTable,
     rows: Sequence[StartsRow],
@@ -210,7 +208,8 @@ def solved_program(
     return program if solve(program, work=work, seconds=seconds) else None
 
 
-# --- a bound, and starts that come to it, from whole jobs in several pools at once ----------------
+# A bound, and starts that come to it, from whole jobs in several pools at once.
+#
 # The pools are those of :mod:`.pool_bounds`. A linear program lets fractions of jobs share
 # them; here each job has one start. Whatever is pooled, a best plan of the pools needs few
 # instants: a job that starts neither where the base changes nor where another ends could start a
@@ -307,9 +306,6 @@ def _within(
     )
 
 
-# --- prices ---------------------------------------------------------------------------------------
-
-
 def _priced(
     starts: StartTable, rows: Sequence[StartsRow], count: int, budget: Budget
 ) -> tuple[int, IntArray] | None:
@@ -344,9 +340,6 @@ def _prices(
         return None
     duals = (max(0.0, -row.dual_value()) for row in program.constraints()[count:])
     return [int(min(dual * SCALE / FINE, HUGE)) for dual in duals]
-
-
-# --- the exact model ------------------------------------------------------------------------------
 
 
 def _solved(
@@ -385,7 +378,8 @@ def _solved(
     return round(solver.best_objective_bound), found
 
 
-# --- starts that jobs are likely to have, by a linear program of several pools that may split jobs
+# Starts that jobs are likely to have, by a linear program of several pools that may split jobs.
+#
 # They bound nothing, but say who goes before whom: plans in the order of mean starts, and of the
 # instants at which some share of a job has started, are good ones (list scheduling by alpha-
 # points: Phillips, Stein, Wein 1998; Goemans 1997).

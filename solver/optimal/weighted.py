@@ -47,9 +47,9 @@ class _Found:
     """The best plan so far."""
 
     starts: Starts
-    #: Its cost and a bound of it, in units.
+    #: Its cost, in units.
     total: int
-    #: Its cost and a bound of it, in units.
+    #: A bound of the cost of any plan, in units.
     low: int
     #: Optimal with every weight kept to nine digits.
     settled: bool = False

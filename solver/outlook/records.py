@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -147,6 +147,14 @@ class Outlook:
             "jobs": [item.to_dict(self.origin) for item in self.jobs],
             **({"cut": True} if self.cut else {}),
         }
+
+    def cautions(self) -> Mapping[str, tuple[Omission, Sequence[str]]]:
+        """What is not considered, by its name, with the jobs that it touches, in order."""
+        found: dict[str, tuple[Omission, list[str]]] = {}
+        for item in self.jobs:
+            for caution in (*item.cautions, *item.possible_cautions):
+                found.setdefault(caution.name, (caution, []))[1].append(item.job)
+        return found
 
     def unheeded(self) -> tuple[Omission, ...]:
         """What nothing here considers of its jobs, of each name one, in their order."""

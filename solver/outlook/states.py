@@ -7,15 +7,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from ...model.duration import place_before_deadline
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..availability.demand import Demand
+from ..availability.resources import BoolArray
 from ..fairshare.priority_order import admissions
 from ..pending_reasons import NOWHERE, beyond_reported, reason_unplaced
 from ..placement.earliest import earliest_start
-from ..precedence import NEVER, NO_END, NOT_YET, After, Awaited, Event, Known, Precedence, Several
+from ..precedence import (
+    NEVER_SATISFIED,
+    NO_END,
+    NOT_YET,
+    After,
+    Awaited,
+    Event,
+    Known,
+    Precedence,
+    Several,
+)
 from ..problem import PlanningProblem
 from .records import State
 
@@ -42,7 +55,7 @@ class Stated(NamedTuple):
 
 _HOLDS = Stated("starts")
 #: What the scheduler says of a job whose start condition does not hold.
-_BY_CONDITION = (NOT_YET, NEVER)
+_BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
 #: Characters of a condition that are shown.
 LONGEST = 60
 
@@ -121,12 +134,21 @@ class Reasons:
 
     def _shut_for(self, job: Job) -> str:
         """Which hosts, closed or down now, have to come back; "" where it fits on the others."""
-        demand = self.problem.demand_of(job)
-        if self._fits(self.problem, demand):
+        if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
-        happens = "is opened or comes back" if len(self._shut) == 1 else "are opened or come back"
-        shut = f"{_some(self._shut)} {happens}"
-        return f"{shut} ({demand.impossible})" if demand.impossible else shut
+        profile = self._at_best.empty
+        demand = replace(self._at_best.demand_of(job), after=None)
+        found = earliest_start(profile, demand)
+        needed = [int(h) for h in found.allocation if self._is_shut[h]] if found else []
+        for host in tuple(needed):
+            fewer = [other for other in needed if other != host]
+            closed = self._is_shut.copy()
+            closed[fewer] = False
+            if fewer and earliest_start(profile, _without(demand, closed)) is not None:
+                needed = fewer
+        names = [self.instance.cluster.hosts[host].name for host in needed]
+        happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
+        return f"{_some(names)} {happens}" if names else ""
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
@@ -135,14 +157,15 @@ class Reasons:
         return {job: item.refused for job, item in found.items() if item.refused}
 
     @cached_property
-    def _shut(self) -> list[str]:
-        return [host.name for host in self.instance.cluster.hosts if not host.takes_jobs]
+    def _is_shut(self) -> BoolArray:
+        """Which hosts take no jobs, [H]."""
+        return np.array([not host.takes_jobs for host in self.instance.cluster.hosts], dtype=bool)
 
     @cached_property
     def _at_best(self) -> PlanningProblem:
         """The instance with every host open and every queue active."""
         instance, cluster = self.instance, self.instance.cluster
-        if not self._shut and all(queue.active for queue in instance.queues):
+        if not self._is_shut.any() and all(queue.active for queue in instance.queues):
             return self.problem
         hosts = tuple(
             host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
@@ -184,7 +207,7 @@ class Reasons:
                 case Known(time, why):
                     if time is not None:
                         return _HOLDS
-                    return Stated("impossible" if why == NEVER else "unknown end", why)
+                    return Stated("impossible" if why == NEVER_SATISFIED else "unknown end", why)
                 case After():
                     return self._after(event, state_of(event.job))
                 case Several(parts, count):
@@ -224,6 +247,14 @@ def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated
 def _holds(job: Job) -> str:
     text = job.dependency if len(job.dependency) <= LONGEST else f"{job.dependency[:LONGEST]}…"
     return f"its start condition holds (-w {text})"
+
+
+def _without(demand: Demand, closed: BoolArray) -> Demand:
+    """The job on the hosts that are not closed, [H]."""
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
 
 
 def _some(names: list[str]) -> str:

@@ -16,7 +16,8 @@ from ..availability.demand import TermCapacity, TermDemand, UnitDemand
 from ..availability.resources import Allocation, BoolArray, IntArray
 from .supply import Supply
 
-# --- fewest units where blocks differ from host to host (ptile='!' on mixed hosts) ----------------
+# Fewest units where blocks differ from host to host (ptile='!' on mixed hosts).
+#
 # Units count in slots here: what their whole hosts hold, and the most that one more host, too
 # small for its own block, could add as the last. A set of units holds n slots exactly if the
 # wholes and one such addition reach n, because the last host may hold any part of its block.
@@ -67,7 +68,8 @@ def _completes_uneven(
     return replaced + int((whole[others] + extra[others]).max()) >= slots
 
 
-# --- how the blocks of a term are split over a set of units ---------------------------------------
+# How the blocks of a term are split over a set of units.
+#
 # A *block* is what one host holds: ptile slots (one slot where there is no span). A term of n
 # slots asks for q = n // p whole blocks and, if n is no multiple of p, a last block of r = n mod
 # p slots. Each function takes the units in the order they are tried and answers with the number
@@ -227,7 +229,8 @@ def filled(most: IntArray, amount: int) -> IntArray:
     return filled
 
 
-# --- which compute units a term uses (PLC-06 to PLC-10) -------------------------------------------
+# Which compute units a term uses (PLC-06 to PLC-10).
+#
 # Exact by an exchange argument: of the units still free to choose, those with the most whole
 # blocks serve every rule best, except that one unit with a spare host for the last block may
 # replace the smallest of them. So two sets of units decide whether a partial choice can be
@@ -396,9 +399,6 @@ def _counts(stock: Stock, need: Need, rules: Rules) -> list[int]:
     return found
 
 
-# --- from blocks a unit to slots a host -----------------------------------------------------------
-
-
 def fill_any(supply: Supply, slots: int) -> Allocation | None:
     """First fit in the order of the rows, any number of slots on each host."""
     sums = supply.caps.cumsum()
@@ -447,7 +447,8 @@ def gathered(hosts: IntArray, amounts: IntArray) -> Allocation:
     return found
 
 
-# --- plain terms without ceremony: first fit, blocks or one host, on caps that are known ----------
+# Plain terms without ceremony: first fit, blocks or one host, on caps that are known.
+#
 # Most jobs ask for nothing but slots, perhaps so many on a host. For these the general method
 # comes to the same answer (a test compares them); this is the short way there.
 
@@ -490,9 +491,6 @@ def fits_plain(term: TermDemand, capacity: TermCapacity, slots: int) -> bool:
     if int(np.minimum(caps, blocks).sum()) < slots:
         return False
     return place_plain(term, capacity, slots) is not None
-
-
-# --- the combinatorial method: units first, then hosts inside them --------------------------------
 
 
 @dataclass(frozen=True, slots=True)

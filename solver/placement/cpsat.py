@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Expr = cp_model.LinearExpr | int
 
-# --- caps over sets of hosts ----------------------------------------------------------------------
+
 # Caps over sets of hosts (GroupCap): which of them can bind, and what they decide at once.
 
 
@@ -27,9 +27,9 @@ class BindingGroup:
     """A group cap over the rows of a supply."""
 
     rows: BoolArray
-    #: None where that part cannot bind.
+    #: The most slots on the rows, None where that cannot bind.
     slots: int | None
-    #: None where that part cannot bind.
+    #: The most hosts of the rows, None where that cannot bind.
     hosts: int | None
 
 
@@ -123,7 +123,8 @@ def _moved_first(bound: BindingGroup, row: int) -> BindingGroup:
     return BindingGroup(rows, bound.slots, bound.hosts)
 
 
-# --- the same placement as a CP-SAT model: every keyword and every group cap, in one method -------
+# The same placement as a CP-SAT model: every keyword and every group cap, in one method.
+#
 # Hosts that are alike for the term (unit, block, groups, first execution host) form a class, and
 # the model counts whole blocks a class, so its size follows the number of kinds of hosts. It is
 # used where group caps, or blocks that differ from host to host, leave the combinatorial method,

@@ -18,7 +18,6 @@ from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, 
 from . import fits_at_all, place_least
 from .supply import busy_units
 
-# --- what a job of several terms counts once, not once a term -------------------------------------
 # What a job of several terms counts once, not once a term: limits on jobs, hosts it has whole.
 
 
@@ -111,9 +110,6 @@ def _split(
     return once, rest
 
 
-# --- which instants a search for a start may leave out, since hosts are known to be too crowded ---
-
-
 def not_crowded(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
     """The instants, ascending, without those whose windows are known to be too crowded."""
     if profile.crowded is None or demand.killed is not None or not _by_slots(demand):
@@ -153,7 +149,8 @@ def _takes_slots(alternative: Alternative) -> bool:
     return False
 
 
-# --- the earliest start of one job in a profile: exact, without a solver --------------------------
+# The earliest start of one job in a profile: exact, without a solver.
+#
 # Availability under running jobs alone never falls, so the earliest start is a binary search over
 # the instants at which something is freed, with one exact placement check each. With planned jobs
 # in the profile the same holds between two planned starts, as long as the window reaches over the

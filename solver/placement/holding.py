@@ -26,7 +26,8 @@ from .choose import Rules
 from .earliest import Start, hold_start, place_again, still_free
 from .single import place_most, units_of
 
-# --- starts that hang on a limit which fills its gap to the second --------------------------------
+# Starts that hang on a limit which fills its gap to the second.
+#
 # A job that ends in the very second in which something before it begins on what it holds is where
 # it is because the two numbers are equal. Were its limit one second longer, or did a clock differ
 # by one, it would not fit there: schedulers decide such a tie either way.
@@ -174,9 +175,6 @@ def _may_fit(item: Standing, begins: set[int]) -> bool:
     return closes or start.time + demand.duration in begins
 
 
-# --- what a reservation keeps from other jobs until its start, as entries of a profile ------------
-
-
 def counts_slots(use: Use) -> bool:
     """Whether a use counts job slots: the slots themselves, and limits on them."""
     return use.reservation.resource == "slots" and use.per in (Per.SLOT, Per.WHOLE)
@@ -228,7 +226,7 @@ class HeldRows:
     ) -> None:
         """Held slots, and what limits count of them, and memory over [begin, end).
 
-        limits_only: not the slots themselves, which are kept otherwise (:class:`Kept`).
+        limits_only: not the slots themselves, which are kept otherwise (as allocations of hosts).
         """
         if alternative is None or begin >= end or not (slots or memory):
             return
@@ -373,7 +371,6 @@ def slot_capacity(
     return np.floor(np.maximum(free, 0)), most
 
 
-# --- a range of slots -----------------------------------------------------------------------------
 # A range of slots (-n min,max) in a plan: what starts now takes all that the plan leaves free.
 
 
@@ -399,7 +396,6 @@ def filled_now(profile: Profile, demand: Demand, start: Start) -> Start:
     return start if allocation is None else Start(start.time, (allocation,), start.alternative)
 
 
-# --- no job in more compute units than it needs ---------------------------------------------------
 # No job in more compute units than it needs (PLC-07, PLC-09), however its place was found.
 #
 # A model that places many jobs at once, or a search that takes some out again, may leave a job in

@@ -15,8 +15,6 @@ from .choose import Rules, combine, exact_for, feasible, fits_plain, is_plain, p
 from .cpsat import BindingGroup, absorbed, binding, fewest_hosts_first, obeys
 from .supply import Supply, supplies
 
-# --- exactly n slots: the combinatorial method where it is exact, CP-SAT elsewhere ----------------
-
 
 def place(term: TermDemand, capacity: TermCapacity, slots: int | None = None) -> Allocation | None:
     """Exactly `slots` slots (default term.slots) by the tie rules of the package, or None.
@@ -97,7 +95,6 @@ def _place_bounded(
     return solve(supply, term.unit, capacity, slots, bounds, refine=refine)
 
 
-# --- a range of slots -----------------------------------------------------------------------------
 # A range of slots (-n min,max): its least, and as LSF fills it at dispatch (PLC-02, -07, -14).
 
 

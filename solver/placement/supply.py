@@ -12,8 +12,6 @@ from ...model.gpu_request import GpuRequest
 from ..availability.demand import TermCapacity, TermDemand, UnitDemand
 from ..availability.resources import Allocation, BoolArray, IntArray
 
-# --- what the candidate hosts can give to one term, one way of agreeing (same[]) at a time --------
-
 
 @dataclass(frozen=True, slots=True)
 class Supply:
@@ -122,9 +120,6 @@ def busy_units(unit: UnitDemand, idle: BoolArray) -> BoolArray:
     return np.bincount(owned, minlength=len(unit.names)) > 0
 
 
-# --- hosts whose GPUs suit a request, and in words those whose do not (GPU-02) --------------------
-
-
 #: Hosts that a sentence names.
 _SHOWN = 3
 
@@ -154,7 +149,8 @@ def _kind(gpus: Gpus) -> str:
     return f"{gpus.model or 'GPUs'}{mem}"
 
 
-# --- which term of a compound requirement has which slots of a job that runs (REQ-14) -------------
+# Which term of a compound requirement has which slots of a job that runs (REQ-14).
+#
 # Nothing records it. Terms take their slots in the order of the allocation, each on hosts that it
 # may have; where that fails, the first way to hand them out that keeps to those hosts.
 

@@ -39,7 +39,7 @@ from ..scheduler.next_cycle import NextCycle, plan_of
 from ..scheduler.world import KeptRunning
 from .stable import Grounds, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
 
-# --- An instance that goes on: jobs come and end, hosts change, time passes -----------------------
+# An instance that goes on: jobs come and end, hosts change, time passes.
 #
 # What an event means is what it means in files of changes (:mod:`slotwise.model.changes`), and it
 # is held to their rules, with their messages.
@@ -82,8 +82,6 @@ class LivingInstance:
     def runs(self, job: str) -> bool:
         """Whether a job of this id runs."""
         return job in self._where
-
-    # --- events ---------------------------------------------------------------------------------
 
     def submit(self, job: Job) -> None:
         """A job joins the pending ones, or those to come where it is submitted later."""
@@ -163,8 +161,6 @@ class LivingInstance:
             future = tuple(job for job in self.instance.future if job.submit > now)
             self._set(pending=(*self.instance.pending, *submitted), future=future)
 
-    # --- books ----------------------------------------------------------------------------------
-
     def _set(self, **parts: object) -> None:
         self.instance = replace(self.instance, **parts)  # type: ignore[arg-type]
 
@@ -227,9 +223,6 @@ def _with_status(host: Host, status: str) -> Host:
     return host if host.status == status else replace(host, status=status)
 
 
-# --- planner --------------------------------------------------------------------------------------
-
-
 class Planner:
     """The plan of an instance as it goes on; `instance` is what it has come to.
 
@@ -286,8 +279,6 @@ class Planner:
     def instance(self) -> Instance:
         """What the events have made of the instance."""
         return self._living.instance
-
-    # --- events ---------------------------------------------------------------------------------
 
     def submit(self, job: Job | str, *, user: str = "user") -> str:
         """A job, or a bsub line, is submitted: now, or at its `submit` where that is later.
@@ -368,8 +359,6 @@ class Planner:
         self._current()
         yield
 
-    # --- answers --------------------------------------------------------------------------------
-
     def plan(self) -> Plan:
         """The plan now; its `changes` are those since this was last asked."""
         changes, self._changes = tuple(self._changes), []
@@ -412,8 +401,6 @@ class Planner:
             last = {item.job: item for item in current}
             cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
             return stated(_answer(job, cycle, cycle.says_of(job.id)))
-
-    # --- planning -------------------------------------------------------------------------------
 
     def _current(self) -> Plan:
         if self._plan is None:

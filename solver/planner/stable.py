@@ -17,9 +17,7 @@ from ..placement.holding import Hold
 from ..problem import PlanningProblem
 from ..scheduler.next_cycle import NextCycle
 
-# --------------------------------------------------------------------------------------------------
-# Plans that stay near the last one: the same hosts at the same starts, and starts that were
-# told
+# Plans that stay near the last one: the same hosts at the same starts, and starts that were told.
 #
 # Everything here is a shift of places in a plan that is there, looked at by :mod:`solver.certify`
 # before anybody sees it.
@@ -184,9 +182,6 @@ def _forward(
     return starts
 
 
-# --- stable ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Grounds:
     """Where the places of a plan are looked at; all is asked for only where it is needed."""
@@ -271,9 +266,6 @@ def _each_start_counts(instance: Instance) -> bool:
         or any(queue.thresholds.sched for queue in instance.queues)
         or any(host.thresholds.sched for host in cluster.hosts)
     )
-
-
-# --- near the last --------------------------------------------------------------------------------
 
 
 def nearest_plan(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ...model.display import DAY, MINUTE
 from ...model.workload import Workload, predecessors
 from ..scheduler.events import EventKind, EventQueue
 
@@ -206,9 +207,6 @@ class Engine(ABC):
         self.restore_policy(state["policy"])
 
 
-# --- Free processors of one pool over time, as a step function ------------------------------------
-
-
 class ProcessorProfile:
     """`free[i]` processors are free over [times[i], times[i+1]), the last value indefinitely.
 
@@ -299,9 +297,6 @@ class ProcessorProfile:
                 return start
 
 
-# --- The waiting jobs of a pool by size, so that those that cannot fit are not examined ----------
-
-
 class WaitingBySize:
     """Jobs by number, in the order of their arrival; those of one size by their requests.
 
@@ -350,9 +345,6 @@ class WaitingBySize:
         return found
 
 
-# --- A seeded workload of any length with a steady load, for measurements -------------------------
-
-
 def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Workload:
     """`jobs` jobs for a machine of `procs` processors, about `load` of it asked for on average.
 
@@ -362,9 +354,9 @@ def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Wor
     """
     random = np.random.default_rng(seed)
     size = np.exp2(random.uniform(0, np.log2(max(2, procs // 2)), jobs)).astype(np.int64)
-    run = np.exp(random.uniform(np.log(60), np.log(86_400), jobs)).astype(np.int64)
+    run = np.exp(random.uniform(np.log(MINUTE), np.log(DAY), jobs)).astype(np.int64)
     request = -(-(run * random.uniform(1, 5, jobs)).astype(np.int64) // 60) * 60
-    work_per_job = 86_400 / np.log(1440) * (procs / 2) / np.log(max(2, procs // 2))
+    work_per_job = DAY / np.log(DAY // MINUTE) * (procs / 2) / np.log(max(2, procs // 2))
     gaps = random.exponential(work_per_job / (procs * load), jobs)
     return Workload.of(
         np.cumsum(gaps).astype(np.int64), run, np.maximum(run, request), size, max_procs=procs

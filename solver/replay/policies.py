@@ -90,9 +90,6 @@ class Fcfs(Engine):
         self.refused = state["refused"]
 
 
-# --- EASY backfilling: only the head of the queue has a reservation -------------------------------
-
-
 @dataclass
 class _EasyState(_FcfsState):
     shadow: int
@@ -188,9 +185,6 @@ class EasySjbf(Easy):
         return sorted(candidates, key=self.request.__getitem__)
 
 
-# --- Conservative backfilling: every job has a reservation, which never moves later ---------------
-
-
 @dataclass
 class _ConservativeState:
     times: list[int]
@@ -280,9 +274,6 @@ class Conservative(Engine):
         self.loose = state["loose"]
         self.arrived = list(state["arrived"])
         self.compress_due = state["compress_due"]
-
-
-# --- Conservative backfilling by planning anew: every job has a reservation until the next plan ---
 
 
 @dataclass

@@ -36,16 +36,16 @@ class ReplayResult:
     policy: str
     procs: int
     schedule_after: ScheduleAfter
+    #: -1 where a stopped replay had not come to it.
     start: Ints
     #: Every job has ended.
     complete: bool
-    #: When each was submitted, None where as recorded. start, end: -1 where a stopped replay had
-    #: not come to the start.
+    #: When each was submitted, None where as recorded.
     submitted_at: Ints | None = None
 
     @property
     def end(self) -> Ints:
-        """Real ends."""
+        """Real ends; -1 where there is no start."""
         return np.where(self.start < 0, -1, self.start + self.workload.run_time)
 
     @property
@@ -234,8 +234,6 @@ def replay(
         pass
     return session.result()
 
-
-# --- What a replay comes to in a few numbers ------------------------------------------------------
 
 SHORT = 10
 """Bounded slowdown takes jobs shorter than this many seconds for as long as this."""

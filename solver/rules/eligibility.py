@@ -10,10 +10,11 @@ import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.configuration import Queue
+from ...model.display import WEEK
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.calendar import WEEK, Accepted, Windows, accept_interval, last_starts
+from ..availability.calendar import Accepted, Windows, accept_interval, last_starts
 from ..availability.free_now import FreeNow
 from ..availability.resources import (
     Allocation,
@@ -24,8 +25,6 @@ from ..availability.resources import (
     ResourceTable,
 )
 from ..resolve import Resolver
-
-# --- What the rule book has to know of one moment: what runs, what is free, what hosts report -----
 
 
 class Situation(Protocol):
@@ -156,9 +155,6 @@ def add_reserved_load(
             total[hosts] += item.at(elapsed)
 
 
-# --- eligibility ----------------------------------------------------------------------------------
-
-
 class Eligibility:
     """Answers for one situation; keeps what it found until the cycle is over."""
 
@@ -205,8 +201,6 @@ class Eligibility:
         )
         self._masks: dict[tuple[str, frozenset[str] | None, bool, bool], BoolArray | None] = {}
         self._inside: dict[frozenset[str], BoolArray] = {}
-
-    # --- a cycle --------------------------------------------------------------------------------
 
     @property
     def watches_load(self) -> bool:
@@ -279,8 +273,6 @@ class Eligibility:
         if hosts not in self._inside:
             self._inside[hosts] = np.array([name in hosts for name in self.situation.names])
         return self._inside[hosts]
-
-    # --- load (RSV-01, RSV-11) ------------------------------------------------------------------
 
     def beyond(self, thresholds: Thresholds, now: int) -> BoolArray:
         """Hosts beyond loadSched, of the queue or their own: no job starts there."""
@@ -377,8 +369,6 @@ class Eligibility:
             name for host in self.situation.instance.cluster.hosts for name in host.thresholds.sched
         }
         return f"{', '.join(sorted(names))} beyond loadSched on {count} hosts"
-
-    # --- windows --------------------------------------------------------------------------------
 
     def queue_open(self, job: Job, duration: int | None) -> str:
         """Why the windows of its queue do not let a job start now, "" if they do.
@@ -477,9 +467,6 @@ def _past(name: str, value: FloatArray, limit: FloatArray) -> BoolArray:
     with np.errstate(invalid="ignore"):
         past: BoolArray = value > limit if name in INCREASING_INDICES else value < limit
     return past
-
-
-# --- Which queues may preempt which (LOP-06) ------------------------------------------------------
 
 
 def may_preempt(queue: Queue, other: Queue) -> bool:

@@ -246,8 +246,6 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
 )
 
 
-# --- The settings behind a rule that an estimate leaves out, with the queue that has them ---------
-
 #: Queues that are named with their settings; of more none is.
 MOST_QUEUES = 2
 

@@ -35,8 +35,6 @@ from ..resolve import Resolver
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .scopes import Scopes, remarks
 
-# --- Selections by what is free: which of them may say something else as jobs start and end -------
-
 
 def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str]:
     """Pending jobs (ids) whose selection may change with time.
@@ -58,9 +56,8 @@ def changing_selections(instance: Instance, resolver: Resolver) -> frozenset[str
     return frozenset(job for job, names in selected.items() if names - steady)
 
 
-# --------------------------------------------------------------------------------------------------
-# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner
-# (GPU-03)
+# GPUs that jobs share: plans count whole GPUs, so that sharing jobs may start sooner (GPU-03).
+
 
 SHARED_GPUS = "that jobs without j_exclusive=yes may share GPUs"
 
@@ -150,10 +147,10 @@ def pools_used(demand: Demand) -> set[int]:
     }
 
 
-# --- What no method and no loop obeys: options of jobs, and what the instance itself leaves out ---
-
 #: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
 SUBMISSION_HOST = "submission host for type==local (from_host)"
+#: What jobs with -g hang on where nobody said which groups there are.
+JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
@@ -231,6 +228,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     for text in job.unheeded:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
+    if job.job_group and not resolver.instance.job_groups:
+        yield JOB_GROUPS
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
@@ -247,9 +246,6 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
             yield "stripe and gtile of span[]"
         if job.extsched and topology(job.extsched).unheeded:
             yield "options of external schedulers (-ext)"
-
-
-# --- rule book ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +327,6 @@ class RuleBook:
 
     def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
         self._left_out.setdefault((rule, may_help), set()).update(jobs)
-
-    # --- one job --------------------------------------------------------------------------------
 
     def _heed(self, demand: Demand) -> Demand:
         if demand.impossible:
@@ -440,8 +434,6 @@ class RuleBook:
                 amounts = self.situation.free_now.reported(index)
                 found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
         return found
-
-    # --- the whole instance ---------------------------------------------------------------------
 
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[LeftOut]:
         """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""

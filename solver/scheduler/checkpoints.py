@@ -334,11 +334,12 @@ def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
     world.running_profile.last_accepted = np.array(saved["accepted"], dtype=np.int64)
 
 
-# --- A session entered once and copied as often as wanted, so that each copy can go its own way ---
+# A session entered once and copied as often as wanted, so that each copy can go its own way.
 #
 # To enter thousands of running jobs takes many times as long as to copy what came of it. What
 # never changes, and what equal jobs have in common, is shared by all copies; they have to be used
 # one after another, since the requests of a cycle are among it.
+
 
 #: What copies share although it is not frozen: it grows, and what is in it stays as it is.
 _SHARED = (Requests, ResourceTable, Shape, Budget, FunctionType)

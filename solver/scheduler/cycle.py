@@ -37,8 +37,6 @@ from .methods import METHODS
 from .reserving import Greedy, may_reserve, runs_out, too_late
 from .world import World
 
-# --- Cycles in which nobody can start: found by one look at what is free --------------------------
-
 
 def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     """Whether one of some pending jobs fits now beside nothing but what runs."""
@@ -63,7 +61,7 @@ def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     return False
 
 
-# --- Cycles that only newcomers matter to: what the last cycle said of all other jobs stands ------
+# Cycles that only newcomers matter to: what the last cycle said of all other jobs stands.
 #
 # Where the last cycle started nobody, and nothing has happened since but that jobs were submitted,
 # the next would do the same again: as much is free, the same runs until the same instants, and
@@ -121,9 +119,8 @@ def _not_yet_submitted(held: Held, last: int, now: int) -> bool:
     return held.start is None and held.estimate == last
 
 
-# --------------------------------------------------------------------------------------------------
-# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who
-# goes on
+# Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who goes
+# on.
 #
 # A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of
 # the lowest queue first, among them the latest started, as few as it needs. A suspended job keeps
@@ -253,7 +250,7 @@ def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
     )
 
 
-# --- Resizable jobs (PLC-14, TBR-14): a running -ar job below its maximum takes what is free ------
+# Resizable jobs (PLC-14, TBR-14): a running -ar job below its maximum takes what is free.
 #
 # A wish to grow has its turn like a pending job. Where fairshare, partitions or pools are at work
 # it stands in their order, beside the jobs that wait, and each slot it gets counts before the next
@@ -297,6 +294,8 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     state = cycle.world.states.of(offer.job.id)
     demand = cycle.world.requests.now(cycle.shape(state))
     if offer.withheld or demand.impossible or len(demand.terms) > 1:
+        return
+    if demand.terms[0].unit is not None:  # cu[] of its queue: the job is not resizable there (004)
         return
     most = state.job.most_slots - state.slots
     if offer.max_slots is not None:
@@ -351,7 +350,7 @@ def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
     return replace(term, slots=block, most=most, candidates=candidates, first_hosts=None)
 
 
-# --- Backfill: the second pass, on slots and memory that pending jobs hold (TBR-18) ---------------
+# Backfill: the second pass, on slots and memory that pending jobs hold (TBR-18).
 #
 # A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
 # limit, no later than the other's estimated start. A reservation without an estimate - it waits
@@ -489,9 +488,6 @@ def _borrowed(cycle: CycleState, state: JobState, start: Start) -> dict[int, int
     return found
 
 
-# --- cycle ----------------------------------------------------------------------------------------
-
-
 class Cycle:
     """The cycles of one simulation. `run` is one of them."""
 
@@ -509,7 +505,7 @@ class Cycle:
         self.wanted: str | None = None
         self.answered = False
         self._last: tuple[object, ...] = ()
-        #: Of a plan.
+        #: Whose turn comes later, where a plan goes on behind the cycle.
         self.later = LaterTurns(self.state, self._hold)
         self._holders: set[int] = set()
         self._events_alone = events_alone_count(self.state)
@@ -795,8 +791,6 @@ class Cycle:
             return Held(job, Greedy.name, release) if job.job.dependency else None
         return replace(held, slots={}, memory={}, backfilled={}, alternative=None)
 
-    # --- the end of the cycle -------------------------------------------------------------------
-
     def _close(self) -> None:
         self.state.close()
         record, signature = self.state.record, self.state.signature()
@@ -814,8 +808,6 @@ class Cycle:
         instance = self.world.instance
         cycles = [queue.reserve_cycles or 0 for queue in instance.queues]
         return 2 * (max(cycles, default=0) + 2) * instance.params.mbd_sleep_time
-
-    # --- checkpoints ----------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""

@@ -44,9 +44,7 @@ from .held import BackfilledSlots, Held, Reservations, sum_held
 from .job_state import JobState, Shape, without_hosts
 from .world import World
 
-# --------------------------------------------------------------------------------------------------
-# A cycle that is run once more at the same instant, and makes the reservations it made
-# before
+# A cycle that is run once more at the same instant, and makes the reservations it made before.
 #
 # Jobs that start late in a cycle may move what was reserved before them, so a plan runs the cycle
 # again. Behind the last start the first one knew all that ran: as soon as the second has the same
@@ -90,9 +88,6 @@ def _same(one: Held, other: Held) -> bool:
     )
 
 
-# --- What one cycle did, written down for whoever looks on ----------------------------------------
-
-
 @dataclass(slots=True)
 class CycleRecord:
     """What one cycle did; times in seconds, hosts by name."""
@@ -111,9 +106,6 @@ class CycleRecord:
     pending: int = 0
     #: Whether what pending jobs hold, and count for their accounts with, became another.
     booked: bool = False
-
-
-# --- cycle state ----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -244,8 +236,6 @@ class CycleState:
         self.planned.drop()
         self.turns.shifted = False
 
-    # --- may it start ---------------------------------------------------------------------------
-
     def shape(self, state: JobState) -> Shape:
         """What the job has in common with its equals."""
         return self.world.shape(state)
@@ -276,8 +266,6 @@ class CycleState:
     def duration_now(self, state: JobState) -> int | None:
         """Seconds for which a job that starts now is expected to run, the margin included."""
         return state.duration_from(self.world.now, self.settings.margin)
-
-    # --- jobs that wait for others (-w) -----------------------------------------------------------
 
     @cached_property
     def precedence(self) -> Precedence:
@@ -493,8 +481,6 @@ class CycleState:
             demand = replace(self.shape(state).demand, duration=self.duration_now(state))
             self.planned.add(demand, start)
 
-    # --- reservations ---------------------------------------------------------------------------
-
     def may_reserve_more(self, state: JobState | None = None) -> bool:
         """Whether fewer than N other jobs have a reservation yet (TBR-01, TBR-12)."""
         own = state is not None and self.holds(state)
@@ -574,8 +560,6 @@ class CycleState:
         self.holdings.sum_up(self.beside(None))
         self.planned.drop()
 
-    # --- reasons --------------------------------------------------------------------------------
-
     def note(self, state: JobState, reason: str) -> None:
         """Why a job does not start."""
         state.now_waits_for = reason
@@ -600,8 +584,6 @@ class CycleState:
             beside = self.beside(None, state)
             parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
         return "; ".join(part for part in parts if part)
-
-    # --- what others have taken of reservations ---------------------------------------------------
 
     def _cut_down(self) -> None:
         """Let reservations hold what backfill has left of them."""
@@ -641,8 +623,6 @@ class CycleState:
             held.count_backfilled(left)
             held.backfilled = lent
         self.holdings.sum_up(self.beside(None))
-
-    # --- the end of the cycle -------------------------------------------------------------------
 
     def close(self) -> None:
         """Cut reservations down to what backfill has left, and write down what is reserved."""
@@ -692,8 +672,6 @@ class CycleState:
             )
             for held in self.reservations
         )
-
-    # --- checkpoints ----------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""

@@ -105,7 +105,8 @@ class EventQueue:
 class Announced:
     """Events known long before, in columns: 4 bytes each where they are given in the order of time.
 
-    They come in the order of time, then of number.
+    They come in the order of time, then of number. popped: how many are gone. left: how many are
+    not, which is asked at every event.
     """
 
     __slots__ = ("_first", "_kind", "_order", "_sequence", "_times", "head", "left", "popped")
@@ -120,8 +121,7 @@ class Announced:
             given = given[self._order]
         self._times = narrow(given)
         self._kind, self._sequence, self._first = kind, sequence, first
-        #: The first that is left. popped: how many are gone. left: how many are not, which is asked
-        #: at every event.
+        #: The first that is left.
         self.head: Event = (0, 0, 0, 0)
         self.go_to(0)
 
@@ -143,8 +143,6 @@ class Announced:
         self.go_to(self.popped + 1)
         return head
 
-
-# --- How the cycles of a simulation are run: which reservations, for how many jobs, how often -----
 
 #: Jobs that get a future allocation where neither the instance nor the caller says how many.
 TOP = 4

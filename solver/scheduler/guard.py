@@ -37,11 +37,12 @@ from .held import (
 from .job_state import JobState
 from .world import World
 
-# --- What steady reservations really hold of pools, computed for all of them at once --------------
+# What steady reservations really hold of pools, computed for all of them at once.
 #
 # Such a reservation holds at every instant what of its place is free: no limit and no other
 # resource lets it hold less. So an instant needs one look at the free slots, however many
 # reservations there are.
+
 
 #: Slots of a place by host, and when the reservation ends (seconds).
 Place = tuple[Mapping[int, int], int]
@@ -104,9 +105,6 @@ class _Inside:
         return [float(amount) for amount in sums.tolist()]
 
 
-# --- guard ----------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True, eq=False)
 class Steady:
     """A reservation that keeps its place until its start, whatever limits say."""
@@ -165,8 +163,6 @@ class Guard:
     def limited(self) -> list[Held]:
         """Reservations of which limits or other resources decide what they hold."""
         return [held for held in self._limited if held.start is not None]
-
-    # --- what changes -----------------------------------------------------------------------------
 
     def keep(self, held: Held) -> None:
         """A reservation is made; its place is in `plain`."""
@@ -267,8 +263,6 @@ class Guard:
                 *(steady.alternative, slots, memory, self.now, steady.until), limits_only=placed
             )
             rows.enter(profile)
-
-    # --- what a job sees --------------------------------------------------------------------------
 
     def earliest(
         self, demand: Demand, *, since: int, until: int, hint: int | None = None
@@ -499,9 +493,6 @@ def _witness(
     free = plain.least_free(index, _instants(plain, now, until))[candidates] + SLACK
     best = int(free.argmax())
     return int(candidates[best]) if free[best] >= least else None
-
-
-# --- the future of a cycle ------------------------------------------------------------------------
 
 
 class PlannedFuture:

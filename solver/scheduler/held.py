@@ -52,7 +52,7 @@ class Held:
     estimate: int | None
     #: Reserved now, by host index; they count in limits and shares.
     slots: dict[int, int] = field(default_factory=dict)
-    #: Reserved now, by host index; they count in limits and shares.
+    #: Reserved now (MB), by host index.
     memory: dict[int, float] = field(default_factory=dict)
     #: Whether its queue holds memory beside the slots, now or as soon as some is free.
     with_memory: bool = False
@@ -173,9 +173,6 @@ class Held:
         self.slots = found
 
 
-# --- what a future allocation holds ---------------------------------------------------------------
-
-
 def hold_future(
     held: Held, beside: Availability, now: int, *, unreserved: Availability, spare: FloatArray
 ) -> Held:
@@ -276,9 +273,6 @@ def _short(
     return False
 
 
-# --- what all of them hold ------------------------------------------------------------------------
-
-
 def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> Amounts:
     """What reservations hold together; reserved: what counts as reserved, kept or not."""
     total = Amounts()
@@ -372,9 +366,6 @@ class Reservations:
                 yield held.state.job.id, held.demand, held.start
 
 
-# --- what backfill has borrowed -------------------------------------------------------------------
-
-
 class BackfilledSlots:
     """Slots that running jobs have borrowed of reservations, by host, until they end."""
 
@@ -462,10 +453,11 @@ def outlasted(reservations: Sequence[Held]) -> bool:
     return False
 
 
-# --- What reservations keep from other jobs until they start, from instant to instant -------------
+# What reservations keep from other jobs until they start, from instant to instant.
 #
 # Many jobs ask for it one after another, and a place that is planned anew changes little of it: so
 # what a reservation holds at an instant is remembered until something it depends on is planned.
+
 
 #: Instants for which it is reckoned what a reservation with limits of its own will hold.
 MOST_STEPS = 64
@@ -651,13 +643,6 @@ def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> BesideHel
     for held in limited:
         forget_place(firm, held)
     return BesideHeld(shown, plain, firm=firm)
-
-
-def _keeps_slots_alone(held: Held) -> bool:
-    """Whether a reservation keeps a place for which nothing but slots counts."""
-    if held.start is None or held.demand is None:
-        return False
-    return takes_only_slots(held.demand, held.start)
 
 
 def forget_place(profile: Profile, held: Held) -> None:

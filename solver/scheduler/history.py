@@ -25,9 +25,7 @@ from .records import JobRecord, borrowed_slots, held_hosts, record_of
 from .simulation import Session
 from .why_pending import PendingReasons
 
-# --------------------------------------------------------------------------------------------------
-# What a cluster looks like at the instance's now, before its cycle or after (VEW-01,
-# VEW-02)
+# What a cluster looks like at the instance's now, before its cycle or after (VEW-01, VEW-02).
 #
 # After the cycle, jobs that can start have started, and of those that wait it is known what they
 # have reserved, when they are expected to start, and why they wait.
@@ -97,9 +95,9 @@ class Snapshot:
     #: Its running and pending jobs are those of the moment.
     instance: Instance
     order: DispatchOrder
-    #: By id, name.
+    #: Pending jobs by id.
     waiting: Mapping[str, PendingJob] = field(default_factory=dict)
-    #: By id, name.
+    #: Hosts by name.
     hosts: Mapping[str, HostLoad] = field(default_factory=dict)
     shared: tuple[SharedLoad, ...] = ()
     #: Jobs that have ended by then.
@@ -345,8 +343,6 @@ def _shared(session: Session) -> Iterator[SharedLoad]:
         hosts = tuple(name for name in names if item.hosts is None or name in item.hosts)
         yield SharedLoad(item.name, left, item.amount - left, hosts)
 
-
-# --- history --------------------------------------------------------------------------------------
 
 #: States whose seconds bhist adds up. A simulation has no PSUSP and no UNKWN.
 STATES = ("PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "UNKWN")

@@ -36,8 +36,6 @@ from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
 from ..resolve import Resolver
 
-# --- The demands of the jobs of a simulation, each shared by all jobs that ask for the same -------
-
 
 @dataclass(slots=True, eq=False)
 class Shape:
@@ -58,18 +56,20 @@ class Shape:
 
 
 class Requests:
-    """Resolves jobs; `instance` is the one whose hosts are all taken to be up."""
+    """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
+
+    margin: seconds that a plan keeps free behind pending jobs.
+    """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
         self.instance = instance
-        #: It looks at what equal jobs share, which -t is no part of.
+        # It looks at what equal jobs share, which -t is no part of.
         self.resolver = Resolver.of(instance, reserving=False, margin=margin, due_dates=True)
         self._shapes: dict[Hashable, Shape] = {}
         self._numbers: dict[Hashable, int] = {}
         self._backfill = {queue.name for queue in instance.queues if queue.backfill}
         self._least: dict[int, int] = {}
-        #: Loads change while the simulation runs, so every order of hosts may. margin: seconds that
-        #: a plan keeps free behind pending jobs.
+        #: Loads change while the simulation runs, so every order of hosts may.
         self.follow_load = False
         #: Whether the candidates of some shape depend on what runs at the moment.
         self.any_dynamic = False
@@ -168,8 +168,6 @@ class Requests:
         """Both :meth:`duration` and :meth:`run_limit`."""
         return self.resolver.spans(job)
 
-    # --- candidates that depend on the moment ---------------------------------------------------
-
     def begin_cycle(self, values: Callable[[], dict[str, FloatArray]]) -> None:
         """A new cycle; values(): what hosts have available now, by resource, each [H]."""
         self._cycle.clear()
@@ -247,9 +245,6 @@ def without_hosts(demand: Demand, closed: BoolArray | None) -> Demand:
         replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
     )
     return replace(demand, terms=terms)
-
-
-# --- job state ------------------------------------------------------------------------------------
 
 
 class Event(IntEnum):
@@ -346,11 +341,11 @@ class JobState:
     backfilled: bool = False
     #: Slots by host that are held for others, where it backfilled.
     borrowed: Allocation = field(default_factory=dict)
-    #: The first estimate of its start, when and by what method.
+    #: The first estimate of its start.
     estimate: int | None = None
-    #: The first estimate of its start, when and by what method.
+    #: When that was made.
     estimated_at: int | None = None
-    #: The first estimate of its start, when and by what method.
+    #: By what method.
     estimate_by: str = ""
     #: The last estimate.
     expected: int | None = None
@@ -438,8 +433,6 @@ class JobState:
         return self.status != RUNNING or not done
 
 
-# --- Jobs that have ended, as rows: some 30 bytes a job instead of an object with its parts -------
-
 _TIMES = ("start", "end", "duration", "estimate", "estimated_at", "released")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
@@ -512,8 +505,6 @@ class EndedJobs:
             pieces = (self._pieces[place] for place in range(first or 0, after or 0))
             state.terms = ({host or 0: slots or 0 for host, slots in pieces},)
         return state
-
-    # --- checkpoints ----------------------------------------------------------------------------
 
     def to_state(self) -> dict[str, Any]:
         """Plain data; columns as Base64 of their little-endian bytes."""
@@ -591,10 +582,11 @@ def _unpacked(text: str, kind: str) -> IntArray:
     return np.frombuffer(b64decode(text), dtype=_BYTES[kind])
 
 
-# --- The jobs of a simulation: those to come as the input has them, those here, and those gone ----
+# The jobs of a simulation: those to come as the input has them, those here, and those gone.
 #
 # Only a job that waits or runs is an object. One to come is made when its time comes, or somebody
 # asks for it, and one that has ended is a row of columns.
+
 
 #: In place of a row: the job has not ended.
 _NO_ROW = -1
@@ -671,8 +663,6 @@ class JobStates(OnDemand[JobState]):
         del self.here[state.number]
         del self._by_id[state.job.id]
 
-    # --- by id ----------------------------------------------------------------------------------
-
     def find(self, name: str) -> JobState | None:
         """The state of a job by its id, kept as by :meth:`keep`; None if there is none."""
         found = self._by_id.get(name)
@@ -705,8 +695,6 @@ class JobStates(OnDemand[JobState]):
             raise InputError(f"job {name} is there twice")
         return np.frombuffer(found, dtype=np.int64) if found else np.zeros(0, dtype=np.int64)
 
-    # --- copies ---------------------------------------------------------------------------------
-
     def ended_so_far(self) -> JobStates:
         """What is known now of the jobs that are not here; what comes later changes nothing."""
         twin = JobStates(self.given)
@@ -722,9 +710,6 @@ class JobStates(OnDemand[JobState]):
         self.ended.load_state(saved)
         for row, number in enumerate(self.ended.numbers()):
             self._row[number] = row
-
-
-# --- The states of running jobs, those entered in columns made on demand for them --------
 
 
 class RunningStates(MutableMapping[int, JobState]):

@@ -22,9 +22,7 @@ from .held import Held
 from .job_state import JobState, Shape, without_hosts
 from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
 
-# --------------------------------------------------------------------------------------------------
-# The optimal method in the loop: the first jobs of the order are planned together each
-# cycle
+# The optimal method in the loop: the first jobs of the order are planned together each cycle.
 #
 # The lexicographic optimum over the top N, within a deterministic effort; what it does not reach
 # is greedy. Jobs that the plan starts now start where it says; the others hold of their future
@@ -212,8 +210,6 @@ def _start(cycle: CycleState, item: _Top) -> bool:
     cycle.start(item.state, start, offer=item.offer, why="planned for now")
     return True
 
-
-# --- methods --------------------------------------------------------------------------------------
 
 Reservation = Literal["configured", "none", "greedy", "time-based", "optimal"]
 

@@ -23,10 +23,8 @@ from .job_state import FUTURE
 from .records import JobRecord, Simulation
 from .simulation import simulate
 
-# --- A simulated log beside what really happened: waits of both, and how far apart they are -------
-
 #: In a column of times: none.
-_NEVER = -(1 << 63)
+_NO_TIME = -(1 << 63)
 #: Columns of the jobs that are compared.
 _SUBMIT, _SINCE, _START, _REAL, _ESTIMATE = range(5)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
@@ -92,7 +90,7 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
     What was recorded counts from the submission: in a log that is when others had let a job go.
     """
     starts = _column(jobs, _START)
-    there = starts != _NEVER
+    there = starts != _NO_TIME
     starts = starts[there]
     submits, real = _column(jobs, _SUBMIT)[there], _column(jobs, _REAL)[there]
     since = _column(jobs, _SINCE)[there]
@@ -124,13 +122,13 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
 
 
 def _column(jobs: Sequence[IntTable], number: int) -> IntArray:
-    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NEVER) for t in jobs)])
+    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NO_TIME) for t in jobs)])
 
 
 def _guess_errors(jobs: Sequence[IntTable]) -> FloatArray:
     """How far the first estimates were from the recorded starts."""
     estimates = _column(jobs, _ESTIMATE)
-    told = estimates != _NEVER
+    told = estimates != _NO_TIME
     errors: IntArray = np.abs(estimates[told] - _column(jobs, _REAL)[told])
     return errors.astype(float)
 
@@ -143,16 +141,13 @@ def _percentile(values: np.ndarray, which: float) -> float | None:
     return float(np.percentile(values, which)) if values.size else None
 
 
-# --- How the slots of a simulation were used over time, summed up exactly in whole slot-seconds ---
-
-
 @dataclass(frozen=True, slots=True)
 class SlotUse:
     """How the slots of the cluster were used."""
 
-    #: From the first submission to the last end (seconds).
+    #: The first submission (seconds).
     begin: int
-    #: From the first submission to the last end (seconds).
+    #: The last end (seconds).
     end: int
     #: Slot-seconds in use over all.
     utilisation: float
@@ -160,11 +155,6 @@ class SlotUse:
     idle_while_waiting: float
     #: Share of the free ones on hosts with a job.
     fragmentation: float
-
-
-def slot_use(result: Simulation) -> SlotUse:
-    """Of all jobs that came."""
-    return SlotSpans.of(result).use()
 
 
 def slot_seconds(
@@ -310,8 +300,6 @@ class _Union:
         return self._sum[np.maximum(place - 1, 0)] * some + inside
 
 
-# --- metrics --------------------------------------------------------------------------------------
-
 #: Bounded slowdown takes jobs shorter than this many seconds for as long as this.
 SHORT = 10
 #: The share of jobs, the largest by slots, that count as big.
@@ -365,11 +353,11 @@ class LoopMetrics:
     big_jobs: int
     #: The least that makes a job big.
     big_slots: int
-    #: Of those.
+    #: Mean wait of the big jobs (seconds).
     big_mean_wait: float | None
-    #: Of those.
+    #: Their 95th percentile.
     big_p95_wait: float | None
-    #: Of those.
+    #: Their longest.
     big_max_wait: float | None
     #: Their mean wait over that of the others.
     starvation: float | None
@@ -553,13 +541,12 @@ def _ratio(first: float | None, second: float | None) -> float | None:
     return first / second if first is not None and second else None
 
 
-# --------------------------------------------------------------------------------------------------
-# How often the scheduler of a recorded cluster ran: the cycle whose starts are the recorded
-# ones
+# How often the scheduler of a recorded cluster ran: the cycle whose starts are the recorded ones.
 #
 # A log does not say it, and LSF's MBD_SLEEP_TIME is not it where jobs are scheduled more often. So
 # the first jobs of the log are simulated with each of some lengths, and the one that comes closest
 # to what was recorded is taken.
+
 
 #: Seconds between cycles that are tried, beside the cluster's own MBD_SLEEP_TIME.
 LENGTHS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300)

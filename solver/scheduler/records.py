@@ -235,9 +235,6 @@ class Simulation:
         return html_table(caption, head, rows)
 
 
-# --- What a loop remembers of the cycle before: told to an instance, and taken over from one ------
-
-
 def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHosts, ...]:
     """Of those that hold something, have begun to, or must rest. names: of hosts, by number."""
     return tuple(

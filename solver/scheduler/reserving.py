@@ -103,7 +103,7 @@ def too_late(cycle: CycleState) -> list[int]:
     return sorted(time for time in found if time > cycle.world.now)
 
 
-# --- Greedy slot reservation, LSF's default: literal, with its known errors (GRD-01 … GRD-05) -----
+# Greedy slot reservation, LSF's default: literal, with its known errors (GRD-01 … GRD-05).
 #
 # It looks at what is free now and at the minimum of slots, not at topology, memory or limits of
 # the future; the estimate it gives is "no sooner than".
@@ -455,9 +455,6 @@ def free_slots_in_order(
     return dict(zip(hosts[used].tolist(), taken[used].tolist(), strict=True))
 
 
-# --- No reservation: jobs start in order where they fit, and hold nothing while they wait ---------
-
-
 class NoReservation:
     """Nothing is held: large jobs may starve."""
 
@@ -473,7 +470,7 @@ class NoReservation:
         return None
 
 
-# --- Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19) ---------
+# Time-based reservation: job by job over the end times of what runs (TBR-01 … TBR-19).
 #
 # The first N jobs of the order get a future allocation at the earliest finish at which all of it
 # is free, and hold what of it is free until then and does not become free by then. A job sees the

@@ -160,14 +160,13 @@ def _at_its_limit(job: Job) -> Job:
     return job if job.run_time is None else replace(job, run_time=None)
 
 
-# --------------------------------------------------------------------------------------------------
-# Which of the rules that a plan leaves out change a start: the loop is run on, with and
-# without
+# Which of the rules that a plan leaves out change a start: the loop is run on, with and without.
 #
 # A plan by greedy or time-based reservation is what the next cycle says; the cycles after it heed
 # every rule. Where the loop starts all jobs as planned, the rules that were left out change
 # nothing, and none is named. Else each is taken away in turn: what then starts otherwise is its
 # doing.
+
 
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
 NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
@@ -182,9 +181,9 @@ class MovedStart:
 
     rules: tuple[str, ...]
     job: str
-    #: Seconds, None for never.
+    #: Start with the rules (seconds), None for never.
     start: int | None
-    #: Seconds, None for never.
+    #: Start in the plan without them, None for never.
     planned: int | None
     #: It, and others that the rules move.
     jobs: tuple[str, ...]

@@ -70,12 +70,11 @@ from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
 from .world import KeptRunning, World
 
-# --------------------------------------------------------------------------------------------------
-# What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot,
-# bresize
+# What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot, bresize.
 #
 # A command that means nothing at its time (the job has ended, it runs already) is left out with a
 # note, as LSF's commands refuse it.
+
 
 _HAS_SLOTS = (RUNNING, SUSPENDED, PREEMPTED)
 #: What bmod may change of a job that runs.
@@ -195,8 +194,6 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
     world.changed = True
     return ""
 
-
-# --- simulation -----------------------------------------------------------------------------------
 
 Recorder = Callable[[CycleRecord, World], None]
 #: Steps in which a decaying reservation is looked at where cycles follow events only (seconds).
@@ -374,8 +371,6 @@ class Session:
         """What jobs ask for."""
         return self.world.requests
 
-    # --- one step -------------------------------------------------------------------------------
-
     def advance(self, *, pass_over: bool = False) -> bool:
         """Go on to the next cycle and run it; False when nothing is left to do.
 
@@ -508,8 +503,6 @@ class Session:
             what = _WORDS[type(change).__name__]
             self.so_far.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
 
-    # --- time -----------------------------------------------------------------------------------
-
     def grid(self, time: int) -> int:
         """The first cycle at or after `time`."""
         step = self.settings.cycle
@@ -579,8 +572,6 @@ class Session:
         """Seconds after which whatever could happen by itself has happened."""
         patience = max(self.eligibility.stall, self.cycle.patience)
         return patience + 2 * max(1, self.settings.cycle)
-
-    # --- the result -----------------------------------------------------------------------------
 
     def result(self) -> Simulation:
         """What has come of it so far."""

@@ -186,8 +186,6 @@ class _Hosts:
         vocabulary = self.world.requests.resolver.hosts.vocabulary
         return requirement_options(self.instance.params, vocabulary)
 
-    # --- limits over many hosts -----------------------------------------------------------------
-
     def _cluster_wide(self) -> Iterator[Reason]:
         """Limits of the queue, the user and Limit sections that leave too little everywhere."""
         slots: Counter[int] = Counter()
@@ -219,8 +217,6 @@ class _Hosts:
             use.reservation.initial, SLACK
         )
         return max(0, int(left)), term.slots if use.per is Per.SLOT else 1
-
-    # --- one reason a host ----------------------------------------------------------------------
 
     def _not_usable(self, term: TermDemand, simple: Simple | None) -> None:
         """Hosts on which no such job starts whatever runs."""
@@ -405,8 +401,6 @@ class _Hosts:
             for usage in usages
             for amount in usage.amounts
         )
-
-    # --- all hosts together ---------------------------------------------------------------------
 
     def _first_host(self) -> Iterator[Reason]:
         first = self.demand.terms[0].first_hosts

@@ -28,7 +28,7 @@ from ..availability.resources import (
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
-from ..precedence import NEVER as NEVER_HOLDS
+from ..precedence import NEVER_SATISFIED
 from ..resolve import Entering, Running
 from ..rules.eligibility import add_reserved_load
 from .dependents import Dependents, Holds
@@ -49,7 +49,7 @@ from .job_state import (
     Shape,
 )
 
-# --- When the jobs that run already end and are expected to: of all of them at once, as columns ---
+# When the jobs that run already end and are expected to: of all of them at once, as columns.
 #
 # What it says of each is what :meth:`.world.World.begun` and its state say of it by itself.
 
@@ -91,9 +91,6 @@ def _after(starts: IntArray, spans: IntArray) -> IntArray:
     """So long after the starts; FOREVER where the span is."""
     ends: IntArray = np.where(spans < FOREVER, starts + spans, FOREVER)
     return ends
-
-
-# --- world ----------------------------------------------------------------------------------------
 
 
 class RunningSubsets:
@@ -170,8 +167,6 @@ class World:
         self.changed = True
         self.dependents: Dependents | None = None
 
-    # --- what a :class:`..rules.eligibility.Situation` has -------------------------------------
-
     @property
     def table(self) -> ResourceTable:
         """The resources and limits of the instance."""
@@ -203,8 +198,6 @@ class World:
                 total, self.requests.resolver, name, state.job, state.alternative, elapsed, hosts
             )
         return total
-
-    # --- jobs -----------------------------------------------------------------------------------
 
     def eligible_time(self, job: Job) -> int:
         """When a job is submitted and may begin (seconds); not before the first cycle."""
@@ -275,7 +268,7 @@ class World:
             self.events.push(at, Event.SUBMIT, state.number)
         elif holds is Holds.NEVER and state.number not in dependents.orphans:
             dependents.orphans[state.number] = self.now
-            state.now_waits_for = NEVER_HOLDS
+            state.now_waits_for = NEVER_SATISFIED
             grace = dependents.grace(state)
             if grace is not None:
                 self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)
@@ -500,8 +493,6 @@ class World:
         self.subsets.discard(state.number)
         self.changed = True
 
-    # --- going on from a checkpoint -----------------------------------------------------------
-
     def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
         """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
@@ -523,8 +514,6 @@ class World:
         """A job waits as the checkpoint has it."""
         self._wait(state)
         self._queue(state)
-
-    # --- suspending -----------------------------------------------------------------------------
 
     def suspend(self, state: JobState, by: str, now: int) -> None:
         """A running job is suspended on its slots, which nobody else may use (RSV-11).
@@ -579,8 +568,6 @@ class World:
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
-    # --- resizing -------------------------------------------------------------------------------
-
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
         state.moves(self.now)
@@ -591,8 +578,6 @@ class World:
         self.running_profile.started(state.number, holds, state.start, finish, self._loads(state))
         self.order.resized(state.job.id, self.named(allocation), self.now)
         self.changed = True
-
-    # --- time -----------------------------------------------------------------------------------
 
     def advance_clock(self, now: int) -> None:
         """It is `now`: for what happens between cycles."""
@@ -618,8 +603,6 @@ class World:
         if state.shape is None:
             state.shape = self.requests.shape(state.job)
         return state.shape
-
-    # --- helpers --------------------------------------------------------------------------------
 
     def named(self, allocation: Mapping[int, int]) -> dict[str, int]:
         """An allocation by host names."""
@@ -650,11 +633,11 @@ def holds_of(
     return [(term.alternatives[alternative], allocation, whole)]
 
 
-# --- Running jobs that stay entered from one plan to the next, and are changed one by one ---------
+# Running jobs that stay entered from one plan to the next, and are changed one by one.
 #
 # Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
 # the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
-# :class:`..entering.Entering` takes; the others (amounts that change over time, several terms,
+# :class:`.Entering` takes; the others (amounts that change over time, several terms,
 # whole units, suspended jobs) are entered anew for every plan, as from nothing.
 
 
@@ -723,8 +706,6 @@ class KeptRunning:
             self.growing.add(number)
         last.number = number
         self.states[number] = last
-
-    # --- a plan ---------------------------------------------------------------------------------
 
     def _has_passed_its_estimate(self, state: JobState, now: int) -> bool:
         """Whether a job is expected at its limit by now, and was not when it was entered."""

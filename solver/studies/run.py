@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.changes import Change
+from ...model.display import WEEK
 from ...model.errors import InputError, Problem
 from ...model.formats.settings import Setting
 from ...model.instance import Instance
@@ -34,18 +35,18 @@ from ..scheduler.metrics import (
 from ..scheduler.records import Simulation
 from ..scheduler.simulation import simulate
 
-# --- Intervals by resampling weeks: the jobs of one week share its load and are drawn together ----
+# Intervals by resampling weeks: the jobs of one week share its load and are drawn together.
 #
 # Every statistic is a function of how often each block (a week) is drawn. The first row of draws
 # is the log as it was, so that the first value of a statistic is the measured one. Two runs of the
 # same jobs are resampled by the same draws: what both had in common is no part of their
 # difference.
 
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
-WEEK = 7 * 86400
 #: Resamplings.
 DRAWS = 1000
 #: The share of resamplings within an interval.
@@ -123,8 +124,6 @@ def difference(today: Floats, then: Floats, blocks: int, level: float = LEVEL) -
     return Difference(float(changes[0]), float(low), float(high))
 
 
-# --- run ------------------------------------------------------------------------------------------
-
 #: Keys of a variant that are no part of a cluster but say how the loop runs.
 RUN_KEYS = ("reservation", "top", "cycle", "effort")
 
@@ -186,9 +185,9 @@ class RunOutcome:
 
     metrics: LoopMetrics
     jobs: JobColumns
-    #: Slot-seconds in use and in all in each block of time.
+    #: Slot-seconds in use in each block of time.
     used: tuple[float, ...]
-    #: Slot-seconds in use and in all in each block of time.
+    #: Slot-seconds of the cluster in each block.
     there: tuple[float, ...]
     cycle: int
     notes: tuple[str, ...] = ()
@@ -261,9 +260,6 @@ def _columns(result: Simulation, begin: int, block: int) -> JobColumns:
     )
 
 
-# --- how the loop runs, from text -----------------------------------------------------------------
-
-
 def options_of(
     settings: Sequence[Setting], instance: Instance, base: RunOptions
 ) -> tuple[RunOptions, list[Problem]]:
@@ -313,9 +309,6 @@ def _read(setting: Setting) -> object:
     if not (value.isascii() and value.isdecimal()) or int(value) < least:
         raise ValueError(f"must be a whole number, {least} or more, not {value!r}")
     return int(value)
-
-
-# --- What a call of a study was given, looked at before anything is read or run -------------------
 
 
 def require_arguments(

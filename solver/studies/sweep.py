@@ -16,6 +16,7 @@ import numpy as np
 
 from ...model.changes import Change
 from ...model.confined import check_inside
+from ...model.display import WEEK
 from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
 from ...model.formats.changes import load_changes
@@ -31,14 +32,11 @@ from ...model.job import Job
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon
-from .run import RUN_KEYS, WEEK, Run, RunOptions, Stop, options_of, require_arguments, simulation
+from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, require_arguments, simulation
 from .workers import Lost, in_turn, on_dask, on_processes
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-# --- Another workload like a recorded one: its weeks in a drawn order, some twice, some never -----
 
 
 def redrawn(instance: Instance, seed: int, block: int = WEEK) -> Instance:
@@ -76,8 +74,6 @@ def _moved(job: Job, by: int, week: int) -> Job:
         deadline=later(job.deadline),
     )
 
-
-# --- sweep ----------------------------------------------------------------------------------------
 
 #: What becomes of a cell.
 DONE, FAILED = "done", "failed"
@@ -159,9 +155,6 @@ class Sweep:
         import pandas
 
         return pandas.DataFrame(self.to_records(), columns=list(self.columns))
-
-
-# --- the cells of a study -------------------------------------------------------------------------
 
 
 def cells_of(path: Path) -> tuple[StudyDocument, list[Cell]]:
@@ -313,9 +306,6 @@ def _wrong(setting: Setting, site: Instance) -> list[Problem]:
     return changed(site, [setting], RUN_KEYS)[1]
 
 
-# --- one cell -------------------------------------------------------------------------------------
-
-
 def run_cell(cell: Cell, stop: Stop | None = None) -> dict[str, Any] | None:
     """The row of a cell: its numbers, or its error; None where it was stopped."""
     try:
@@ -380,9 +370,6 @@ def _set(instance: Instance, settings: Sequence[Setting]) -> Instance:
     if found is None:
         raise InputError(wrong)
     return found
-
-
-# --- A sweep as a call: the table of a study ------------------------------------------------------
 
 
 def sweep(

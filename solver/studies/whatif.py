@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...model.display import duration_text, html_table
+from ...model.display import WEEK, duration_text, html_table
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.formats.file_format import Contents, ReadOptions
 from ...model.formats.registry import format_of
@@ -26,7 +26,6 @@ from .run import (
     FEWEST,
     LEVEL,
     RUN_KEYS,
-    WEEK,
     Difference,
     Floats,
     Ints,
@@ -50,9 +49,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-# --------------------------------------------------------------------------------------------------
-# The variants of a what-if: today's cluster, each wish alone, all of them, and grids over
-# them
+# The variants of a what-if: today's cluster, each wish alone, all of them, and grids over them.
+
 
 #: What the configuration is called that is not changed.
 TODAY = "today"
@@ -163,8 +161,6 @@ def variants(
         raise InputError(dict.fromkeys(wrong))
     return list(found.values())
 
-
-# --- whatif ---------------------------------------------------------------------------------------
 
 #: What is compared: each a field of LoopMetrics, and how good is said of less (-1) or more (1).
 MEASURES: Mapping[str, int] = {
@@ -352,9 +348,6 @@ def _record(*values: Any) -> dict[str, Any]:
     return dict(zip(COLUMNS, (*values[:-1], *ends), strict=True))
 
 
-# --- the comparison -------------------------------------------------------------------------------
-
-
 def compare_outcomes(
     outcomes: Sequence[tuple[str, tuple[tuple[str, str], ...], RunOutcome]],
     *,
@@ -441,9 +434,6 @@ def _padded(values: Sequence[float], length: int) -> Floats:
     return np.pad(np.array(values, dtype=float), (0, length - len(values)))
 
 
-# --- who waits longer, who less -------------------------------------------------------------------
-
-
 def size_class(slots: int) -> str:
     """The class of a size: ``1``, ``2-4``, ``5-16`` and so on, the last one without an end."""
     place = max(n for n, least in enumerate(SIZES) if slots >= least or not n)
@@ -489,9 +479,6 @@ def _by_group(jobs: JobColumns, kind: str) -> dict[str, tuple[Floats, Ints]]:
     for place in np.flatnonzero(started).tolist():
         places.setdefault(str(labels[place]), []).append(place)
     return {name: (jobs.wait[at], jobs.block[at]) for name, at in sorted(places.items())}
-
-
-# --- What-if as a call: variants of an instance side by side --------------------------------------
 
 
 def whatif(

@@ -121,7 +121,7 @@ class _Job(Generic[T, R]):
         return self.work(self.task, _stop)
 
 
-# --- Tasks on a Dask cluster: its futures, its retries, its dashboard -----------------------------
+# Tasks on a Dask cluster: its futures, its retries, its dashboard.
 #
 # Dask is an extra (`slotwise[cluster]`) and imported here alone.
 

@@ -20,7 +20,7 @@ from ...model.configuration import Limit, Scope
 from ...model.job import Job
 from .facts import (
     GPUS,
-    NEVER,
+    OPEN_END,
     SLACK,
     Facts,
     Holding,
@@ -134,9 +134,6 @@ def _reserved_from(facts: Facts, owner: Holding, host: str, rule: str) -> Iterat
             yield Violation("alone", text, owner.job.id, host, time)
 
 
-# --- look-ups ---------------------------------------------------------------------------------
-
-
 def instants(facts: Facts) -> dict[int, list[Holding]]:
     """Instants to look at for slots, and the planned jobs to blame there."""
     found = {
@@ -187,10 +184,11 @@ def _reserved_names(jobs: list[Holding]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-# --- GPUs, read from the texts of -gpu and GPU_REQ: there are enough, and of the kind asked for ---
+# GPUs, read from the texts of -gpu and GPU_REQ: there are enough, and of the kind asked for.
 #
 # A GPU that a job has is nobody else's here: jobs that might share one are counted as if each had
 # its own, which is always right and sometimes late (GPU-03).
+
 
 _MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3, "E": 1024**4}
 
@@ -221,6 +219,41 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 text = f"job {names}: {shown(used)} GPUs in use on host {host} at {time} s"
                 text = f"{text}, it has {shown(have)}"
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
+
+
+def cores(facts: Facts) -> Iterator[Violation]:
+    """At every start the slots of jobs with affinity[core(n)] have their n cores (AFF-01)."""
+    if all(host.cores is None for host in facts.hosts.values()):
+        return
+    for time, starting in facts.starts().items():
+        facts.poll()
+        for host in dict.fromkeys(name for job in starting for name in job.allocation):
+            have = facts.hosts[host].cores
+            blamed = [job for job in starting if _cores_taken(job, host)]
+            if have is None or not blamed:
+                continue
+            used = sum(
+                _cores_taken(item, host) for item in facts.by_host[host] if item.active(time)
+            )
+            if used > have:
+                names = ", ".join(job.job.id for job in blamed)
+                text = f"job {names}: {used} cores in use on host {host} at {time} s, it has {have}"
+                yield Violation("affinity", text, blamed[-1].job.id, host, time)
+
+
+def _cores_taken(holding: Holding, host: str) -> int:
+    """Cores of a host that the affinity sections of a job take, term by term, at least."""
+    taken = 0
+    for part in holding.parts:
+        kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
+        if kind.partition("*")[0].partition(":")[0] != "core":
+            continue
+        number, _, behind = rest.partition(")") if rest else ("1", "", kind)
+        plain = number.isdigit() and ":" not in behind.replace(":distribute=any", "")
+        times = re.search(r"\*(\d+)", behind) if plain else None
+        cores = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
+        taken += cores * part.allocation.get(host, 0)
+    return taken
 
 
 def _options(facts: Facts, job: Job) -> dict[str, str] | None:
@@ -308,9 +341,6 @@ def _megabytes(text: str, unit: str) -> float:
     return float(plain.rstrip("KMGTPE")) * _MB[letter]
 
 
-# --- JOB_ACCEPT_INTERVAL: a host that has just taken a job takes no other (TBR-16) ----------------
-
-
 def accept_interval(facts: Facts) -> Iterator[Violation]:
     """No job starts on a host less than the interval of its queue after another did.
 
@@ -350,9 +380,6 @@ def _interval(facts: Facts, queue: str) -> int:
     return cycles * params.mbd_sleep_time
 
 
-# --- Limits of hosts, queues, users and lsb.resources, in the future too (TBR-10) -----------------
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """At most `most` of `what` for the jobs that the rule covers."""
@@ -361,13 +388,10 @@ class Rule:
     most: float
     #: ``slots``, ``jobs`` or a resource.
     what: str = "slots"
-    #: None for all.
+    #: Whose jobs count in it; each of the four None for all.
     users: frozenset[str] | None = None
-    #: None for all.
     queues: frozenset[str] | None = None
-    #: None for all.
     projects: frozenset[str] | None = None
-    #: None for all.
     hosts: frozenset[str] | None = None
     #: The amount holds for every one of them alone.
     each_host: bool = False
@@ -375,6 +399,8 @@ class Rule:
     per_processor: bool = False
     #: The id of the array whose elements alone count.
     array: str | None = None
+    #: The job group whose jobs, and those of the groups below it, alone count.
+    job_group: str = ""
 
     def covers(self, job: Job) -> bool:
         """Whether the job counts."""
@@ -383,6 +409,7 @@ class Rule:
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
             and (self.array is None or _array_of(job) == self.array)
+            and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
 
     def on(self, host: str) -> bool:
@@ -396,12 +423,12 @@ class Covered:
     def __init__(self, facts: Facts, rule: Rule) -> None:
         self.rule = rule
         kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
-        if rule.array is not None:
+        if rule.array is not None or rule.job_group:
             kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
         self._jobs = [item for jobs in kinds for item in jobs]
         count = len(self._jobs)
         self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
-        ends = (NEVER if item.finish is None else item.finish for item in self._jobs)
+        ends = (OPEN_END if item.finish is None else item.finish for item in self._jobs)
         self._finishes = np.fromiter(ends, np.int64, count)
         #: What each counts for, where that is the same as long as it runs.
         self._counts: IntArray | None = None
@@ -494,15 +521,16 @@ def _on_one_host(facts: Facts, rule: Rule, holding: Holding, host: str, time: in
     return of_shared_on(facts, holding, rule.what, time, lambda name: name == host)
 
 
-# --- which rules cover a job --------------------------------------------------------------------
-
-
 def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
     """All rules that cover the job."""
     yield from _host_rules(facts, job)
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
     yield from _array_rules(facts, job)
+    for group in facts.instance.job_groups:
+        name = f"the limit of job group {group.name}"
+        if group.limit is not None and f"{job.job_group}/".startswith(f"{group.name}/"):
+            yield Rule(name, group.limit, "jobs", job_group=group.name)
     for limit in facts.instance.limits:
         yield from _section_rules(facts, limit, job)
 

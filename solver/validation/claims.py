@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -171,9 +172,6 @@ def reserved(facts: Facts) -> Iterator[Violation]:
             yield Violation("reserved", text, reserving[-1][0], host, now)
 
 
-# --- the plan as a whole ----------------------------------------------------------------------
-
-
 #: Claims are compared with this slack, relative to the value: sums of floats differ by less, and
 #: so do bounds whose weights keep nine digits.
 SAME = 1e-9
@@ -316,9 +314,8 @@ def status(facts: Facts) -> Iterator[Violation]:
                 yield Violation("status", text, entry.job, "", entry.start)
 
 
-# --------------------------------------------------------------------------------------------------
-# Bounds and proofs against what the judge sees itself: a job that could start before its
-# bound
+# Bounds and proofs against what the judge sees itself: a job that could start before its bound.
+
 
 #: Moves that are judged in all, and for one job: each is a whole look at the plan.
 MOST_MOVES, MOST_OF_A_JOB = 40, 3
@@ -405,9 +402,6 @@ def _moved(facts: Facts, entry: PlannedJob, time: int) -> Plan:
     return replace(facts.plan, reservations=entries, value=None, bound=None, status="heuristic")
 
 
-# --- Proofs beside jobs of which not all is modelled ----------------------------------------------
-
-
 def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
     """Starts that are proved on no condition, on slots that such a job may get instead.
 
@@ -441,11 +435,22 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
         before.append(entry)
 
 
+#: An affinity section that asks for so many cores a slot and for nothing else.
+_PLAIN_CORES = re.compile(r"core(\(\d+\))?(\*\d+)?(:distribute=any)?")
+
+
 def _partly_modelled(facts: Facts, job: Job) -> bool:
     """Whether nobody obeys some part of what a job asks for."""
     asked = facts.requirement(job)
     parts = () if isinstance(asked, str) else simples(asked)
-    return bool(job.unheeded) or any(part.tiling or part.affinity for part in parts)
+    unlisted = bool(job.job_group) and not facts.instance.job_groups
+    uncounted = any(host.cores is None for host in facts.instance.cluster.hosts)
+    bound = any(
+        uncounted or not _PLAIN_CORES.fullmatch(part.affinity.replace(" ", ""))
+        for part in parts
+        if part.affinity
+    )
+    return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 
 
 def _crowded_out(

@@ -43,8 +43,6 @@ from ...model.resreq.syntax import (
     Unary,
 )
 
-# --- What the judge reports -----------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -54,9 +52,9 @@ class Violation:
     check: str
     #: A sentence with job, host, time, amount and limit as far as the rule has them.
     message: str
-    #: "" where none is to blame alone.
+    #: The job that is to blame, "" where none is alone.
     job: str = ""
-    #: "" where none is to blame alone.
+    #: The host, likewise.
     host: str = ""
     #: Seconds from the origin, None where the rule has no instant.
     time: int | None = None
@@ -70,11 +68,11 @@ def shown(amount: float) -> str:
     return f"{amount:.6f}".rstrip("0").rstrip(".")
 
 
-# --------------------------------------------------------------------------------------------------
 # The select section for one host, value by value, straight from the syntax tree (REQ-02 …
-# REQ-07)
+# REQ-07).
 #
 # A resource that a host does not have makes every comparison and every sum with it false.
+
 
 Value = float | str | None
 
@@ -294,15 +292,14 @@ def named(expression: Expression | None, names: Names) -> Iterator[str]:
             yield from named(right, names)
 
 
-# --------------------------------------------------------------------------------------------------
-# Slots held and compute units as columns of numbers: what the judge asks of all hosts at
-# once
+# Slots held and compute units as columns of numbers: what the judge asks of all hosts at once.
+
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 #: Later than anything that ends.
-NEVER = np.iinfo(np.int64).max
+OPEN_END = np.iinfo(np.int64).max
 
 #: A job that holds slots: its id, start, finish (None: never) and slots by host.
 Held: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
@@ -320,7 +317,7 @@ class SlotColumns:
                 position[host],
                 slots,
                 start,
-                NEVER if finish is None else finish,
+                OPEN_END if finish is None else finish,
                 self._jobs.setdefault(job, len(self._jobs)),
             )
             for job, start, finish, allocation in held
@@ -376,8 +373,6 @@ class UnitsOfType:
         return found
 
 
-# --- facts ----------------------------------------------------------------------------------------
-
 #: Running jobs from one look at the clock to the next.
 _POLLED = 256
 #: Amounts are compared with this slack (they are exact to 1e-6).
@@ -429,7 +424,7 @@ def _end(holding: Holding) -> float:
     return float("inf") if holding.finish is None else holding.finish
 
 
-#: Splits an allocation over the terms of a compound requirement; see :mod:`.split`.
+#: Splits an allocation over the terms of a compound requirement; see :func:`.shape.split`.
 Splitter = Callable[["Facts", Job, Mapping[str, int], Compound], tuple[TermShare, ...] | None]
 
 
@@ -802,8 +797,6 @@ def counts_of(job: Job, compound: Compound) -> tuple[int, ...]:
         max(0, job.slots - given) if term.count is None else term.count for term in compound.terms
     )
 
-
-# --- How much a job holds of a resource at an instant (RSV-08 … RSV-10) ---------------------------
 
 #: Words behind an amount, mem=50/task, and what they mean.
 _SAID = {"host": "PER_HOST", "task": "PER_SLOT", "job": "PER_JOB"}

@@ -115,7 +115,7 @@ def _listed(facts: Facts, host: str, names: list[str]) -> bool:
     return "others" in names or host in facts.expand(names)
 
 
-# --- Whether a host takes jobs at all at an instant, as far as load and past starts tell ----------
+# Whether a host takes jobs at all at an instant, as far as load and past starts tell.
 #
 # A place that the judge proposes must be one that the scheduler could have given: where it may be
 # closed it is taken for closed.
@@ -159,9 +159,6 @@ def _beyond_sched(facts: Facts, holding: Holding, host: str) -> bool:
             if past:
                 return True
     return False
-
-
-# --- Host partitions: a job has its hosts in one of them, or in none (FSH-08) ---------------------
 
 
 @dataclass(frozen=True, slots=True)

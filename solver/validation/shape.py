@@ -55,9 +55,6 @@ def _parts(facts: Facts) -> Iterator[tuple[Holding, TermShare]]:
                 yield holding, part
 
 
-# --- span -------------------------------------------------------------------------------------
-
-
 def ptile_of(facts: Facts, host: Host, span: Span | None) -> int | None:
     """Slots that span[ptile] wants on the host, None without ptile (REQ-18).
 
@@ -115,9 +112,6 @@ def span_block(facts: Facts) -> Iterator[Violation]:
             yield _violation("span", holding, text)
 
 
-# --- same -------------------------------------------------------------------------------------
-
-
 def pairs_of(facts: Facts, names: tuple[str, ...], host: str) -> Pairs:
     """The resources of `names` that the host has, with their values."""
     found = ((name, static_value(facts, name, facts.hosts[host])) for name in names)
@@ -143,9 +137,6 @@ def same(facts: Facts) -> Iterator[Violation]:
         if len(shared) < pairs_needed(facts, names):
             text = f"same[{':'.join(names)}] is broken by hosts {' '.join(part.allocation)}"
             yield _violation("same", holding, text)
-
-
-# --- compute units ----------------------------------------------------------------------------
 
 
 def unit_type(facts: Facts, cu: Cu) -> str:
@@ -259,17 +250,14 @@ def host_exclusive_allowed(facts: Facts) -> Iterator[Violation]:
 
 
 def resizable(facts: Facts) -> Iterator[Violation]:
-    """A resizable job has no cu[] and no compound requirement (PLC-14)."""
+    """A resizable job has no cu[] of its own and no compound requirement (PLC-14, PAI-11)."""
     for holding in facts.planned:
         if holding.job.resizable and (
-            _has_cu(holding) or isinstance(holding.requirement, Compound)
+            any("cu[" in text for text in holding.job.res_req)
+            or isinstance(holding.requirement, Compound)
         ):
             text = "a resizable job (-ar) takes no cu[] and no compound requirement"
             yield _violation("resizable", holding, text)
-
-
-def _has_cu(holding: Holding) -> bool:
-    return any(part.requirement.cu is not None for part in holding.parts)
 
 
 def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
@@ -281,9 +269,6 @@ def blocked_hosts(facts: Facts, holding: Holding) -> tuple[frozenset[str], str]:
     if holding.job.exclusive:
         return frozenset(holding.allocation), "-x"
     return frozenset(), ""
-
-
-# --- Which term of a compound requirement holds which slots of an allocation (REQ-14) -------------
 
 
 @dataclass(frozen=True, slots=True)

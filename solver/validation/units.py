@@ -125,9 +125,6 @@ def _agreeing(
         yield {host: slots for host, slots in slots_of.items() if kind <= pairs[host]}
 
 
-# --- room beside the others -------------------------------------------------------------------
-
-
 def _slots_of(facts: Facts, holding: Holding, part: TermShare, where: IntArray) -> dict[str, int]:
     """Slots that the job could hold over its whole life on those hosts that have room for it."""
     names = list(facts.hosts)
@@ -211,9 +208,6 @@ def _free(
             covered = sum(other.allocation[host] for other in others if rule.covers(other.job))
             free = min(free, math.floor(most - covered + SLACK))
     return free
-
-
-# --- a place in certain units -----------------------------------------------------------------
 
 
 def _place(

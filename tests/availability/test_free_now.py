@@ -93,9 +93,6 @@ def test_the_state_is_plain_data_and_comes_back_exactly() -> None:
     assert amounts(again) == amounts(free)
 
 
-# --- the residual --------------------------------------------------------------------------------
-
-
 def residual(held: Amounts | None = None, now: int = 40) -> Residual:
     return Residual(FreeNow(two_hosts()), now, held or Amounts())
 

@@ -50,9 +50,6 @@ def _headline():
     return sw.load(sw.example("headline"))
 
 
-# --- ask ------------------------------------------------------------------------------------------
-
-
 def test_ask_says_the_same_in_every_format(log):
     given = ("ask", "--example", "headline", LINE, "--limit", "30", "--history", log)
     given = (*given, "--samples", 25)
@@ -111,9 +108,6 @@ def test_differences_come_from_the_request_alone(log):
     assert forecaster.of_others([replace(small, res_req=("span[hosts=1]",))])[0].likely is not None
 
 
-# --- compare and report ---------------------------------------------------------------------------
-
-
 def test_compare_has_the_forecast_beside_the_methods(log):
     found = sw.compare(_headline(), history=log, drawing=FEW)
     alone = sw.forecast(_headline(), log, samples=25)
@@ -151,9 +145,6 @@ def test_the_number_of_processes_makes_no_difference(log):
     assert found[0] == found[1]
 
 
-# --- what is refused, and stopping ----------------------------------------------------------------
-
-
 def test_bad_input(log, tmp_path):
     missing = _run("ask", "--example", "headline", LINE, "--history", tmp_path / "no")
     assert isinstance(missing.exception, sw.InputError)
@@ -176,9 +167,6 @@ def test_stopped_before_the_first_sample_it_says_so(log):
     assert answer.to_dict()["line"]["likely"] is None
 
 
-# --- options without a history --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -198,9 +186,6 @@ def test_options_of_forecasts_need_a_history(command, options):
     assert isinstance(found.exception, sw.InputError)
     assert [p.message.split()[0] for p in found.exception.problems] == list(options)
     assert not found.stdout
-
-
-# --- what ran the cluster forward, and how far to trust it ----------------------------------------
 
 
 def _pool():

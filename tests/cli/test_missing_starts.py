@@ -49,17 +49,8 @@ def page(tmp_path: Path, *arguments: str, code: int = 0) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def tiles(text: str) -> dict[str, str]:
-    """The numbers at the top of a page by what they count."""
-    found = text.split("<b>")[1:]
-    return {part.split("<span>")[1].split("<")[0]: part.split("<")[0] for part in found}
-
-
 def starts(text: str, table: str, place: int) -> dict[str, str]:
     return {row[0][0]: row[place][0] for row in Elements(text).cells[table][1:]}
-
-
-# --- the rule -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -82,9 +73,6 @@ def test_no_place_is_said_where_all_was_looked_at(status: str, cut: bool, word: 
     )
     assert plan.missing_starts() == {"q": "no date", "r": "not examined", "u": word}
     assert missing_start(None, finished=True) == "not examined"
-
-
-# --- a search that was not finished ---------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("width")
@@ -115,13 +103,9 @@ def test_the_page_of_an_unfinished_search(filled: str, tmp_path: Path) -> None:
     text = page(tmp_path, filled, "--effort", "0")
     assert starts(text, "comparison", 3)["c"] == "no place found"
     assert data_of(text)["missing"]["possible"] == {"c": "no place found"}
-    assert tiles(text)["no place found"] == "1"
-    assert "have no place" not in tiles(text)
     text = page(tmp_path, filled, "--method", "optimal", "--effort", "0")
     assert starts(text, "plan", 1)["c"] == "no place found"
     assert data_of(text)["missing"] == {"start": {"c": "no place found"}}
-    assert tiles(text)["no place found"] == "1"
-    assert "have no place" not in tiles(text)
 
 
 def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
@@ -132,10 +116,6 @@ def test_what_is_known_to_have_no_place_has_none(tmp_path: Path) -> None:
     assert json.loads(run("explain", str(path), "c", "--format", "json"))["missing"] == "impossible"
     text = page(tmp_path, str(path), "--method", "time-based")
     assert starts(text, "plan", 1)["c"] == "impossible"
-    assert (tiles(text)["cannot start here"], "no place found" in tiles(text)) == ("1", False)
-
-
-# --- a limit before the jobs were looked at -------------------------------------------------------
 
 
 @pytest.fixture
@@ -173,7 +153,6 @@ def test_the_page_that_a_limit_cut(tmp_path: Path) -> None:
     words = [word for found in data_of(text)["missing"].values() for word in found.values()]
     assert "not examined" in words
     assert "never" not in words
-    assert "have no place" not in tiles(text)
 
 
 def test_a_saved_plan_that_was_cut_is_drawn_as_such(tmp_path: Path) -> None:

@@ -34,9 +34,6 @@ def data(*arguments: str) -> Any:
     return json.loads(shown(*arguments, "--format", "json"))
 
 
-# --- --at -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", ["greedy", "time-based", "none"])
 @pytest.mark.parametrize("name", ["headline", "fairshare-groups", "backfill", "memory-phases"])
 def test_a_moment_has_the_jobs_that_simulate_records(name: str, method: str) -> None:
@@ -139,9 +136,6 @@ def test_stamps_are_instants_of_an_instance_with_an_origin() -> None:
     assert by_clock == shown("bjobs", "--example", "qat-time-based", "--at", "+2h")
 
 
-# --- what is asked for ----------------------------------------------------------------------------
-
-
 def test_arguments_where_lsf_takes_them() -> None:
     assert shown("bhosts", "-l", "--example", "headline", "hostA").startswith("HOST  hostA\n")
     assert shown("bhosts", str(example("headline")), "hostA", "hostB").count("host") == 2
@@ -183,9 +177,6 @@ def test_arguments_where_lsf_takes_them() -> None:
 )
 def test_what_is_not_there_is_named(arguments: list[str], words: str) -> None:
     assert words in refused(*arguments, "--example", "headline")
-
-
-# --- bhist ----------------------------------------------------------------------------------------
 
 
 def test_bhist_tells_what_happened(tmp_path: Path) -> None:
@@ -259,8 +250,6 @@ def test_suspended_and_killed_jobs(tmp_path: Path) -> None:
     text = shown("bhist", "-l", str(file), "h")
     assert "TERM_RUNLIMIT: job killed after reaching LSF run time limit;" in text
 
-
-# --- busers, blimits ------------------------------------------------------------------------------
 
 SITE = """format: slotwise/1
 params: {DEFAULT_QUEUE: q}

@@ -285,8 +285,6 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
         file.write(b"x")
 
 
-# --- standard streams -----------------------------------------------------------------------------
-
 #: A run of each command; words in capitals are inputs.
 COMMANDS = {
     "solve": ["solve", "--example", "headline", "--method", "greedy"],
@@ -473,9 +471,6 @@ def test_a_character_that_the_terminal_cannot_show_is_escaped() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "job5" in done.stdout
-
-
-# --- signals --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delay", some([0.02, 0.04, 0.06, 0.1, 0.2, 0.3], 3))

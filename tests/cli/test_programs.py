@@ -129,8 +129,6 @@ def test_a_snapshot_takes_neither_programs_nor_variables_along(tmp_path: Path) -
     assert seen["PATH"] == f"{folder}:/usr/bin:/bin"
 
 
-# --- SIGTERM --------------------------------------------------------------------------------------
-
 #: Commands that are at work for long, at once or after they have read something.
 LONG = {
     "reading": "check -",

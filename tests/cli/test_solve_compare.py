@@ -22,10 +22,10 @@ from slotwise.cli.render import plan_output
 from slotwise.model.formats import dump_json
 from slotwise.model.formats.plan_file import plan_record
 from slotwise.model.generate import generate
+from slotwise.model.objective import objectives
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver import certify
 from slotwise.solver.certify import NOT_JUDGED
-from slotwise.solver.planning import OBJECTIVES
 
 SLOTWISE = str(Path(sys.executable).with_name("slotwise"))
 RESERVATION = {
@@ -54,9 +54,6 @@ def slotwise(*arguments: str, text: str | None = None) -> subprocess.CompletedPr
         check=False,
         env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
     )
-
-
-# --- formats ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
@@ -180,9 +177,6 @@ def test_standard_input() -> None:
     assert "did you mean 'slots'?" in wrong.stderr
 
 
-# --- exit codes and messages --------------------------------------------------------------------
-
-
 def test_a_job_without_a_place_is_an_answer_and_a_failure_only_when_asked(tmp_path: Path) -> None:
     file = tmp_path / "impossible.yaml"
     file.write_text(IMPOSSIBLE, encoding="utf-8")
@@ -286,8 +280,6 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert "Exception" not in done.stderr
 
 
-# --- interruption -------------------------------------------------------------------------------
-
 #: Runs the command and interrupts it once it has begun to catch the signal, as Ctrl-C would.
 INTERRUPTED = """
 import os, signal, sys, threading, time
@@ -352,9 +344,9 @@ def test_the_objectives_on_offer_are_the_registered_ones() -> None:
     done = slotwise("solve", "--example", "headline", "--objective", "flow")
     assert done.returncode == 2
     flat = "".join(done.stderr.replace("│", "").split())
-    assert ",".join(f"'{name}'" for name in OBJECTIVES) in flat
+    assert ",".join(f"'{name}'" for name in tuple(objectives())) in flat
     readme = (Path(sw.__file__).parent / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in readme for name in OBJECTIVES)
+    assert all(f"`{name}`" in readme for name in tuple(objectives()))
 
 
 def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:

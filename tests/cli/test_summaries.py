@@ -69,9 +69,6 @@ def proved(count: int, of: int) -> Plan:
     return plan(*items, status="optimal" if count == of else "feasible")
 
 
-# --- sentences ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
@@ -181,9 +178,6 @@ def test_the_configuration_names_the_queues() -> None:
     assert of(*two, queue) == "greedy reservation in 2 of 3 queues, BACKFILL in 2 of 3 queues"
 
 
-# --- cautions -------------------------------------------------------------------------------------
-
-
 def test_a_caution_is_numbered_at_each_number_that_it_touches() -> None:
     def left(what: str, *jobs: str) -> Omission:
         return Omission(what, jobs=jobs)
@@ -223,9 +217,6 @@ def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> Non
     assert sum(item["slot_hours"] for item in found["jobs"]) == pytest.approx(gains)
 
 
-# --- the date once --------------------------------------------------------------------------------
-
-
 def test_the_date_is_said_once_where_all_times_fall_on_one_day(mill: str) -> None:
     for command in (("compare",), ("solve",), ("explain",), ("ask",)):
         more = {"explain": ("110",), "ask": ("-n 2 -W 30",)}.get(command[0], ())
@@ -257,9 +248,6 @@ def test_on_several_days_each_time_has_its_date() -> None:
     assert (late.text(5 * HOUR), late.note) == ("01:00", "Times are of 2026-03-03.")
     bare = WrittenTimes.of(replace(instance, origin=None), [HOUR])
     assert (bare.text(HOUR), bare.note) == ("+1h", "Times count from now.")
-
-
-# --- what LSF says --------------------------------------------------------------------------------
 
 
 def test_explain_sets_its_answer_beside_that_of_lsf(mill: str, tmp_path: Path) -> None:

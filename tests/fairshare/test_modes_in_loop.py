@@ -49,9 +49,6 @@ def parts(
     return {name: seconds / sum(used.values()) for name, seconds in used.items()}
 
 
-# -- partitions ------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("FSH-08", "TBR-12")
 @pytest.mark.parametrize("method", ["greedy", "time-based"])
 def test_a_job_that_starts_elsewhere_gives_up_what_it_held_in_a_partition(method):
@@ -97,9 +94,6 @@ def test_behind_full_reservations_a_partition_still_gives_an_earlier_place():
     assert {job.id: planned[job.id].start for job in instance.pending} == {"a": HOUR, "b": HOUR}
 
 
-# -- reservations ----------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("FSH-04")
 def test_slots_that_backfill_borrows_count_as_reserved_as_long_as_they_are_held():
     """wide holds the two free slots; from minute 2 a backfill job has them for five minutes."""
@@ -125,8 +119,6 @@ def test_slots_that_backfill_borrows_count_as_reserved_as_long_as_they_are_held(
     ]  # fmt: skip
     assert (result["wide"].start, seen[60]) == (HOUR, (0, 0))
 
-
-# -- pools -----------------------------------------------------------------------------------
 
 POOL_A = {"Roma": (50, 50), "Verona": (48, 30), "Genova": (47, 20)}
 POOL_B = {"Pisa": 44, "Milano": 43, "Parma": 42, "Bologna": 40, "Sora": 40, "Ferrara": 40,
@@ -210,8 +202,6 @@ def test_a_queue_that_expanded_is_rebalanced():
     assert [used[minute] for minute in range(165, 210)] == [(0, 0, 20)] * 45
     assert {sum(slots) for minute, slots in used.items() if minute >= 30} == {20}
 
-
-# -- saturation ------------------------------------------------------------------------------
 
 FLAT = (("a", 6), ("b", 3), ("c", 1))
 GROUPS = (

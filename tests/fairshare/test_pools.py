@@ -329,9 +329,6 @@ def test_a_preempted_job_gives_its_slots_back_to_the_pool():
     assert totals == [11, 11, 15, 11, 15, 11, 15]
 
 
-# -- over time -------------------------------------------------------------------------------
-
-
 def saturate(
     shares: dict[str, float], slots: tuple[int, ...], run_time: Callable[[str, random.Random], int],
     *, hours: int, cycle: int = 20, warm: int = 0, seed: int = 7,

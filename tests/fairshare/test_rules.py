@@ -389,8 +389,6 @@ def test_a_file_with_many_slips_is_told_all_of_them_by_line(tmp_path):
     ]  # fmt: skip
 
 
-# --- groups whose members nothing names -----------------------------------------------------------
-
 STRANGERS = """
 format: slotwise/1
 hosts: [{name: n, slots: 1}]

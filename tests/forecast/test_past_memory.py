@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.hosts import SimulatedLog
-from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.records import borrowed_slots, held_hosts
 from slotwise.solver.scheduler.simulation import Session
@@ -23,7 +24,7 @@ CYCLE = 10
 KINDS = {"time-based": None, "greedy": 90, "short": 6}
 
 
-def site(kind: str, seed: int, count: int = 60) -> Instance:
+def site(kind: str, seed: int, count: int = 60, slots: int = 4) -> Instance:
     """Two hosts, jobs of 1 to 8 slots, and queues that reserve, for some cycles or on, and fill."""
     draw = np.random.default_rng(seed)
     submit = np.sort(draw.integers(0, 9 * count, count) * CYCLE).tolist()
@@ -45,7 +46,7 @@ def site(kind: str, seed: int, count: int = 60) -> Instance:
     else:
         queue = replace(queue, slot_reserve=cycles)
     return Instance(
-        Cluster((Host("a", 4), Host("b", 4))),
+        Cluster((Host("a", slots), Host("b", slots))),
         queues=(queue,),
         future=jobs,
         params=Params(
@@ -87,29 +88,34 @@ def test_moments_say_what_a_loop_that_is_stopped_then_remembers(kind: str) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_all_known_the_loop_goes_on_as_it_went(kind: str) -> None:
-    """Asked at the last submission with the true run times: every start to the second."""
+    """Asked at the last submission with the true run times: every start to the second.
+
+    Without what was held and lent before, the starts are others in some of the sites.
+    """
     forgotten = asked = 0
-    for seed in range(10):
-        found = SimulatedLog.run(begun(site(kind, seed)), "log")
-        row = len(found.log) - 1
+    for seed, count in product(range(6), (30, 37)):
+        found = SimulatedLog.run(begun(site(kind, seed, count, slots=6)), "log")
         truth = {job.id: int(start) for job, start in zip(found.jobs, found.start, strict=True)}
         run_times = {item.job: item.run_time or 0 for item in found.records}
+        now = int(found.log.submit[-1])
+        if any(start + run_times[name] == now for name, start in truth.items()):
+            continue  # The moment is before that second: the job that ends in it still runs.
         for memory in (found.memory, None):
-            world = replace(found, memory=memory).world(row)
+            world = replace(found, memory=memory).world(len(found.log) - 1)
             waiting = np.flatnonzero(world.jobs.elapsed < 0)
             assert world.every_cycle == (kind != "time-based")
             world = replace(world, asked=waiting, every_cycle=True)
             times = np.array([run_times[name] for name in world.names], dtype=np.int64)
             starts = world.starts(times, NOBODY).tolist()
-            assert NEVER not in starts
+            assert NO_START not in starts
             expected = [truth[world.names[place]] for place in waiting.tolist()]
             if memory is None:
                 forgotten += starts != expected
             else:
                 asked += len(starts)
-                assert starts == expected, seed
-    assert asked > 200
-    assert kind == "greedy" or forgotten <= 1  # greedy cycles alone go by what they held before
+                assert starts == expected, (seed, count)
+    assert asked > 90
+    assert forgotten
 
 
 def test_another_process_has_the_same_memory() -> None:

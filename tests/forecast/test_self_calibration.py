@@ -13,10 +13,10 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.budget import OutOfTime
 from slotwise.solver.forecast.backtest import Replayed, backtest, calibration_of
-from slotwise.solver.forecast.forecast import Calibration
+from slotwise.solver.forecast.forecast import UNCALIBRATED, Calibration
 from slotwise.solver.forecast.history import Ended, History, history_of, numbered
 from slotwise.solver.forecast.hosts import SimulatedLog
-from slotwise.solver.forecast.of_instance import forecast, past_of_history
+from slotwise.solver.forecast.of_instance import check_drawing, forecast, past_of_history
 from slotwise.solver.replay import replay
 
 SLOTS, LAST = 8, 60_000
@@ -90,6 +90,11 @@ def test_what_is_refused(history: History) -> None:
     for wrong in (0, -1, 1.5, True, "20"):
         with pytest.raises(InputError, match="calibrate must be a whole number"):
             forecast(now(), history, calibrate=wrong)  # type: ignore[arg-type]
+    for right in (1, 60, np.int64(3), None):
+        check_drawing(1, 0, 1, UNCALIBRATED, right)
+    for wrong in (0, -1, 1.5, True, "20"):
+        with pytest.raises(InputError, match=f"precision must be whole .* more, not {wrong!r}$"):
+            check_drawing(1, 0, 1, UNCALIBRATED, wrong)
     with pytest.raises(InputError, match="give one of the two"):
         forecast(now(), history, calibrate=20, calibration=Calibration(0.9, 1.1, 30))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,7 +78,6 @@ def test_every_malformed_record_is_reported_with_its_line(name: str) -> None:
         (7, "1743910037", "not in this order"),
         (22, "999", "numAskedHosts 999"),
         (1, '"ten"', "version"),
-        (26, "nan", "hostFactor"),
     ],
 )
 def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
@@ -86,6 +86,24 @@ def test_one_field_at_a_time(field: int, value: str, says: str) -> None:
     problems = parse_acct([GOOD, " ".join(words)]).problems
     assert [problem.line for problem in problems] == [2]
     assert says in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [(5, "options"), (6, "numProcessors"), (7, "submitTime"), (8, "beginTime"), (9, "termTime"),
+     (26, "hostFactor")],
+)  # fmt: skip
+def test_a_cell_that_cannot_be_read_takes_only_itself(field: int, name: str) -> None:
+    words = [f'"{w}"' if not w.lstrip("-").replace(".", "").isdigit() else w for w in split(GOOD)]
+    words[field] = "nan"
+    log = parse_acct([GOOD, " ".join(words)], "lsb.acct")
+    assert not log.problems
+    (told,) = log.unread
+    assert re.fullmatch(rf"lsb.acct:2: job \d+: {name} 'nan' is .*\(field {field + 1}\).*", told)
+    whole, partly = log.jobs
+    assert (partly.hosts, partly.start, partly.end, partly.run_limit, partly.queue) == (
+        *(whole.hosts, whole.start, whole.end, whole.run_limit, whole.queue),
+    )
 
 
 @pytest.mark.behaviour("CFG-04")

@@ -216,8 +216,6 @@ def test_a_wrong_kind_of_file_is_one_line(tmp_path: Path) -> None:
         sw.load(packed)
 
 
-# --- round trips ----------------------------------------------------------------------------------
-
 TIMES = st.integers(60, 10**6)
 HOSTS = st.sampled_from(["hostA", "hostB", "hostC", "hostD"])
 OLD = st.sampled_from(["r1", "p1", "p2"])
@@ -338,9 +336,6 @@ def test_odd_values_are_reported(entry: str) -> None:
     with pytest.raises(InputError) as caught:
         loads_changes(f"format: slotwise-changes/1\nchanges:\n  - {entry}\n", INSTANCE, "c.yaml")
     assert all(str(problem).startswith("c.yaml") for problem in caught.value.problems)
-
-
-# --- the command line -----------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("LOP-07", "RSV-11")

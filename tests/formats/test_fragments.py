@@ -130,9 +130,6 @@ def test_text_that_only_looks_like_a_fragment_stays_as_it_is() -> None:
     assert found.description == "HOSTS: [a] [b]\nUSERS: -\n"
 
 
-# --- host preference ----------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("PLC-12")
 @pytest.mark.parametrize("method", ["time-based", "optimal", "milp"])
 @pytest.mark.parametrize(

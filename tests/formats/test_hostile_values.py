@@ -22,9 +22,6 @@ def with_host(entry: str) -> str:
     return f"format: slotwise/1\nhosts:\n  - {{name: a, slots: 1, {entry}}}\n"
 
 
-# --- YAML tags ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -51,9 +48,6 @@ def test_tags_and_anchors_of_lists_and_mappings_too(value: str) -> None:
     assert "are not supported" in told
 
 
-# --- ranges of names ----------------------------------------------------------------------------
-
-
 def test_brackets_multiply_up_to_32_in_one_name() -> None:
     assert expand_range("a[1-2]b[x,y]c") == ("a1bxc", "a1byc", "a2bxc", "a2byc")
     assert expand_range("a" + "[1]" * 32) == ("a" + "1" * 32,)
@@ -73,9 +67,6 @@ def test_brackets_that_do_not_pair_are_refused(name: str) -> None:
 def test_brackets_that_multiply_beyond_the_bound_are_refused() -> None:
     with pytest.raises(ValueError, match="more than 200,000 names"):
         expand_range("a[0-9][0-9][0-9][0-9][0-9][0-9]")
-
-
-# --- states of hosts ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -98,8 +89,6 @@ def test_known_states_of_hosts_are_read(status: str) -> None:
     assert instance.cluster.hosts[0].status == status
     assert loads(dump(instance)) == instance
 
-
-# --- control and format characters --------------------------------------------------------------
 
 STRANGE = ["\x1b[31m", "\x00", "\x7f", "\x85", "\u200b", "\u202e", "\ufeff", "\u00ad", "\U000e0041"]
 PLACES = {

@@ -218,9 +218,6 @@ def test_very_many_bad_entries_show_the_first_and_a_count(entry: str) -> None:
     assert len(str(fewer.value).splitlines()) == 4
 
 
-# --- logs -----------------------------------------------------------------------------------------
-
-
 def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     packed = tmp_path / "lsb.acct.gz"
     packed.write_bytes(gzip.compress(b"0" * 5_000_000))
@@ -343,9 +340,6 @@ def test_a_job_number_that_comes_again_is_told_with_both_lines(tmp_path: Path) -
     ]
     assert found.workload.job.tolist() == [1, 2]
     assert dict(found.workload.left_out) == {"malformed record": 3}
-
-
-# --- options --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

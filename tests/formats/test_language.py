@@ -26,8 +26,6 @@ def warnings(*lines: str) -> list[str]:
     return [item.message for item in loads_with_warnings(HEAD + "\n".join(lines))[1]]
 
 
-# --- compound requirements and -n (REQ-14) ------------------------------------------------------
-
 COMPOUND = '-R "2*{mem>0} + 2*{swp>=0 || mem>0}"'
 
 
@@ -66,9 +64,6 @@ def test_terms_of_the_queue_count_too() -> None:
     assert told == ["the terms ask for 3 slots, -n for 1: they must agree"]
 
 
-# --- parameters ---------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("PLC-08", "PLC-10")
 def test_lenient_reaches_instances() -> None:
     units = (
@@ -84,9 +79,6 @@ def test_lenient_reaches_instances() -> None:
         instance = read(params, units, job)
         assert dict(plan(instance, method="time-based")["a"].allocation) == {"h1": 3, "h2": 3}
         assert loads(dump(instance)) == instance
-
-
-# --- notes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -106,9 +98,6 @@ def test_what_can_have_no_effect_is_a_warning(requirement: str, note: str) -> No
     assert warnings(shared, job.replace("lic", "dyn")) in ([], [told])
 
 
-# --- running jobs -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("asked", ["rusage[mem=200]", "rusage[mem=(200 50):duration=(1)]"])
 def test_what_a_running_job_holds_must_be_clear(asked: str) -> None:
     """A plan needs its requirement merged with its queue's; the check says where they clash."""
@@ -118,9 +107,6 @@ def test_what_a_running_job_holds_must_be_clear(asked: str) -> None:
     what = "rusage mem=200 exceeds mem=150 of the queue"
     assert told == f"{what}, so what the job holds cannot be said"
     assert plan(read(queue, job % asked.replace("200", "150")), "time-based").reservations == ()
-
-
-# --- LSF_UNIT_FOR_LIMITS (REQ-13) ---------------------------------------------------------------
 
 
 @pytest.mark.behaviour("REQ-13")
@@ -133,9 +119,6 @@ def test_refusals_speak_in_the_unit_of_the_cluster() -> None:
     assert problems(params, bounded, job) == [
         "rusage mem=2 is outside RESRSV_LIMIT [mem=0.5,1] of the queue"
     ]
-
-
-# --- yes and no ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("yes", "no"), [("Y", "N"), ("y", "n"), ("true", "false")])

@@ -104,11 +104,12 @@ def test_every_column_of_swf_has_the_same_range(word: str) -> None:
 def _problems_of_events(record: str) -> list[str]:
     bad = BadRecords()
     list(parse_events([record], bad, {}))
-    return [problem.message for problem in bad.problems]
+    return [problem.message for problem in (*bad.problems, *(cell for cell, _ in bad.cells))]
 
 
 def _problems_of_acct(record: str) -> list[str]:
-    return [problem.message for problem in parse_acct([record]).problems]
+    log = parse_acct([record])
+    return [*(problem.message for problem in log.problems), *log.unread]
 
 
 @pytest.mark.parametrize("word", BEYOND)

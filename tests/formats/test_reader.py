@@ -162,9 +162,6 @@ def test_a_job_may_be_a_bsub_line() -> None:
     assert (job.project, job.user, job.exclusive) == ("proj", "ann", False)
 
 
-# --- warnings -----------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("MEM-05")
 def test_slot_reserve_beside_resource_reserve_is_reported_and_ignored() -> None:
     text = BASE + (

@@ -159,9 +159,6 @@ def _changed(rng: random.Random, whole: Any, every: tuple[tuple[Any, ...], ...])
     return document
 
 
-# --- what is done with an input -------------------------------------------------------------------
-
-
 def an_instance(rng: random.Random) -> None:
     """Mutated data; what is accepted must survive being written and read."""
     instance = from_document(mutated(rng))

@@ -23,8 +23,8 @@ from typing import Any
 
 import slotwise as sw
 
-if __name__ == "__main__":  # Python looks beside a program, and what it uses lies one folder up
-    sys.path.insert(0, str(Path(__file__).parent.parent))
+if __name__ == "__main__":  # Python looks beside a program, and what it uses lies elsewhere
+    sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "support")]
 
 from forked import slotwise
 from fuzz.hostile import bent, mutated

@@ -29,9 +29,6 @@ def test_every_program_is_tested_and_told_of() -> None:
     assert all(f"`{name}`" in told for name in programs)
 
 
-# --- the planner loop --------------------------------------------------------------------------
-
-
 def loop(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, EXAMPLES / "planner_loop.py", *arguments],
@@ -61,9 +58,6 @@ def test_the_planner_loop_ends_where_a_job_can_never_start(tmp_path: Path) -> No
     done = loop(str(file))
     assert done.returncode == 1
     assert done.stderr == f"{file}:3: pending[0].slots: must be 1 slot or more, not -9\n"
-
-
-# --- the portal ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -185,8 +179,6 @@ def test_a_real_search_ends_when_its_client_hangs_up(portal: ModuleType) -> None
     portal.LONGEST = 1000.0
     assert asyncio.run(talk()) in (200, 499)  # 200: the machine was quicker than the client
 
-
-# --- the notebook --------------------------------------------------------------------------------
 
 CELLS = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
 

@@ -68,9 +68,6 @@ def test_calls_can_be_sent_to_other_processes() -> None:
         assert pickle.loads(pickle.dumps(call)) is call
 
 
-# --- names that stand for nothing ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -111,9 +108,6 @@ def test_limits_must_be_numbers(value: Any) -> None:
         return
     with pytest.raises(sw.InputError, match="time_limit is"):
         sw.plan(HEADLINE, time_limit=value)
-
-
-# --- tables ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["plan", "greedy plan", "comparison", "simulation"])
@@ -199,8 +193,6 @@ def test_a_long_plan_is_shown_in_part_and_counted() -> None:
     assert "and 940 more" in html
 
 
-# --- cancel and progress -----------------------------------------------------------------------
-
 LONG = {
     "plan": lambda **more: sw.plan(JOINT, effort=1, **more),
     "weighted": lambda **more: sw.plan(JOINT, objective="total-start", effort=1, **more),
@@ -249,9 +241,6 @@ def test_a_simulation_stops_where_it_is_told_to() -> None:
     assert found.starts.items() <= whole.starts.items()
 
 
-# --- threads -----------------------------------------------------------------------------------
-
-
 def test_plans_in_threads_are_those_in_turn() -> None:
     names = ("headline", "joint-wins", "cu-maxcus-range", "memory-phases")
 
@@ -275,9 +264,6 @@ def test_one_instance_is_planned_in_two_threads_at_once() -> None:
     assert both[0] == both[1] == RESULTS["plan"]
 
 
-# --- the public face ---------------------------------------------------------------------------
-
-
 def test_what_the_model_is_made_of_is_exported() -> None:
     """Every class that an annotation of the public calls or of an instance names."""
     for name in ("Cluster", "Host", "Job", "Queue", "RunningJob", "Params", "Limit", "User"):
@@ -295,9 +281,6 @@ def test_long_calls_keep_their_signature_and_take_cancel_and_progress(name: str)
     parameters = inspect.signature(getattr(sw, name)).parameters
     assert next(iter(parameters)) == "instance"
     assert {"cancel", "on_progress"} <= set(parameters)
-
-
-# --- instances made in memory ------------------------------------------------------------------
 
 
 def test_an_instance_is_made_of_its_parts() -> None:

@@ -56,8 +56,6 @@ def told(plan: sw.Plan) -> dict[str, Any]:
     return found | {item.job: item.reason for item in plan.unplaced}
 
 
-# --- random lives ---------------------------------------------------------------------------------
-
 REQUIREMENTS = st.sampled_from(
     [(), (), ("rusage[mem=60]",), ("rusage[mem=60:duration=1:decay=1]",), ("span[ptile=1]",)]
 )
@@ -182,9 +180,6 @@ def test_where_all_is_proved_the_starts_are_those_of_the_optimum(
         found, fresh = planner.plan(), from_nothing(planner, "optimal", effort=0.5)
         assert told(found) == told(fresh)
         assert sw.validate(planner.instance, found) == []
-
-
-# --- what each event does -------------------------------------------------------------------------
 
 
 def small() -> sw.Instance:

@@ -41,9 +41,6 @@ def messages_of_file(instance: sw.Instance) -> list[str]:
     return []
 
 
-# --- what is right ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", sw.examples())
 def test_shipped_instances_are_sound(name: str) -> None:
     instance = sw.load(sw.example(name))
@@ -59,9 +56,6 @@ def test_shipped_instances_are_sound(name: str) -> None:
 def test_random_instances_are_sound(instance: sw.Instance) -> None:
     assert messages(instance) == []
     assert sw.instance(instance) is instance
-
-
-# --- the same mistakes --------------------------------------------------------------------------
 
 
 def _first(instance: sw.Instance, section: str, **changes: Any) -> sw.Instance:
@@ -294,9 +288,6 @@ def test_numbers_must_be_numbers() -> None:
             assert "number" in message or "size" in message
 
 
-# --- the places ---------------------------------------------------------------------------------
-
-
 def _at(instance: sw.Instance, path: str) -> Any:
     """What stands at a path such as ``cluster.hosts[0].slots``."""
     return eval(f"instance.{path}", {"instance": instance})
@@ -322,8 +313,6 @@ def test_the_place_is_the_one_of_the_object_as_given() -> None:
         "pending[3].queue: unknown queue 'nope'",
     ]
 
-
-# --- anything at all ----------------------------------------------------------------------------
 
 GARBAGE: tuple[Any, ...] = (
     *(None, -1, 0, 1.5, 10**20, True, float("nan"), float("-inf"), "", "x", "\x1b[2J", "\ud800"),
@@ -410,9 +399,6 @@ def test_characters_that_terminals_obey_are_found_in_parts_of_a_field_too(sign: 
         (problem,) = examine_objects(instance)[0]
         assert problem.path == place
         assert f"character U+{ord(sign):04X}: leave it out" in problem.message
-
-
-# --- numbers of numpy -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.float64])

@@ -159,9 +159,6 @@ def test_sealing_loses_nothing(instance: Instance, steps: int) -> None:
     assert save(load(text, instance)) == text
 
 
-# --- every so often -------------------------------------------------------------------------------
-
-
 def test_a_checkpoint_is_written_when_its_time_has_come(tmp_path: Path) -> None:
     now = 0.0
     path = tmp_path / "point"

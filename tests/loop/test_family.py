@@ -142,9 +142,6 @@ def test_it_holds_no_slot_on_a_host_without_its_memory() -> None:
     assert held(run(gathers, until=60), "p")[0][1] == {"b": 2, "a": 3}
 
 
-# --- hosts without slots --------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("MEM-08", "TBR-04")
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("family", ["LSF", "volclava"])

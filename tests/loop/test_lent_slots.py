@@ -46,7 +46,7 @@ LARGE = {
 }
 
 
-@pytest.mark.behaviour("TBR-18", "TBR-07")
+@pytest.mark.behaviour("TBR-18", "TBR-07", "PAI-01", "PAI-03")
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_loan_leaves_the_rest_of_a_large_hold(kind: str) -> None:
     queue, requirement, asked = LARGE[kind]
@@ -89,7 +89,7 @@ def test_greedy_holds_the_rest_of_the_memory_where_it_has_lent_the_slot() -> Non
     assert result["N"].start == 2 * HOUR
 
 
-@pytest.mark.behaviour("TBR-18")
+@pytest.mark.behaviour("TBR-18", "PAI-01")
 def test_an_exclusive_borrower_has_borrowed_its_host() -> None:
     """S takes all four free slots of g, which are those that X holds there."""
     problem = instance(
@@ -103,9 +103,6 @@ def test_an_exclusive_borrower_has_borrowed_its_host() -> None:
     assert (result["S"].start, result["X"].start) == (0, HOUR)
     reserved = [slots for at, slots, _ in held(result, "X") if at == MINUTE]
     assert reserved == [{}]
-
-
-# --- a slot that is lent comes back once ----------------------------------------------------------
 
 
 def lending(method: int) -> Instance:
@@ -123,7 +120,7 @@ def lending(method: int) -> Instance:
     )
 
 
-@pytest.mark.behaviour("GRD-03", "TBR-18")
+@pytest.mark.behaviour("GRD-03", "TBR-18", "PAI-03")
 @pytest.mark.parametrize("method", [0, 1])
 def test_a_slot_that_is_lent_is_not_there_and_comes_back_once(method: int) -> None:
     result = run(lending(method))
@@ -131,13 +128,13 @@ def test_a_slot_that_is_lent_is_not_there_and_comes_back_once(method: int) -> No
     assert [result[name].start for name in ("b1", "b2", "big")] == [0, 20, 300]
 
 
-@pytest.mark.behaviour("GRD-03", "TBR-18")
+@pytest.mark.behaviour("GRD-03", "TBR-18", "PAI-03")
 def test_a_greedy_plan_counts_it_once_too() -> None:
     planned = plan_of(lending(0), "greedy")
     assert (planned["b1"].start, planned["big"].estimate) == (0, 300)
 
 
-@pytest.mark.behaviour("GRD-03", "MEM-01", "TBR-18")
+@pytest.mark.behaviour("GRD-03", "MEM-01", "TBR-18", "PAI-03")
 def test_memory_that_is_lent_comes_back_once() -> None:
     problem = instance(
         host("A", 4, mem=1000),

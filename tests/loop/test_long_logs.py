@@ -33,7 +33,7 @@ from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import compare_waits, measure, slot_use
+from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits, measure
 from slotwise.solver.scheduler.records import JobRecord, Simulation
 from slotwise.solver.scheduler.simulation import Session, simulate
 
@@ -78,8 +78,9 @@ def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
     # In a process of its own, as a simulation runs: where much else is in memory, garbage is
     # collected less often, and the peak tells of that.
     here = Path(__file__).parent
+    folders = [str(here), str(here.parent / "support")]
     code = (
-        f"import sys; sys.path[:0] = {[str(here), str(here.parent)]!r}; from pathlib import Path; "
+        f"import sys; sys.path[:0] = {folders!r}; from pathlib import Path; "
         "from test_long_logs import peaks; print(*peaks(Path(sys.argv[1])))"
     )
     words = [sys.executable, "-c", code, str(tmp_path)]
@@ -216,7 +217,7 @@ def test_the_use_of_slots_is_that_of_a_look_at_every_moment(
     instance: Instance, method: str, until: int | None
 ) -> None:
     result = simulate(instance, reservation=method, until=until)
-    use = slot_use(result)
+    use = SlotSpans.of(result).use()
     found = (use.begin, use.end, use.utilisation, use.idle_while_waiting, use.fragmentation)
     assert found == used_by_sweep(result)
 

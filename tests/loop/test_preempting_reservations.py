@@ -34,7 +34,7 @@ def three_taken(*more, high: Queue = PREEMPTIVE, low: Queue = LOW, **params) -> 
     )
 
 
-@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01")
+@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01", "PAI-02")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
 def test_what_it_holds_itself_is_free_for_it(way: dict, method: str) -> None:
@@ -112,9 +112,6 @@ def test_a_job_with_hosts_of_its_own_gives_up_all_of_them_and_waits_for_all(whol
     assert result["V"].end == 100 * 60
 
 
-# --- with a reservation parameter and without -----------------------------------------------------
-
-
 def drawn(seed: int, way: dict) -> Instance:
     """A small cluster where the first job of the order may preempt, and nothing is reserved.
 
@@ -186,12 +183,12 @@ def later_by_reserving(seeds: range) -> list[int]:
     return found
 
 
-@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01")
+@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01", "PAI-02")
 def test_no_reservation_parameter_delays_the_first_job_that_may_preempt() -> None:
     assert later_by_reserving(range(30)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01")
+@pytest.mark.behaviour("LOP-06", "GRD-06", "MEM-01", "PAI-02")
 def test_no_reservation_parameter_delays_it_at_length() -> None:
     assert later_by_reserving(range(30, 3000)) == []

@@ -40,9 +40,6 @@ def run(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-# --- recorded beside simulated --------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("LOP-05")
 def test_waits_and_errors_are_those_of_the_starts() -> None:
     problem = instance(
@@ -82,9 +79,6 @@ def test_estimates_are_compared_with_what_was_recorded() -> None:
     result = simulate(problem, reservation="time-based", cycle=0)
     (whole, _) = compare_waits(result.jobs, {"p": 900})
     assert (whole.estimates, whole.estimate_mean_absolute_error) == (1, 300)
-
-
-# --- the cycle ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cycle", [1, 5, 15, 60, 300])
@@ -158,9 +152,6 @@ def test_the_table_and_the_columns_say_the_same() -> None:
     assert shown["JOBS"] == row["log_jobs"] == row["sender:jobs"] == "82"
     assert float(shown["REC_MEAN"]) == round(float(row["log_recorded_mean_wait"]), 1)
     assert float(shown["SIM_P95"]) == round(float(row["log_simulated_p95_wait"]), 1)
-
-
-# --- hosts ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("CFG-04")
@@ -253,9 +244,6 @@ def test_lives_from_a_log(configured: int, wanted: list[tuple[int, str, str]]) -
     assert {change.time for change in lives.changes(["a"], 900)} == {0}
 
 
-# --- requirements ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "kept", "gone"),
     [
@@ -290,8 +278,6 @@ def test_what_goes_is_told_with_counts() -> None:
         "select[]": 2, "rusage[]": 1,
     }  # fmt: skip
 
-
-# --- options --------------------------------------------------------------------------------------
 
 SWF = "; MaxProcs: 4\n1 0 5 10 3 -1 -1 3 10 -1 1 1 1 -1 1 -1 -1 -1\n"
 POOL = {"procs": 4, "free": 4, "running": [], "queue": []}

@@ -233,6 +233,7 @@ SHARES = "USER_SHARES[[default,1]]"
     [
         ("N", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}], True, []),
         ("Y", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "N"}], False, []),
+        ("Y", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}], True, []),
         ("N", [{"ENABLE_HIST_RUN_TIME": "Y"}], False, []),
         ("N", [{"FAIRSHARE": SHARES, "ENABLE_HIST_RUN_TIME": "Y"}, {}], True, []),
         (

@@ -18,9 +18,9 @@ REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)
 CALENDAR = PrintedTimes(REFERENCE)
 
 
-def _jobs(*records: dict[str, str]) -> list[SeenJob]:
+def _jobs(*records: dict[str, str], notes: Remarks | None = None) -> list[SeenJob]:
     content = json.dumps({"COMMAND": "bjobs", "JOBS": str(len(records)), "RECORDS": list(records)})
-    return read_bjobs(Text(content, "jobs.json"), CALENDAR)
+    return read_bjobs(Text(content, "jobs.json"), CALENDAR, notes)
 
 
 def _epoch(*fields: int) -> int:
@@ -88,24 +88,31 @@ def test_hosts_in_each_of_their_forms() -> None:
         values.allocation("0*a")
 
 
-def test_everything_wrong_is_in_one_report() -> None:
-    with pytest.raises(InputError) as caught:
-        _jobs(
-            {"JOBID": "1", "STAT": "RUN", "SUBMIT_TIME": "soon"},
-            {"STAT": "PEND"},
-            {"JOBID": "3", "STAT": "GONE"},
-            {"JOBID": "4", "STAT": "PEND"},
-            {"JOBID": "4", "STAT": "PEND"},
-            {"JOBID": "5", "STAT": "RUN", "ALLOC_SLOT": "a:a", "NALLOC_SLOT": "3"},
-        )
-    said = [str(problem) for problem in caught.value.problems]
-    assert said == [
-        "jobs.json: job 1: SUBMIT_TIME: 'soon' is no time such as Apr 12 18:10:00 2026",
-        "jobs.json: RECORDS[1]: has no JOBID: give -o a list of fields with jobid in it",
-        "jobs.json: job 3: STAT 'GONE' is no state of a job: give -o stat",
-        "jobs.json: job 5: NALLOC_SLOT says 3 slots, ALLOC_SLOT names 2",
-        "jobs.json: job 4: is listed twice",
+def test_everything_that_cannot_be_read_is_told_and_takes_only_itself() -> None:
+    notes = Remarks()
+    jobs = _jobs(
+        {"JOBID": "1", "STAT": "RUN", "SUBMIT_TIME": "soon"},
+        {"STAT": "PEND"},
+        {"JOBID": "3", "STAT": "GONE"},
+        {"JOBID": "5", "STAT": "RUN", "ALLOC_SLOT": "a:a", "NALLOC_SLOT": "3"},
+        notes=notes,
+    )
+    assert [job.id for job in jobs] == ["1", "unnamed-2", "3", "5"]
+    waiting = next(text for text in notes if "waiting" in text)
+    assert [text for text in notes if text != waiting] == [
+        "jobs.json: job 1: SUBMIT_TIME: 'soon' is no time such as Apr 12 18:10:00 2026: not known",
+        "jobs.json: job unnamed-2: JOBID '' is no id of a job: not known",
+        "jobs.json: job 3: STAT 'GONE' is no state of a job: give -o stat: not known",
+        "jobs.json: job 5: NALLOC_SLOT says 3 slots, ALLOC_SLOT names 2: the number of its slots: "
+        "not known",
     ]
+    told = [(item.jobs, item.hosts) for item in notes.omissions if item.what not in waiting]
+    assert told == [(None, ()), (("unnamed-2",), ()), (None, ()), (None, ("a",))]
+
+
+def test_jobs_that_are_listed_twice_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^jobs\.json: job 4: is listed twice$"):
+        _jobs({"JOBID": "4", "STAT": "PEND"}, {"JOBID": "4", "STAT": "PEND"})
 
 
 def test_elements_of_arrays_and_numbers_that_are_no_texts() -> None:

@@ -15,7 +15,7 @@ from slotwise.model.lsf_state.assemble import assemble
 from slotwise.model.lsf_state.bjobs import SeenJob
 from slotwise.model.lsf_state.bqueues import SeenHost, read_bhosts, read_bhpart, read_bqueues
 from slotwise.model.lsf_state.seen import Seen
-from slotwise.model.lsf_state.values import Text, read_text
+from slotwise.model.lsf_state.values import Remarks, Text, read_text
 
 NOW = datetime(2026, 4, 12, tzinfo=UTC)
 DATA = Path(__file__).parents[1] / "data" / "lsf"
@@ -83,12 +83,32 @@ def test_bhosts_as_json_and_as_a_table() -> None:
 
 def test_hosts_that_cannot_be_read_are_told_with_their_lines() -> None:
     text = BHOSTS.replace("1.5   1.2", "1.5   warm").replace("12.50     2 ", "12.50     two ")
-    with pytest.raises(InputError) as caught:
-        read_bhosts(Text(text, "b.txt"))
-    assert [str(problem) for problem in caught.value.problems] == [
-        "b.txt:1: host hostA: r1m: 'warm' is no number",
-        "b.txt:16: host hostB: JL/U: 'two' is no whole number",
+    notes = Remarks()
+    first, second = read_bhosts(Text(text, "b.txt"), notes)
+    assert notes == [
+        "b.txt:7: host hostA: Total r1m: 'warm' is no number: not known",
+        "b.txt:18: host hostB: JL/U: 'two' is no whole number: not known",
     ]
+    assert [(item.hosts, item.resources) for item in notes.omissions] == [
+        (("hostA",), ("r1m",)),
+        (("hostB",), ()),
+    ]
+    assert "r1m" not in first.total
+    assert (second.user_slots, second.cpu_factor) == (None, 12.5)
+
+
+def test_a_dash_beside_a_number_says_that_nothing_is_reserved() -> None:
+    """As LSF prints the slots of a host: a number free, and "-" of them reserved."""
+    first, *rest = BHOSTS.splitlines()
+    lines = [
+        line + ("  slots" if "r15s" in line else "     4" if "Total" in line else "     -")
+        if any(word in line for word in ("r15s", "Total", "Reserved"))
+        else line
+        for line in rest
+    ]
+    notes = Remarks()
+    read_bhosts(Text("\n".join([first, *lines]), "b.txt"), notes)
+    assert notes == []
 
 
 #: After the documents (seeds 000, 001), with LSF 10's way of printing limits.
@@ -219,12 +239,13 @@ def test_bhpart() -> None:
 
 def test_accounts_that_cannot_be_read() -> None:
     text = BHPART.replace("1.144", "high").replace("48.4     17618", "48.4")
-    with pytest.raises(InputError) as caught:
-        read_bhpart(Text(text, "p"))
-    assert [str(problem) for problem in caught.value.problems] == [
-        "p:6: Partition1/group1: has 6 of 7 columns of a share account",
-        "p:11: Partition1/group2/user1: PRIORITY: 'high' is no number",
+    notes = Remarks()
+    (partition,) = read_bhpart(Text(text, "p"), notes)
+    assert notes == [
+        "p:6: Partition1/group1: has 6 of 7 columns of a share account: not known",
+        "p:11: Partition1/group2/user1: PRIORITY: 'high' is no number: not known",
     ]
+    assert [item.account for item in partition.accounts] == ["group2", "user2", "others"]
 
 
 def test_one_queue_of_a_set_alone_and_a_host_without_a_slot_limit() -> None:
@@ -286,15 +307,17 @@ def test_what_bqueues_says_otherwise_than_the_site_is_told() -> None:
 def test_records_and_lines_that_are_wrong_are_named() -> None:
     host = {"HOST_NAME": "a", "STATUS": "ok", "MAX": "4"}
     content = json.dumps({"COMMAND": "bhosts", "RECORDS": [host, 5]})
-    with pytest.raises(InputError) as caught:
-        read_bhosts(Text(content, "x.json"))
-    assert "RECORDS[1]: must be an object" in str(caught.value)
+    notes = Remarks()
+    assert [item.name for item in read_bhosts(Text(content, "x.json"), notes)] == ["a"]
+    assert "RECORDS[1]: must be an object" in notes[0]
+    with pytest.raises(InputError, match="must be an object"):
+        read_bhosts(Text(json.dumps({"COMMAND": "bhosts", "RECORDS": [5]}), "x.json"))
     lines = ["QUEUE: night", "  -- at night", "", "PARAMETERS/STATISTICS",
              "PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV",
              " 40"]  # fmt: skip
-    with pytest.raises(InputError) as caught:
-        read_bqueues(Text("\n".join(lines), "q.txt"))
-    assert "q.txt:6: queue night: the line under PRIO has too few columns" in str(caught.value)
+    (queue,) = read_bqueues(Text("\n".join(lines), "q.txt"), notes)
+    assert "q.txt:6: queue night: has 1 of 13 columns" in notes[-1]
+    assert (queue.name, queue.priority) == ("night", None)
 
 
 def test_slots_of_jobs_follow_their_hosts_or_are_one() -> None:

@@ -49,9 +49,6 @@ def _moment(*lines: str, at: int | None = None, later: bool = False) -> Moment:
     return cut(records, at, later=later)
 
 
-# --- records --------------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("CFG-04")
 def test_a_real_log_is_read_whole_and_agrees_with_its_accounting() -> None:
     bad, kinds = BadRecords(), dict[str, int]()
@@ -192,16 +189,15 @@ def test_a_log_that_was_switched_repeats_its_jobs() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('"JOB_NEW" "10.108" soon 1', "eventTime 'soon' is not a whole number (field 3)"),
+        ('"JOB_NEW" "10.108" 100 soon', "jobId 'soon' is not a whole number (field 4)"),
         (_new(1, 100).replace("7184 0", "x 0"), "options2 'x' is not a whole number"),
         (_new(1, 100, hosts="999"), "numAskedHosts 999 is no length of a list"),
         ('"JOB_START" "10.108" 110 1 4 0 0 100.0 2 "a"', "the record ends before execHosts"),
-        ('"JOB_STATUS" "10.108" 110 1 4 0 0 1e999 110 0 0 0', "cpuTime '1e999' is not a number"),
         ('"JOB_SWITCH" "10.108" 140 1501 two "night" 0', "jobId 'two'"),
         ('"JOB_CLEAN" "10.108" 14"0 2', "quote that does not close"),
         ('"bad" "10.108" 140', "'bad' is no record type of lsb.events"),
         (_new(1, 100, name="a[1-9999999]"), "over 100,000"),
-        ('"MBD_START" "10.108" -5', "before 1970"),
+        ('"MBD_START" "10.108" -1', "before 1970"),
     ],
 )
 def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:
@@ -212,6 +208,36 @@ def test_a_bad_record_is_told_with_its_line(line: str, says: str) -> None:
     assert says in problem.message
 
 
+def test_a_cell_of_a_record_that_cannot_be_read_takes_only_itself(tmp_path: Path) -> None:
+    """Whom it touches: the job that waits, or those that may use the hosts of one that runs."""
+    good = [_new(1, 100), _start(1, 110, "a"), _new(2, 120), _new(3, 125), _status(1, 130, 4)]
+    bad = list(good)
+    bad[2] = _cell(_new(2, 120), 8)
+    bad[1] = _cell(_start(1, 110, "a"), 2)
+    bad[4] = _cell(_status(1, 130, 4), 7)
+    log = tmp_path / "lsb.events"
+    out = tmp_path / "o.yaml"
+    log.write_text("\n".join(bad) + "\n")
+    code, _, said = _run("import", "events", log, "-o", out)
+    assert code == 0
+    made = load(out)
+    assert ([job.id for job in made.pending], [run.job.id for run in made.running]) == (
+        ["2", "3"],
+        ["1"],
+    )
+    touching = [item for item in made.omissions if item.where]
+    told = {item.where.rpartition(":")[2]: (item.jobs, item.hosts) for item in touching}
+    assert told == {"2": (None, ("a",)), "3": (("2",), ()), "5": (None, ("a",))}
+    assert said.count("'soon'") == 3
+
+
+def _cell(record: str, field: int) -> str:
+    """A record with one field (from 0) that cannot be read."""
+    words = record.split(" ")
+    words[field] = "soon"
+    return " ".join(words)
+
+
 def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "lsb.events"
     file.write_text(EVENTS.read_text() + '"JOB_NEW" "10.108" x\n' * 400)
@@ -219,7 +245,7 @@ def test_many_bad_records_are_counted(tmp_path: Path) -> None:
     lines = said.splitlines()
     assert code == 2
     assert len(lines) == 52  # 50 records, how many more, and what --keep-going does
-    assert lines[0].startswith(f"{file}:666: eventTime 'x'")
+    assert lines[0].startswith(f"{file}:666: the record ends before jobId")
     assert "400" in said
     code, text, said = _run("import", "events", file, "--keep-going")
     assert code == 0
@@ -233,9 +259,6 @@ def test_a_report_spells_out_50_problems() -> None:
     many = report([Problem(f"p{n}") for n in range(52)])
     assert many[-1] == "and 2 more problems (52 in all)"
     assert len(str(InputError(Problem("x") for _ in range(665))).splitlines()) == 51
-
-
-# --- moments --------------------------------------------------------------------------------------
 
 
 def test_several_files_a_stamp_and_a_time_from_the_begin(tmp_path: Path) -> None:
@@ -323,8 +346,6 @@ def test_an_swf_log_without_waits_needs_a_policy(tmp_path: Path) -> None:
     assert [(r.job.id, r.start, r.job.user) for r in instance.running] == [("1", 5, "user3")]
     assert [(job.id, job.submit) for job in instance.pending] == [("2", 10)]
 
-
-# --- past usage -----------------------------------------------------------------------------------
 
 SITE = """
 format: slotwise/1
@@ -446,9 +467,6 @@ def test_a_moment_of_a_fairshare_cluster_has_its_past(tmp_path: Path) -> None:
     assert (found.slots, found.run_time) == (expected.slots, expected.run_time)
 
 
-# --- wrong kinds ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("file", "kind"),
     [
@@ -472,9 +490,6 @@ def test_a_wrong_kind_of_file_is_one_line(command: tuple[str, ...], file: Path) 
     assert len(said.splitlines()) == 1
     assert said.startswith(f"{file}: is ")
     assert "slotwise import" in said
-
-
-# --- LSF's own JSON -------------------------------------------------------------------------------
 
 
 def test_a_plan_as_lsf_s_allocation_planner_writes_it(tmp_path: Path) -> None:
@@ -503,9 +518,6 @@ def test_a_plan_as_lsf_s_allocation_planner_writes_it(tmp_path: Path) -> None:
     }
     assert plan["PLANS"][1]["RANK"] == "2"
     assert kind_of(file) == "plan"
-
-
-# --- size -----------------------------------------------------------------------------------------
 
 
 def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:

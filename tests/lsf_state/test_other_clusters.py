@@ -192,8 +192,6 @@ def test_later_reasons_for_a_closed_host() -> None:
     assert found.instance.cluster.hosts[0].status == "closed"
 
 
-# --- logs -----------------------------------------------------------------------------------------
-
 NO_LIMITS = " ".join(["-1"] * 11)
 
 

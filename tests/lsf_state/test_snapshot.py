@@ -297,9 +297,20 @@ def test_what_is_wrong_is_one_report_and_no_file(tmp_path: Path) -> None:
     )
     out = tmp_path / "now.yaml"
     code, _, said = _run("import", "snapshot", *arguments, "-o", out)
-    assert code == 2
+    assert code == 0  # a cell that cannot be read takes only itself
     assert "RUN_TIME: 'long' is no time" in said
     assert "bhosts:2: host a: MAX: 'x' is no whole number" in said
+    out.unlink()
+    twice = {"JOBID": "1", "STAT": "PEND", "NREQ_SLOT": "1"}
+    arguments = _write(
+        tmp_path,
+        bjobs=_bjobs(twice, twice),
+        bhosts="HOST_NAME STATUS JL/U NJOBS RUN SSUSP USUSP RSV\na ok - 3 3 0 0 0\n",
+    )
+    code, _, said = _run("import", "snapshot", *arguments, "-o", out)
+    assert code == 2
+    assert "job 1: is listed twice" in said
+    assert "bhosts:1: has no column MAX" in said
     assert not out.exists()
 
 
@@ -333,9 +344,6 @@ def _moment(instance: Instance) -> str:
 
     assert instance.origin is not None
     return (datetime.fromisoformat(instance.origin) + timedelta(seconds=instance.now)).isoformat()
-
-
-# --- running the commands -------------------------------------------------------------------------
 
 
 def _command(folder: Path, name: str, text: str, *, code: int = 0, refuse: str = "") -> None:
@@ -538,9 +546,6 @@ def test_bjobs_is_asked_for_gpus_where_it_knows_them(path: Path) -> None:
     (path / "bjobs").write_text(old)
     code, text, _ = _run("snapshot")
     assert (code, loads(text).pending[0].id) == (0, "1")
-
-
-# --- what rusage[mem] counts for ------------------------------------------------------------------
 
 
 def _memory_counts(tmp_path: Path, *options: str, **texts: str) -> tuple[bool, list[str]]:

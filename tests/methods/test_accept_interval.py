@@ -27,9 +27,6 @@ pytestmark = pytest.mark.behaviour("TBR-16")
 Place = dict[str, int]
 
 
-# --- every choice ---------------------------------------------------------------------------------
-
-
 def places(instance: Instance, slots: int) -> Iterator[Place]:
     """All ways to lay so many slots on the hosts."""
     hosts = instance.cluster.hosts
@@ -204,9 +201,6 @@ def test_no_start_is_earlier_and_nothing_false_is_proved_on_many(mixed: bool, bl
         other_searches_claim_nothing_false(instance)
 
 
-# --- what a planner has told ----------------------------------------------------------------------
-
-
 def nobody_moves_later(seed: int) -> None:
     """What was told stays possible when a job comes, or one that waits goes: nobody moves later."""
     instance = drawn(seed, mixed=bool(seed % 2))
@@ -267,9 +261,6 @@ def test_all_questions_have_one_answer() -> None:
 def test_all_questions_have_one_answer_on_many() -> None:
     for seed in range(3000, 4000):
         asking_is_planning(seed)
-
-
-# --- one host -------------------------------------------------------------------------------------
 
 
 def three_jobs(slots: int = 4) -> Instance:

@@ -69,7 +69,7 @@ def differences(seed: int, kind: dict[str, bool | None]) -> int:
     return moved
 
 
-@pytest.mark.behaviour("DEP-05")
+@pytest.mark.behaviour("DEP-05", "PAI-04")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_loop_starts_jobs_that_wait_as_planned(kind: dict[str, bool | None]) -> None:
     for seed in range(7_000, 7_004):
@@ -86,10 +86,7 @@ def test_the_loop_starts_many_jobs_that_wait_as_planned(
     assert moved < (60 if kind.get("fails") else 25)
 
 
-# --- jobs that come later ---------------------------------------------------------------------
-
-
-@pytest.mark.behaviour("DEP-05")
+@pytest.mark.behaviour("DEP-05", "PAI-04")
 def test_a_job_that_waits_keeps_its_place_in_the_order() -> None:
     """Of five jobs beside one that runs: those who wait are before those behind them."""
     runs = RunningJob(job("900", 1, 7), -180, {"A": 1})
@@ -108,7 +105,7 @@ def test_a_job_that_waits_keeps_its_place_in_the_order() -> None:
     assert found.omissions == ()
 
 
-@pytest.mark.behaviour("DEP-05")
+@pytest.mark.behaviour("DEP-05", "PAI-04")
 @pytest.mark.parametrize("more", [{"begin": MINUTE}, {"dependency": "done(1)"}])
 def test_what_starts_before_a_job_comes_does_so_without_it(more: dict[str, object]) -> None:
     instance = site(
@@ -122,7 +119,7 @@ def test_what_starts_before_a_job_comes_does_so_without_it(more: dict[str, objec
     assert starts(found) == run_on(instance, "time-based")
 
 
-@pytest.mark.behaviour("DEP-05")
+@pytest.mark.behaviour("DEP-05", "PAI-04")
 def test_who_is_let_go_by_a_start_has_a_turn_in_the_next_cycle() -> None:
     """By then the job behind it has taken its slot."""
     pending = (job("1", 1, 5), job("2", 2, 2, dependency="started(1)"), job("3", 1, 9))
@@ -132,7 +129,7 @@ def test_who_is_let_go_by_a_start_has_a_turn_in_the_next_cycle() -> None:
     assert starts(found) == run_on(instance, "time-based")
 
 
-@pytest.mark.behaviour("DEP-05")
+@pytest.mark.behaviour("DEP-05", "PAI-04")
 @pytest.mark.parametrize("word", ["done", "ended", "started", "post_done"])
 def test_behind_a_job_without_a_start_nothing_has_one(word: str) -> None:
     """Job 1 never ends; job 2 needs all slots, and has an estimate by greedy reservation alone."""
@@ -164,9 +161,6 @@ def test_where_it_would_take_long_jobs_come_behind_and_that_is_said(
     assert any(PLACED_BEHIND in o.name and "2" in (o.jobs or ()) for o in found.omissions)
 
 
-# --- names ------------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("DEP-01")
 @pytest.mark.parametrize("method", METHODS)
 def test_an_array_has_one_submission_time_whichever_of_it_runs(method: Method) -> None:
@@ -182,9 +176,6 @@ def test_an_array_has_one_submission_time_whichever_of_it_runs(method: Method) -
     assert (said.estimate if said.start is None else said.start) == 2 * MINUTE
     assert validate(instance, found) == []
     assert run_on(instance, "time-based")["8"] == 2 * MINUTE
-
-
-# --- estimates below limits ---------------------------------------------------------------------
 
 
 def running(minutes: int | None, **more: object) -> RunningJob:
@@ -278,7 +269,7 @@ def no_job_is_delayed_by_one_behind(seed: int) -> None:
             assert after.get(name, 1 << 40) <= start, (seed, name, start, after.get(name))
 
 
-@pytest.mark.behaviour("TBR-18")
+@pytest.mark.behaviour("TBR-18", "PAI-05")
 def test_no_job_is_delayed_by_one_behind_it() -> None:
     for seed in range(4):
         no_job_is_delayed_by_one_behind(seed)

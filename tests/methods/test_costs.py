@@ -100,9 +100,6 @@ def test_many_run_times_keep_units_short() -> None:
     assert costs.value(costs.total(starts), 1000) == pytest.approx(float(right), rel=1e-15)
 
 
-# --- within a known total -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", SUMS)
 def test_the_latest_start_is_late_by_no_second_too_many(name: str) -> None:
     costs = costs_of(name, problem(*JOBS))
@@ -130,9 +127,6 @@ def test_within_a_total_good_plans_cost_the_same_and_others_no_more(
     for short in (within.total(starts), within.beyond(least).total(starts)):
         assert short <= true
         assert (short == true) if true <= total else (short > total)
-
-
-# --- in 64 bits ---------------------------------------------------------------------------------
 
 
 @given(
@@ -173,9 +167,6 @@ def test_a_pool_has_no_largest_cost_but_the_last_end() -> None:
     moved = {**makespan.jobs, "a": UnitCost(1, 1, 700)}
     other = Costs(makespan.objective, makespan.unit, moved)
     assert pool_of(planning, planning.demands, other, alone) is None
-
-
-# --- terms of the models ------------------------------------------------------------------------
 
 
 def fixed(name: str, starts: dict[str, int], total: int | None = None) -> tuple[str, int]:

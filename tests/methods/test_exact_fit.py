@@ -161,9 +161,6 @@ def test_marked_are_those_that_one_second_more_would_move(seed: int) -> None:
             assert moved is bool(before.exact_fit), (item.id, before, after)
 
 
-# --- keeping a distance ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_margin_keeps_out_of_gaps_that_are_filled_to_the_second(method: sw.Method) -> None:
     kept = plan(gap(1800), method, margin=60)

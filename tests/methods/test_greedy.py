@@ -331,8 +331,6 @@ def test_no_more_than_a_block_of_each_host_is_held_whatever_the_block() -> None:
     assert waiting.reserved == {"A": 1, "B": 1}
 
 
-# --- the first execution host (-m "h!") -----------------------------------------------------------
-
 FIRST_HOST = """
 format: slotwise/1
 hosts: [{name: A, slots: 4}, {name: B, slots: 4}, {name: C, slots: 8}]

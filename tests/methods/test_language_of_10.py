@@ -35,9 +35,6 @@ def places(problem: Instance, method: str, name: str = "p") -> tuple[int | None,
     return (None, {}) if item is None else (item.start, dict(item.allocation))
 
 
-# --- span[block] --------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("PLC-15")
 @pytest.mark.parametrize("method", EXACT)
 @pytest.mark.parametrize(
@@ -128,8 +125,6 @@ def test_a_resizable_job_grows_by_blocks() -> None:
     assert found["r"].hosts == {"A": 8}
 
 
-# --- the judge ----------------------------------------------------------------------------------
-
 CASES = [
     Case(
         "two parts of blocks",
@@ -197,9 +192,6 @@ def test_the_judge_splits_an_allocation_so_that_units_are_kept() -> None:
     assert faults(problem, {"j": (0, {"r1a": 3, "r2a": 3})}) != []
 
 
-# --- amounts per host, task and job -------------------------------------------------------------
-
-
 @pytest.mark.behaviour("REQ-22", "RSV-08")
 @pytest.mark.parametrize("method", EXACT)
 @pytest.mark.parametrize(
@@ -255,9 +247,6 @@ def test_limits_count_what_amounts_count(method: str) -> None:
     )
     assert places(problem, method)[0] == 10 * MINUTE
     assert places(problem, method, "q")[0] == 0
-
-
-# --- compute units ------------------------------------------------------------------------------
 
 
 def units(**sizes: tuple[int, ...]) -> Instance:
@@ -341,9 +330,6 @@ def test_bestfit_prefers_one_small_unit_to_a_large_one() -> None:
     assert places(problem, "time-based")[1] == {"g0": 3}
 
 
-# --- what no plan heeds -------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("REQ-21")
 @pytest.mark.parametrize(
     ("more", "rule"),
@@ -367,8 +353,6 @@ def test_what_is_read_and_not_heeded_is_said_and_proves_nothing(
     plain = replace(problem, pending=(job("p", 2, minutes=5),))
     assert plan(plain, "optimal", effort=20)["p"].proved
 
-
-# --- dialects in instances ----------------------------------------------------------------------
 
 OLD = """format: slotwise/1
 {dialect}
@@ -440,9 +424,6 @@ def test_ptile_of_all_slots_where_no_mxj_is_defined(
     assert sum(found.values()) == slots
     if method == "time-based":
         assert sorted(found.values()) == sorted(expected)
-
-
-# --- advice -------------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("PLC-15")

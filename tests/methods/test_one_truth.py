@@ -37,9 +37,6 @@ def in_loop(problem: Instance, method: str, **more: Any) -> dict[str, int]:
     return simulate(problem, reservation=method, **{"top": top, "cycle": 0, **more}).starts
 
 
-# --- SIMULATED is the loop ------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("TBR-18", "GRD-04")
 def test_simulated_starts_know_backfill() -> None:
     problem = small(
@@ -114,9 +111,6 @@ def test_of_many_jobs_greedy_alone_is_simulated(
     assert compare(problem, effort=5, methods=True).simulated == ("greedy",)
 
 
-# --- greedy ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("GRD-01", "GRD-03")
 def test_greedy_holds_no_more_of_a_host_than_a_block() -> None:
     problem = small(
@@ -176,9 +170,6 @@ def test_on_a_full_cluster_there_is_no_slot_to_hold_and_no_estimate_anywhere() -
     assert (row.greedy_estimate, row.greedy_simulated) == (None, 2 * HOUR)
     seen = snapshot_of(problem, after_cycle=True).waiting["p"]
     assert (dict(seen.slots), seen.estimate) == ({}, None)
-
-
-# --- time-based -----------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("TBR-18", "TBR-04")
@@ -312,9 +303,6 @@ def test_a_job_that_starts_now_takes_what_the_loop_gives_it() -> None:
     joint = plan(problem, "optimal", effort=5)
     assert [sum(joint[name].allocation.values()) for name in ("p1", "p2")] == [50, 10]
     assert run_on(problem, "optimal") == {"p1": 0, "p2": 0}
-
-
-# --- the rule book --------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("RSV-11")

@@ -28,7 +28,7 @@ from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 from typer.testing import CliRunner
 
-pytestmark = pytest.mark.behaviour("TBR-19")
+pytestmark = pytest.mark.behaviour("TBR-19", "PAI-10")
 
 TWO_HOSTS = """
 format: slotwise/1
@@ -125,9 +125,6 @@ pending:
     assert claims(plain)["101"] == (True, ())
 
 
-# --- every form of the answer ---------------------------------------------------------------------
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     path = tmp_path / "q.yaml"
@@ -190,9 +187,6 @@ def test_in_words() -> None:
     assert PlannedArray.of("a", (first, second, PlannedJob("a[3]", 0))).proved_if == ()
 
 
-# --- the judge ------------------------------------------------------------------------------------
-
-
 def test_the_judge_objects_to_a_proof_that_hangs_on_such_a_place() -> None:
     instance = two_hosts("-n 2 -R span[stripe]")
     found = plan(instance, effort=1)
@@ -202,9 +196,6 @@ def test_the_judge_objects_to_a_proof_that_hangs_on_such_a_place() -> None:
     assert [fault.check for fault in validate(instance, claimed)] == ["bound"]
     roomy = two_hosts("-n 2 -R span[stripe]", slots=4)
     assert validate(roomy, plan(roomy, effort=1)) == []
-
-
-# --- against every place --------------------------------------------------------------------------
 
 
 def workload(draw: random.Random) -> Instance:

@@ -187,9 +187,6 @@ def test_a_rule_is_named_where_it_changes_a_start_on_many(
         right(rule(draw, workload(draw, rich=rich)))
 
 
-# --- exact plans ----------------------------------------------------------------------------------
-
-
 def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
     """The pool gives the queue of four slots two: one job starts in the loop, one waits."""
     pooled = {"slot_pool": "P", "hosts": (HostRequest("h0"),)}

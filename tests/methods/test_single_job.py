@@ -69,9 +69,6 @@ def test_the_search_finds_the_first_minute_at_which_the_job_fits(instance: Insta
             hold_start(profile, demand, found)
 
 
-# --- what may never delay -----------------------------------------------------------------------
-
-
 def start_of(found: Plan, name: str) -> float:
     planned = found.get(name)
     return float("inf") if planned is None or planned.start is None else planned.start
@@ -139,9 +136,6 @@ def test_a_job_that_does_not_start_now_says_what_it_waits_for(instance: Instance
         for item in found:
             assert (item.waits_for == "") == (item.start == instance.now)
         assert all(item.reason for item in found.unplaced)
-
-
-# --- hosts by name (PLC-12) ---------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("PLC-12")

@@ -54,8 +54,6 @@ def simulated(instance: Instance) -> dict[str, int]:
     return dict(record.hosts)
 
 
-# --- others (PLC-12) ----------------------------------------------------------------------------
-
 FOUR = "hosts: [{name: 'h[1-4]', slots: 1}]\nhost_groups: {g: h1 h2}\n"
 
 
@@ -101,8 +99,6 @@ def test_a_host_beside_the_list_is_no_candidate_without_others() -> None:
     instance = read(FOUR + "pending: [{id: a, bsub: '-n 1 -W 5 -m g'}]")
     assert "candidate" in faults(instance, h3=1)
 
-
-# --- shared resources in several places (RSV-10) ------------------------------------------------
 
 PLACES = (
     "hosts: [{name: a, slots: 4}, {name: b, slots: 4}, {name: c, slots: 9}, {name: d, slots: 9}]\n"
@@ -250,8 +246,6 @@ def test_views_show_each_place_with_what_is_left() -> None:
     assert [line.split()[3:] for line in told[1:3]] == [["a", "b"], ["c"]]
 
 
-# --- the submission host (REQ-04) ---------------------------------------------------------------
-
 HOMES = """hosts:
   - {name: x1, slots: 2, type: X86, model: old}
   - {name: p1, slots: 2, type: PPC, model: old}
@@ -336,8 +330,6 @@ def test_ask_and_views_know_the_submission_host(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, ["ask", str(file), line, "--from", "nosuch"])
     assert wrong.exit_code != 0
 
-
-# --- a submission host that nobody knows (REQ-04, PAI-08) ----------------------------------------
 
 SAYS = "submission host for type==local (from_host)"
 TWO = "hosts: [{name: x1, slots: 2, type: X86}, {name: p1, slots: 2, type: PPC}]\n"
@@ -441,9 +433,6 @@ def test_ask_says_so_until_it_is_told_the_host(tmp_path: Path) -> None:
         assert "2*p1" in told
     told = CliRunner().invoke(app, ["resreq", "", "--against", str(file)]).stdout
     assert "give --from-host" in told
-
-
-# --- states of hosts ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["closed_Full", "closed_full", "closed_Excl", "closed_cu_Excl"])

@@ -38,9 +38,6 @@ def starts(instance: Instance, **options: Any) -> dict[str, int | None]:
     return {item.job: item.start // HOUR for item in found if item.start is not None}
 
 
-# --- windows (TBR-19) ---------------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("TBR-19")
 @pytest.mark.parametrize(
     ("fields", "expected"),
@@ -187,9 +184,6 @@ def test_deadlines_are_what_the_tardiness_objective_looks_at() -> None:
     assert "urgent" not in plan(instance, effort=10)
 
 
-# --- exclusive jobs (PLC-11, PLC-13) ------------------------------------------------------------
-
-
 @pytest.mark.behaviour("PLC-13")
 def test_exclusive_job_waits_for_empty_hosts_and_keeps_them_to_itself() -> None:
     queues = (Queue("default", exclusive="Y"),)
@@ -260,9 +254,6 @@ def test_queues_that_take_no_exclusive_jobs(wanted: Any, exclusive: str, reason:
     for method in ("greedy", "time-based", "optimal"):
         found = plan(instance, method, effort=5)
         assert [(item.job, item.reason) for item in found.unplaced] == [("j", reason)]
-
-
-# --- rusage (RSV) -------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("RSV-07")

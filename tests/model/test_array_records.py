@@ -103,9 +103,6 @@ def test_elements_of_a_reference_are_no_list_of_numbers() -> None:
         parse_dependency("done(a[1-300000,1-300000:2])")
 
 
-# --- names through an index, as without one -------------------------------------------------------
-
-
 def plainly_meant(jobs: Sequence[Job], last_only: bool, ref: JobReference, asker: Job) -> list[str]:
     """What a reference means, by going through all jobs."""
     own, index = element_of(asker.id)

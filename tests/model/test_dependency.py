@@ -138,9 +138,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert refused is None or 0 <= refused.position <= len(text)
 
 
-# --- who is meant ------------------------------------------------------------
-
-
 def meant(roster: Roster, text: str, asker: Job) -> tuple[str, ...]:
     return roster.meant(one(text).job, asker)
 

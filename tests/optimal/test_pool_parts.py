@@ -40,9 +40,6 @@ def queue(count: int, seed: int = 1) -> PoolProblem:
                              earliest=earliest)  # fmt: skip
 
 
-# --- the problem ----------------------------------------------------------------------------------
-
-
 def test_what_a_problem_says_of_itself() -> None:
     problem = PoolProblem.build(
         [0, 10], [1, 3], [1, 2, 1], [4, 6, 4], earliest=[2, 0, 2], weights=[3, 1, 3], due=[1, -2, 1]
@@ -104,9 +101,6 @@ def test_the_gap_is_a_share_of_the_value() -> None:
     assert open_result.gap == pytest.approx(share)
 
 
-# --- step profiles --------------------------------------------------------------------------------
-
-
 def test_a_job_takes_its_processors_for_its_time_and_no_longer() -> None:
     profile = StepProfile([0, 5, 9], [2, 4, 3])
     profile.take(3, 2, 4)
@@ -123,9 +117,6 @@ def test_a_job_takes_its_processors_for_its_time_and_no_longer() -> None:
 
 def test_equal_neighbours_are_one_step() -> None:
     assert StepProfile([0, 2, 4], [1, 1, 3]).steps() == ([0, 4], [1, 3])
-
-
-# --- orders ---------------------------------------------------------------------------------------
 
 
 def test_each_rule_by_hand() -> None:
@@ -179,9 +170,6 @@ def test_plans_found_elsewhere_are_gone_on_from() -> None:
     assert not search.stuck
 
 
-# --- grids, latest starts -------------------------------------------------------------------------
-
-
 def test_a_grid_is_fine_where_most_jobs_start() -> None:
     """Ever farther apart up to the last start of a plan, few beyond, both ends and never more."""
     found = instants(10, 110, 1010, 10)
@@ -228,9 +216,6 @@ def test_latest_starts_by_hand(
     free = Duals.rounded(market, [(0, 0)], np.zeros(1), 16)
     bound = certify(problem, free, [np.arange(candidates)])
     assert latest_starts(bound, value) == [latest]
-
-
-# --- bounds ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -286,9 +271,6 @@ def test_the_relaxation_alone_is_near_the_optimum() -> None:
     domains = [np.arange(21)] * 4
     bounds = [b for b in refine(problem, Reach(domains), best + 20, Fineness(40, 6, 1e-6)) if b]
     assert max(b.value for b in bounds) == best
-
-
-# --- searches to the end --------------------------------------------------------------------------
 
 
 def small(seed: int, free: list[int]) -> PoolProblem:

@@ -175,9 +175,6 @@ def test_a_job_that_fits_beside_all_others_makes_no_row() -> None:
     assert Case(crowd(3, 1, [Job("p", slots=2)])).bound(LENGTH) is None
 
 
-# --- plans ----------------------------------------------------------------------------------------
-
-
 def half_busy() -> Case:
     """Host a is idle at 600, host b at 5000, either is half free; a job of a whole host, and before
     it one of half of one."""

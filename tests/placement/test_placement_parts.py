@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from placement_cases import bools, case, ints, unit_demand
+from placement_reference import placements, valid
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
@@ -26,7 +27,6 @@ from slotwise.solver.placement.cpsat import (
     fewest_hosts_first,
     obeys,
 )
-from slotwise.solver.placement.reference import placements, valid
 from slotwise.solver.placement.supply import Supply, busy_units, split_over_terms, supplies
 
 
@@ -57,9 +57,6 @@ def listed(found: Supply) -> tuple[object, ...]:
         None if found.first is None else found.first.tolist(),
         found.several,
     )
-
-
-# --- supplies ---------------------------------------------------------------------------------
 
 
 def test_rows_of_a_supply() -> None:
@@ -139,9 +136,6 @@ def test_a_host_has_a_row_for_each_of_its_blocks() -> None:
     )  # fmt: skip
     (found,) = supplies(term, capacity, 3)
     assert found.caps.tolist() == [2, 1, 2, 1], "no more than is asked"
-
-
-# --- caps of groups ---------------------------------------------------------------------------
 
 
 def bound(rows: list[bool], slots: int | None = None, hosts: int | None = None) -> BindingGroup:
@@ -266,9 +260,6 @@ def test_the_largest_hosts_first() -> None:
     assert nobody.hosts.tolist() == [1, 0]
 
 
-# --- filling ----------------------------------------------------------------------------------
-
-
 def test_any_number_of_slots_in_order() -> None:
     given = supply([2, 3, 1], hosts=[7, 5, 6])
     assert [list((fill_any(given, n) or {}).items()) for n in (1, 2, 4, 6)] == [
@@ -306,9 +297,6 @@ def test_blocks_in_order_and_the_rest_on_one_more_host(seed: int) -> None:
         if found is not None:
             assert sum(found.values()) == slots
             assert sum(found[at] < blocks[at] for at in found) <= 1
-
-
-# --- plain terms ------------------------------------------------------------------------------
 
 
 def test_what_is_plain() -> None:
@@ -356,9 +344,6 @@ def test_no_slot_anywhere() -> None:
         assert not fits_plain(term, capacity, 1)
 
 
-# --- terms of a job that runs -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(0, 300, 100))
 def test_slots_are_split_over_terms_where_they_may_be(seed: int) -> None:
     """In order where that will do; else the first way, earlier terms as much as they can."""
@@ -399,9 +384,6 @@ def test_slots_are_split_over_terms_where_they_may_be(seed: int) -> None:
                     expected = parts
                     break
         assert split_over_terms(held, counts, allowed) == expected
-
-
-# --- where the combinatorial method is exact ----------------------------------------------------
 
 
 @pytest.mark.parametrize(

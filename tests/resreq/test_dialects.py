@@ -148,9 +148,6 @@ def test_maxslots_are_all_slots_of_a_host_whatever_is_free() -> None:
     assert order_hosts(requirement.order, table, mask).tolist() == [1, 2]
 
 
-# --- levels -------------------------------------------------------------------------------------
-
-
 def merged(job: str, queue: str, **cluster: Params) -> str:
     instance = Instance(
         Cluster((Host("a", 8),)), queues=(Queue("default", res_req=queue),), **cluster
@@ -211,9 +208,6 @@ def test_the_cluster_says_which_language_its_levels_speak() -> None:
     with pytest.raises(InputError, match="LSF 7 has no"):
         merged("span[block=4]", "", params=Params(dialect="7"))
     assert merged("span[block=4]", "", params=Params(dialect="10.1")) == "span[block=4]"
-
-
-# --- external schedulers ------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("PLC-18")

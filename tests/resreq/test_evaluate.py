@@ -251,8 +251,6 @@ def test_same_classes() -> None:
     assert groups("os", "rack") == [[], ["ac", "b"], []]
 
 
-# --- against the value-by-value evaluator of the validator, which was written independently ------
-
 _NUMBERS = st.sampled_from(
     ["mem", "swp", "r15s", "ut", "score", "lic", "cs", "fs", "cpuf", "0", "2", "60"]
 )

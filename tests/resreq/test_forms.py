@@ -60,9 +60,6 @@ def hosts(text: str, **local: str) -> list[str]:
     return [host.name for host, chosen in zip(cluster.hosts, mask, strict=True) if chosen]
 
 
-# --- the ceiling of the queue (RSV-05) ----------------------------------------------------------
-
-
 @pytest.mark.behaviour("RSV-05")
 @pytest.mark.parametrize(
     ("job", "queue"),
@@ -90,9 +87,6 @@ def test_a_duration_within_that_of_the_queue_is_allowed_beside_other_strings() -
     )
     shown = print_requirement(merged.requirement)
     assert shown == "rusage[tmp=100:duration=5,swp=5:duration=90]"
-
-
-# --- selections beside sections (REQ-01) --------------------------------------------------------
 
 
 @pytest.mark.behaviour("REQ-01")
@@ -132,9 +126,6 @@ def test_what_is_ignored_beside_the_sections_is_said() -> None:
     )
 
 
-# --- not, and what is named ---------------------------------------------------------------------
-
-
 @pytest.mark.behaviour("REQ-02")
 def test_a_minus_before_a_lone_name_means_not() -> None:
     assert normal("-gpu") == normal("select[ - gpu ]") == "select[!gpu]"
@@ -159,9 +150,6 @@ def test_defined_names_its_resource() -> None:
     assert hosts("defined(os)", local_type="x86") == ["b"]
     assert hosts("!defined(os)", local_type="arm") == ["c"]
     assert hosts("defined(score)", local_type="arm") == []
-
-
-# --- numbers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("REQ-11")
@@ -202,9 +190,6 @@ def test_a_duration_of_nothing_is_refused(text: str) -> None:
     assert place(text).startswith("0")
 
 
-# --- notes on what has no effect ----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "note"),
     [
@@ -239,9 +224,6 @@ def test_durations_of_static_shared_resources_are_noted() -> None:
 
 def test_strict_syntax_refuses_rusage_of_a_string() -> None:
     assert "is a string" in refusal("rusage[type=1]", Options(strict=True)).what
-
-
-# --- what the messages say ----------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("REQ-20")

@@ -55,9 +55,6 @@ def listed() -> set[str]:
     return set(re.findall(r"^- (`.*)$", text, flags=re.M))
 
 
-# --- verdicts and host orders -----------------------------------------------------------------
-
-
 def our_hosts(text: str) -> list[str] | None:
     """Hosts of a string as lsload would list them, None where it is refused or compound."""
     requirement = parse(text, vocabulary=TABLE.vocabulary, dialect="7")
@@ -96,9 +93,6 @@ def verdict_differences() -> Iterator[str]:
         found = difference(row)
         if found is not None:
             yield found
-
-
-# --- merging ----------------------------------------------------------------------------------
 
 
 def _merge_rows() -> list[tuple[str, dict[str, str]]]:
@@ -148,9 +142,6 @@ def merge_differences() -> Iterator[str]:
         found = merge_difference(job, row)
         if found is not None:
             yield found
-
-
-# --- placement --------------------------------------------------------------------------------
 
 
 def placement_difference(case: dict[str, Any]) -> str | None:

@@ -275,9 +275,6 @@ def test_a_task_that_kills_its_process_is_given_up_and_no_other(tmp_path: Path) 
     assert found == {n: n * 10 for n in (0, 1, 3, 4, 5)}
 
 
-# --- Dask -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
@@ -418,9 +415,6 @@ def test_a_queue_without_its_configuration(tmp_path: Path) -> None:
     (line,) = done.stderr.strip().splitlines()
     assert "jobqueue.slurm in dask-jobqueue's configuration" in line
     assert sweep(tmp_path / "study.yaml", "--jobqueue", "slrum").returncode == 2
-
-
-# --- bad cells, bad studies -----------------------------------------------------------------------
 
 
 def test_a_bad_cell_is_a_row_with_its_error(tmp_path: Path) -> None:

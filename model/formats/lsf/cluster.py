@@ -138,9 +138,6 @@ def _apply(machine: Machine, fact: HostFacts, shared: Shared) -> None:
     machine.resources += [word for word in fact.resources if word not in bare]
 
 
-# --- ResourceMap --------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Instance:
     """One instance of a resource: its value ("" where the files have none) and its hosts."""

@@ -97,8 +97,6 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
-# --- What an import has to say about itself: what it left out, and what may change answers --------
-
 #: Names listed in one note before the rest becomes a number.
 _MOST_NAMES = 8
 

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from ...confined import is_inside
 from ...errors import InputError, Problem, nearest
-from ...windows import WEEK, parse_windows
+from ...windows import MINUTES_A_DAY, MINUTES_A_WEEK, parse_windows
 from ..reading import file_bytes
-
-# --- Text with its place: every value of a configuration knows the file and line it came from -----
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +72,11 @@ class Problems:
         self.found.append(Problem(message, place.file, place.line, label))
 
 
-# --- Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)`` -------------
+# Conditions of ``#if`` and ``#elif``: ``time(…)``, ``user(…)`` and ``cluster(…)``.
 #
 # They are joined by ``&&``, ``||``, ``!`` and brackets. Every function raises ValueError with a
 # sentence that says what would be right.
+
 
 _TOKEN = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z_]\w*)\s*\(([^()]*)\))")
 #: Brackets and negations within each other; nobody writes more.
@@ -177,12 +176,14 @@ def _time(argument: str, circumstances: Circumstances) -> bool:
         raise ValueError(f"time({argument.strip()}) needs to know the time")
     minute = _minute_of_week(circumstances.at)
     return any(
-        first <= moment < last for first, last in periods for moment in (minute, minute + WEEK)
+        first <= moment < last
+        for first, last in periods
+        for moment in (minute, minute + MINUTES_A_WEEK)
     )
 
 
 def _minute_of_week(moment: datetime) -> int:
-    return moment.isoweekday() % 7 * 1440 + moment.hour * 60 + moment.minute
+    return moment.isoweekday() % 7 * MINUTES_A_DAY + moment.hour * 60 + moment.minute
 
 
 def _listed(argument: str, name: str) -> bool:
@@ -211,8 +212,6 @@ def described(circumstances: Circumstances) -> str:
     parts += [f"in cluster {circumstances.cluster}"] if circumstances.cluster else []
     return ", ".join(parts)
 
-
-# --- lines ----------------------------------------------------------------------------------------
 
 #: Included files in all: more is a ring or a slip.
 _MOST_FILES = 500

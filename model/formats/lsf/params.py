@@ -15,11 +15,10 @@ from .draft import Concerned, Draft, Item, Mark, Notes, number
 from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
 
-# --------------------------------------------------------------------------------------------------
-# What is known of LSF's parameters: which have a counterpart, which change answers, which
-# not
+# What is known of LSF's parameters: which have a counterpart, which change answers, which not.
 #
 # Names and meanings are those of the LSF 7 and 10.1 configuration references.
+
 
 #: Parameters without a counterpart that have a say in starts, and what they would do.
 CHANGES_ANSWERS = {
@@ -31,7 +30,7 @@ CHANGES_ANSWERS = {
     "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
     "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
     "DEFAULT_HOST_SPEC": "run limits count on this host's processor; see CPU factors",
-    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, whose limit is not applied",
+    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
     "DEFAULT_USER_GROUP": "jobs without -G belong to this group, here to none",
     "DISPATCH_BY_QUEUE": "jobs start before all queues were looked at; here after that",
     "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",
@@ -296,8 +295,6 @@ def note_rest(
         notes.not_modelled(kind, name)
 
 
-# --- LSF's parameters that are imported as the facts at the fields of the model say ---------------
-
 #: Kinds that take more than the text of the parameter: hosts, run limits and the like.
 _APART = frozenset(
     {"new_name", "requirement", "queue_hosts", "run_limit", "minutes", "processor_limit"}
@@ -352,8 +349,6 @@ def take_plain(item: Item, kind: type) -> None:
         elif name not in _APART:
             item.take(key, plain=KINDS[name].number)
 
-
-# --- params ---------------------------------------------------------------------------------------
 
 PARAM_SECTIONS = ("Parameters",)
 _LAST = "JOB_DEP_LAST_SUB"
@@ -467,11 +462,11 @@ def put_history(queues: Sequence[LsfEntry], draft: Draft, notes: Notes) -> None:
         asked = {queue.text("QUEUE_NAME"): _yes(queue.text(key), common) for queue in masters}
         own = [queue for queue in masters if queue.text(key)]
         wanted = set(asked.values()) | ({common} if "host_partitions" in draft.document else set())
-        if not own or wanted == {common}:
+        if not own:
             continue
         if len(wanted) == 1:
             mark = Mark(own[0].at(key), f"Queue.{key}")
-            draft.put("params", key, "N" if common else "Y", mark)
+            draft.put("params", key, "Y" if True in wanted else "N", mark)
             continue
         reason = f"queues differ in it; here it is {'Y' if common else 'N'} for all"
         for name, value in asked.items():
@@ -506,8 +501,6 @@ def put_family(family: str, asked: str, draft: Draft, notes: Notes) -> None:
 def _yes(text: str, default: bool = False) -> bool:
     return text.strip().upper() in ("Y", "YES") if text else default
 
-
-# --- lsb.modules: the scheduler's plug-ins, in their order ----------------------------------------
 
 MODULE_SECTIONS = ("PluginModule",)
 #: What a cluster without the section has.

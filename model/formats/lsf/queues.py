@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from ...configuration import Queue
+from ...display import MINUTE
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
 from ...job import Application
@@ -14,7 +15,7 @@ from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
-from ..units import MINUTE, format_duration, parse_duration
+from ..units import format_duration, parse_duration
 from .cluster import Machine
 from .draft import Concerned, Draft, Item, Mark, Notes
 from .hosts import internal_members, put_thresholds
@@ -22,8 +23,6 @@ from .lines import Problems, Value
 from .params import concerned, limit_fields, lsf_keys, note_rest, take_plain
 from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
-
-# --- Run limits: ``[default] maximum``, each perhaps on a host or model (``60/hostA``) ------------
 
 
 class RunLimits:
@@ -81,8 +80,6 @@ class RunLimits:
             return limit
         return format_duration(max(1, round(parse_duration(limit, MINUTE) * ratio)))
 
-
-# --- queues ---------------------------------------------------------------------------------------
 
 QUEUE_SECTIONS = ("Queue",)
 #: Beside what stands at the fields; the last two are taken by ``params.py``.
@@ -239,8 +236,6 @@ def _ranges(word: str) -> tuple[str, ...]:
         return ()
 
 
-# --- lsb.applications: application profiles -------------------------------------------------------
-
 APPLICATION_SECTIONS = ("Application",)
 _TAKEN_OF_APPLICATIONS = lsf_keys(Application) | {"DESCRIPTION", "DEFAULT_HOST_SPEC"}
 
@@ -272,8 +267,6 @@ def read_applications(
             note_rest(notes, entry, "application", _TAKEN_OF_APPLICATIONS, f"application {name}")
             draft.add("applications", item)
 
-
-# --- lsb.users: user groups with their share trees, and limits of users ---------------------------
 
 USER_SECTIONS = ("UserGroup", "User", "UserMap")
 _GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
@@ -316,8 +309,6 @@ def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
     draft.add("users", item)
 
-
-# --- lsb.resources: limits, and how each resource is reserved -------------------------------------
 
 RESOURCE_SECTIONS = (
     "Limit",

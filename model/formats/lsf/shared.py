@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ...errors import nearest
 from ..names import compress, expand_range, inner_first, tokens
+from ..units import parse_size
 from .draft import Draft, Item, Notes, number
 from .lines import Line, Place, Problems
 from .sections import LsfEntry, LsfSection, entries
 
+T = TypeVar("T")
 SECTIONS = ("Cluster", "HostType", "HostModel", "Resource")
 _KINDS = ("boolean", "numeric", "string")
 
@@ -110,9 +113,8 @@ def cluster_names(sections: Iterable[LsfSection], problems: Problems) -> Mapping
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# What ``lshosts -w`` prints: processors, memory and models, which no configuration file
-# says
+# What ``lshosts -w`` prints: processors, memory and models, which no configuration file says.
+
 
 #: Columns of every lshosts that lists hosts; its other tables have others.
 _COLUMNS = ("type", "model", "cpuf", "ncpus", "maxmem", "maxswp", "server", "RESOURCES")
@@ -134,10 +136,17 @@ class HostFacts:
     resources: tuple[str, ...] = ()
 
 
+#: Takes what cannot be read of a host: where, its name, and a sentence.
+Unread = Callable[[Place, str, str], object]
+
+
 def read_lshosts(
-    lines: Sequence[Line], problems: Problems, file: str
+    lines: Sequence[Line], problems: Problems, file: str, unread: Unread
 ) -> dict[str, HostFacts] | None:
-    """Facts by host name; None, with a problem, for a text that lshosts did not print."""
+    """Facts by host name; None, with a problem, for a text that lshosts did not print.
+
+    unread: is told of each cell and row that cannot be read, which are as if they were not there.
+    """
     if not lines or lines[0].text.split()[:1] != ["HOST_NAME"]:
         message = "is no output of lshosts -w: its first line would begin with HOST_NAME"
         problems.add(Place(file, 1), message)
@@ -149,32 +158,64 @@ def read_lshosts(
         return None
     section = LsfSection("lshosts", Place(file, 1), tuple(lines))
     found: dict[str, HostFacts] = {}
-    for entry in entries(section, problems, table=True):
+    bad_rows = Problems()
+    rows = entries(section, bad_rows, table=True)
+    names = {line.place().line: line.text.split()[0] for line in lines}
+    for problem in bad_rows.found:
+        place = Place(file, problem.line or 1)
+        unread(place, names.get(place.line, ""), f"the row {problem.message}")
+    for entry in rows:
         name = entry.text("HOST_NAME")
         if name.startswith("*"):
             problems.add(entry.place, f"the name {name} is cut off: lshosts -w prints it whole")
             continue
-        ncpus, factor = number(entry.text("NCPUS")), number(entry.text("CPUF"))
+
+        def value(column: str, read: Callable[[str], T], entry: LsfEntry = entry) -> T | None:
+            text = entry.text(column)
+            if text in ("", "-"):
+                return None
+            try:
+                return read(text)
+            except ValueError as error:
+                unread(entry.at(column), entry.text("HOST_NAME"), f"{column}: {error}")
+                return None
+
         found[name] = HostFacts(
             name,
             entry,
             _known(entry.text("TYPE")),
             _known(entry.text("MODEL")),
-            float(factor) if isinstance(factor, (int, float)) and factor > 0 else None,
-            ncpus if isinstance(ncpus, int) and ncpus > 0 else None,
-            entry.text("MAXMEM"),
-            entry.text("MAXSWP"),
+            value("CPUF", _factor),
+            value("NCPUS", _processors),
+            value("MAXMEM", _sized) or "",
+            value("MAXSWP", _sized) or "",
             entry.text("SERVER").lower() != "no",
             tuple(tokens(entry.text("RESOURCES"))),
         )
     return found
 
 
+def _factor(text: str) -> float | None:
+    found = number(text)
+    if not isinstance(found, (int, float)):
+        raise ValueError(f"{text!r} is no number")
+    return float(found) if found > 0 else None
+
+
+def _processors(text: str) -> int | None:
+    found = number(text)
+    if not isinstance(found, int):
+        raise ValueError(f"{text!r} is no whole number")
+    return found if found > 0 else None
+
+
+def _sized(text: str) -> str:
+    parse_size(text)
+    return text
+
+
 def _known(text: str) -> str:
     return "any" if text in ("", "UNKNOWN", "UNKNOWN_AUTO_DETECT") else text
-
-
-# --- What names of hosts stand for: hosts, groups, units, ``all``, ``host*``, ranges --------------
 
 
 class HostNames:

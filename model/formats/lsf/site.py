@@ -25,13 +25,11 @@ from ..sniff import KINDS, kind_of, lava_family
 from ..units import parse_instant, parse_stamp
 from . import cluster, hosts, params, queues, shared
 from . import cluster as clusters
-from .draft import Draft, Notes
+from .draft import Concerned, Draft, Notes
 from .lines import Circumstances, LineReader, Place, Problems, described
 from .queues import RunLimits, read_applications
 from .sections import CONF, LsfEntry, LsfSection, entries, read_sections
 from .shared import HostFacts, HostNames, Shared, read_lshosts, read_shared
-
-# --- The files of a configuration directory: where they are, and their sections -------------------
 
 #: The sections of each file; lsf.conf has none.
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -149,8 +147,6 @@ def _is_there(path: Path) -> bool:
     return not is_inside(path) or path.is_file()
 
 
-# --- site -----------------------------------------------------------------------------------------
-
 #: Output of ``lshosts -w`` under this name in the directory is read without being asked for.
 LSHOSTS = "lshosts"
 
@@ -238,7 +234,7 @@ def site_document(
         draft.document["name"] = name
     if at is not None:
         draft.document["now"] = at.isoformat(timespec="seconds")
-    facts = _facts(root, name, lshosts, reader)
+    facts = _facts(root, name, lshosts, reader, notes)
     counted = dict(ncpus or {})
     if facts is None:
         counted.setdefault("", 1)  # there is a problem already: not one more for each host
@@ -288,7 +284,7 @@ def _some() -> str:
 
 
 def _facts(
-    root: Path, cluster: str, given: str | Path | None, reader: LineReader
+    root: Path, cluster: str, given: str | Path | None, reader: LineReader, notes: Notes
 ) -> dict[str, HostFacts] | None:
     choices = [root / f"{LSHOSTS}.{cluster}", root / LSHOSTS] if given is None else [Path(given)]
     path = next((choice for choice in choices if given is not None or choice.is_file()), None)
@@ -298,7 +294,12 @@ def _facts(
     lines = reader.lines(path)
     if len(reader.problems.found) > before:
         return None
-    return read_lshosts(lines, reader.problems, reader.name(path))
+
+    def unread(place: Place, host: str, what: str) -> None:
+        where = f"{notes.at(place)} of {host}"
+        notes.may_differ("lshosts", f"{what}: not known", where, Concerned({"hosts": (host,)}))
+
+    return read_lshosts(lines, reader.problems, reader.name(path), unread)
 
 
 def _read(
@@ -356,9 +357,6 @@ def _machines(
     names = HostNames(machines)
     hosts.read_groups(batch, names, draft, notes, problems)
     return machines, names
-
-
-# --- ``config: ./conf`` in an instance file: the document adds to a configuration directory -------
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import numpy as np
 from ..backends import PRIMAL_SIMPLEX, new_program, solve
 from .problem import Bools, Floats, Group, Ints, PoolProblem
 
-# --- which mixtures of job sizes can run at the same time -----------------------------------------
 # Which mixtures of job sizes can run at the same time: dual feasible functions tell what cannot.
 #
 # The numbers of active jobs of each size, averaged over a bucket, are a mixture of *patterns*:
@@ -115,7 +114,8 @@ def _integral(weights: Floats) -> Ints:
     return np.asarray(np.rint(weights * FINE), dtype=np.int64)
 
 
-# --- lagrangian bounds: processors cost money, jobs buy the cheapest window -----------------------
+# Lagrangian bounds: processors cost money, jobs buy the cheapest window.
+#
 # For any prices per processor-second that are >= 0,
 #
 #     sum over jobs of min over starts (own cost + price of the window)  -  price of everything
@@ -346,7 +346,8 @@ class Duals:
         return points.tolist(), rates.tolist(), areas.tolist()
 
 
-# --- the linear relaxation whose duals are good prices, by column and row generation (GLOP) -------
+# The linear relaxation whose duals are good prices, by column and row generation (GLOP).
+#
 # Columns: a group of jobs starting at an instant. Rows: each group is placed; for functions and
 # buckets, demand <= supply. Duals are constant in a bucket, so windows are cheapest at instants
 # where they begin or end on the grid: few columns suffice.
@@ -548,8 +549,6 @@ class Relaxation:
         function, bucket = row
         return float(self.market.supply[function][bucket] / self._lengths[bucket])
 
-    # --- growing ---------------------------------------------------------------------------------
-
     def _add_starts(self, index: int, starts: Ints) -> int:
         fresh = starts[~np.isin(starts, self._starts[index])]
         group = self.groups[index]
@@ -618,8 +617,6 @@ class Relaxation:
                     if weight:
                         cap.SetCoefficient(columns[which], weight * part)
 
-    # --- solving ---------------------------------------------------------------------------------
-
     def solve(self, rounds: int = 20) -> Iterator[PoolBound]:
         """Solve with column generation: a bound for each round, until no start is missing."""
         for last in range(rounds, 0, -1):
@@ -670,8 +667,6 @@ class Relaxation:
         best = peaks[np.argsort(-gain[peaks], kind="stable")[:PEAKS]]
         return self._add_starts(index, bound.starts[index][np.sort(best)]) if len(best) else 0
 
-    # --- packing rows ----------------------------------------------------------------------------
-
     def activity(self) -> Floats:
         """(S, B) the number of jobs of each size active in each bucket, in the LP's solution."""
         level = np.zeros((len(self.market.sizes), self.market.buckets))
@@ -716,9 +711,6 @@ class Relaxation:
         exceeded = violation[worst, np.arange(market.buckets)] > VIOLATED
         rows = [(since + int(worst[bucket]), int(bucket)) for bucket in np.flatnonzero(exceeded)]
         return [row for row in rows if row not in known]
-
-
-# --- the best plan and the best bound so far, shared by those who look for better ones ------------
 
 
 class Incumbent:

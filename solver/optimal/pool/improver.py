@@ -10,7 +10,6 @@ import numpy as np
 from .bounds import Incumbent
 from .problem import RULES, Decoder, Ints, PoolProblem, StepProfile, rule_order
 
-# --- better orders by local search ----------------------------------------------------------------
 # Better orders by local search: move or swap jobs in the order, decode, accept a little worse for
 # a while.
 #
@@ -48,8 +47,6 @@ class OrderSearch:
         self._restart(list(order))
         self.best = self._cost
         self.best_order = self._order.copy()
-
-    # --- the current order and its decoding ------------------------------------------------------
 
     def _restart(self, order: list[int]) -> None:
         self._order = order
@@ -109,8 +106,6 @@ class OrderSearch:
         if saved:
             self._partial[stop + 1 :] = [cost - saved for cost in self._partial[stop + 1 :]]
         self._cost = self._partial[-1]
-
-    # --- moves -----------------------------------------------------------------------------------
 
     def run(self, steps: int) -> bool:
         """Try that many moves; True if the best improved."""
@@ -201,7 +196,8 @@ def by_start(starts: Sequence[int] | Ints) -> list[int]:
     return [int(job) for job in np.argsort(np.asarray(starts), kind="stable")]
 
 
-# --- where in the order those jobs go that run one at a time --------------------------------------
+# Where in the order those jobs go that run one at a time.
+#
 # No two jobs that take more than half of the processors run side by side, and the pool must be
 # drained for each of them. It pays to drain it once, for all of them, but when? Moves of single
 # jobs do not tell: all but the last of a group make a plan worse. So orders with the group in

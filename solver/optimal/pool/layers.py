@@ -12,9 +12,6 @@ from .bounds import Duals, cost
 from .pricing import Fineness, Reach, best_of, refine
 from .problem import Group, Ints, PoolProblem, SmallInts
 
-# --- states of the layered search side by side, and which of them others make superfluous ---------
-
-
 WINDOW = 120
 PAIRS = 20_000_000
 PIECE = 400_000
@@ -107,9 +104,6 @@ def undominated(
             paused = pairs
             yield
     return rows[kept]
-
-
-# --- price systems tabulated by instant, for searches that look them up millions of times ---------
 
 
 TAIL = 400
@@ -274,7 +268,8 @@ def rooms_of(problem: PoolProblem) -> Ints:
     return np.flatnonzero(reached)[1:]
 
 
-# --- plans built job by job in order of start, layer by layer, all states of a layer side by side
+# Plans built job by job in order of start, layer by layer, all states of a layer side by side.
+#
 # A state is a set of started jobs with what they leave. Where capacity never falls, nothing more
 # is needed to go on than ``ready`` (above): a job of size p starts at S = ready[p], or when
 # it is released if that is later, and leaves
@@ -434,8 +429,6 @@ class LayeredSearch:
             self.best, self.found = value, starts
         return value
 
-    # --- prices ----------------------------------------------------------------------------------
-
     def _add(self, prices: Duals) -> None:
         groups, calendar = self.problem.groups, self._calendar
         self._tables.append(PriceTable.of(prices, calendar, groups, self._domains, self._rooms))
@@ -531,8 +524,6 @@ class LayeredSearch:
             starts = self._domains[kind]
             domains.append(starts[starts >= problem.alone[group.members[0]]])
         return problem, domains
-
-    # --- successors ------------------------------------------------------------------------------
 
     def _grown(self, states: States) -> States:
         """Every way to start one more job, as far as bounds stay within the limit."""

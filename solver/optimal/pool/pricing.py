@@ -10,7 +10,8 @@ import numpy as np
 from .bounds import Market, PoolBound, Relaxation
 from .problem import Bools, Ints, PoolProblem
 
-# --- the instants at which a job may start in some optimal plan -----------------------------------
+# The instants at which a job may start in some optimal plan.
+#
 # If starting earlier never hurts, some optimal plan cannot be shifted left: every start is the
 # job's earliest, a capacity rise, or the end of another job, whose start is such an instant in
 # turn. So starts are one of few origins plus a sum of durations of different jobs.
@@ -72,7 +73,6 @@ def _jumps(count: int) -> Iterator[int]:
         span *= 2
 
 
-# --- good prices for a problem --------------------------------------------------------------------
 # Good prices for a problem: choose a grid, solve the relaxation, add packing rows while they pay.
 
 

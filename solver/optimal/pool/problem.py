@@ -11,8 +11,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-# --- free processors over time, in steps, and where a job finds room in them ----------------------
-
 
 class StepProfile:
     """Free processors over time as two parallel lists; the last value holds indefinitely."""
@@ -98,7 +96,8 @@ class StepProfile:
         return step + 1
 
 
-# --- the pure time problem: pending jobs on one pool of identical processors ----------------------
+# The pure time problem: pending jobs on one pool of identical processors.
+#
 # No placement, no hosts: a job of size p holds p processors over [s, s+d), and the number of
 # processors that are free is a step function of time. Exact for clusters handed out by the
 # processor, and the *aggregated relaxation* (a valid bound) of every cluster on which placement
@@ -336,7 +335,8 @@ class PoolResult:
         return 0.0 if self.value == self.bound else (self.value - self.bound) / max(1, self.value)
 
 
-# --- order of jobs -> plan: the serial schedule-generation scheme ---------------------------------
+# Order of jobs -> plan: the serial schedule-generation scheme.
+#
 # Jobs are placed one by one, each at its earliest start in what the earlier ones left. For an
 # objective that never improves by starting later, some order gives an optimal plan (Kolisch
 # 1996).
@@ -369,9 +369,6 @@ class Decoder:
         starts = np.zeros(len(order), dtype=np.int64)
         starts[np.asarray(order, dtype=np.int64)] = self.starts(order)
         return starts
-
-
-# --- first orders: the usual rules, and what a relaxation suggests --------------------------------
 
 
 Rule = Callable[[PoolProblem], Floats]

@@ -15,9 +15,6 @@ from .pricing import Fineness, Reach, achievable_starts, best_of, functions_in_u
 from .problem import Ints, PoolProblem
 from .windows import WindowSearch
 
-# --- the last end: an energy bound, then CP-SAT ---------------------------------------------------
-
-
 FIRST_SLICE = 0.1
 LAST_SLICE = 4.0
 
@@ -97,7 +94,6 @@ def _solve(
     return plan, max(bound, int(np.ceil(solver.best_objective_bound - 1e-6)))
 
 
-# --- from the bound's side ------------------------------------------------------------------------
 # From the bound's side: prices, ever finer, then a search until nothing better can be left.
 #
 # The search is by layers where capacity never falls and jobs are few, by windows of the large jobs

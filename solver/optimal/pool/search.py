@@ -23,7 +23,8 @@ from .improver import by_start, improve
 from .problem import Decoder, Ints, PoolProblem, PoolProgress, PoolResult, Status, best_rule
 from .prover import prove, prove_makespan
 
-# --- a second process that only improves plans ----------------------------------------------------
+# A second process that only improves plans.
+#
 # A process, not a thread (the LP solver and the order search both hold the interpreter's lock),
 # and started as a command, so that callers need no ``__main__`` guard. Speaks pickles: (problem,
 # starts, seed) in; plans out, on its standard output.
@@ -137,7 +138,6 @@ def main() -> None:
         serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
-# --- the orchestrator -----------------------------------------------------------------------------
 # The orchestrator: a first plan at once, then proof and improvement in turn, until proved or told
 # to stop.
 

@@ -11,7 +11,8 @@ import numpy as np
 from .bounds import Barrier, Incumbent, Market, PoolBound, Relaxation
 from .problem import Group, Ints, PoolProblem
 
-# --- when the large jobs start --------------------------------------------------------------------
+# When the large jobs start.
+#
 # Prices let a large job run in fractions: a tenth of it beside nine tenths of what it excludes, at
 # ten different times. The pool is never drained for it, which costs a plan most. In the case that
 # the job starts within a given window, all that runs through the window runs beside it: long jobs
@@ -82,8 +83,6 @@ class WindowSearch:
                     heapq.heappush(queue, (reached, number, part))
         self.incumbent.raise_bound(self.incumbent.value)
 
-    # --- cases -----------------------------------------------------------------------------------
-
     def split(self, case: WindowCase) -> list[WindowCase]:
         """Cases that are together the whole of one; none if that cannot be split."""
         for job, (first, last) in case.windows.items():
@@ -104,8 +103,6 @@ class WindowSearch:
                 found.append(WindowCase({**case.windows, job: window}, rest))
                 after = {**after, job: end}
         return [*found, WindowCase(case.windows, after)]
-
-    # --- prices ----------------------------------------------------------------------------------
 
     def _price(self, case: WindowCase) -> int:
         """No plan of the case is below this; the best plan's value if the case has none."""

@@ -123,9 +123,6 @@ def _running(draw: random.Random, hosts: tuple[Host, ...]) -> tuple[RunningJob, 
     return tuple(found)
 
 
-# --- ways to change an instance -------------------------------------------------------------------
-
-
 def jobs(change: Callable[[Job], Job]) -> Change:
     """Every job that waits or is to come, changed."""
     return lambda site: replace(

@@ -63,9 +63,6 @@ def still(instance: Instance) -> Instance:
     return replace(instance, running=tuple(running), pending=tuple(pending), future=())
 
 
-# --- plans --------------------------------------------------------------------------------------
-
-
 def the_judge_accepts(it: Site) -> Found:
     """Every plan passes the judge."""
     for method in ("greedy", "time-based", "optimal"):
@@ -154,9 +151,6 @@ def the_optimum_is_the_enumerators(it: Site) -> Found:
         return  # what is named keeps it from being proved
     elif found.status != ("infeasible" if None in right.values() else "optimal"):
         yield f"status {found.status}, every start is right: {found.notes}"
-
-
-# --- one change ---------------------------------------------------------------------------------
 
 
 def _order_moves(instance: Instance) -> bool:
@@ -285,9 +279,6 @@ def _larger(instance: Instance) -> Iterator[tuple[str, Instance]]:
 
 def _in_units(job: Job) -> bool:
     return any("cu[" in text for text in job.res_req)
-
-
-# --- the loop -----------------------------------------------------------------------------------
 
 
 def the_judge_accepts_the_loop(it: Site) -> Found:

@@ -179,9 +179,6 @@ def _drops(job: Job, duration: int) -> list[int]:
     return []
 
 
-# --- every minute ---------------------------------------------------------------------------------
-
-
 def starts_by_the_minute(instance: Instance) -> dict[str, int | None]:
     """The lexicographically earliest starts where every time is a whole minute: all are tried.
 

@@ -139,8 +139,6 @@ class Case:
         limit = self.jobs[job].run_limit
         return NEVER if limit is None else max(limit, self._least.get(job, 0))
 
-    # --- what can run out ---------------------------------------------------------------------
-
     def _full(self) -> dict[Row, float]:
         full: dict[Row, float] = {}
         for name, host in self.hosts.items():
@@ -194,8 +192,6 @@ class Case:
             return None
         who = (name if scope is not None and scope.each else "" for scope, name in scopes)
         return ("limit", limit.name, resource, *who, *where)
-
-    # --- what a form holds --------------------------------------------------------------------
 
     def _reserved(self, form: Form, elapsed: int) -> Iterator[tuple[str, str, float]]:
         """(resource, host, amount); of shared ones the first host of a term stands for it."""
@@ -276,8 +272,6 @@ class Case:
                 if amount > 0 and row in self.full and total[row] > self.full[row] + 1e-6:
                     return False
         return True
-
-    # --- the forms of a job -------------------------------------------------------------------
 
     def _forms(self, job: Job) -> Iterator[Form]:
         asked = self.asks[job.id]
@@ -378,8 +372,6 @@ class Case:
         else:
             sizes = [sum(-(-n // term.block) for n in part.values()) for part in inside]
         return max(sizes) - min(sizes) <= 1
-
-    # --- when --------------------------------------------------------------------------------
 
     def may_start(self, form: Form, start: int) -> bool:
         """Whether begin time and windows let the form start then."""
@@ -496,8 +488,6 @@ class Case:
         asked = self.jobs[job]
         run = asked.run_limit or 0
         return max(Fraction(1), Fraction(start - asked.submit + run, max(run, 10)))
-
-    # --- a plan -------------------------------------------------------------------------------
 
     def faults(self, plan: Plan) -> list[str]:
         """Jobs of a plan that are where or when they may not be."""

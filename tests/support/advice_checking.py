@@ -174,9 +174,6 @@ def kind(change: str) -> str:
     return re.sub(r"^if (?:job )?\w+ (?=ended|\()", "if ", change)
 
 
-# --- what is in the way ---------------------------------------------------------------------------
-
-
 def placed_forms(it: Case, plan: Plan, names: set[str]) -> list[tuple[Form, int]]:
     """Where a plan has these jobs."""
     found = []

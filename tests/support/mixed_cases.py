@@ -80,9 +80,6 @@ def _job(name: str, slots: int, length: int, gpus: int, **more: object) -> Job:
     return Job(name, slots, run_limit=length, **more)  # type: ignore[arg-type]
 
 
-# --- every plan -----------------------------------------------------------------------------------
-
-
 class Everything:
     """All places of the jobs of a case, and whether some of them can be held together."""
 

@@ -73,8 +73,6 @@ class Draft:
                 job[name] = self.random.choice(values)
 
 
-# --- the features -------------------------------------------------------------------------------
-
 Feature = Callable[[Draft], None]
 
 
@@ -318,9 +316,6 @@ def features_of(seed: int) -> tuple[str, ...]:
         if go_together({*chosen, name}):
             chosen.add(name)
     return tuple(name for name in FEATURES if name in chosen)
-
-
-# --- the instance -------------------------------------------------------------------------------
 
 
 def case(names: Sequence[str], seed: int) -> Case:

@@ -107,8 +107,6 @@ def _user(random: Random) -> str:
     return str(random.choice(["ann", "bob"]))
 
 
-# --- what a draft can be given --------------------------------------------------------------------
-
 Feature = Callable[[Draft, Random], None]
 
 

@@ -78,8 +78,6 @@ class Table:
         times = {first, *(t for t in spans if first <= t < NEVER)}
         return sorted(times)
 
-    # --- lexicographic ------------------------------------------------------------
-
     def lexicographic(self) -> dict[str, int | None]:
         """The earliest starts in order of submission; None where there is none."""
         prefixes: list[list[Placed]] = [[]]
@@ -110,8 +108,6 @@ class Table:
                     if only_one:
                         return grown
         return grown
-
-    # --- objectives ------------------------------------------------------------
 
     def starts_of_all(self) -> Iterator[dict[str, int]]:
         """All combinations of starts worth trying, each job at one of its instants."""
@@ -166,8 +162,6 @@ class Table:
             return float(max(starts[job.id] + (job.run_limit or 0) for job in jobs) - now)
         assert objective == "weighted"
         return sum(job.weight * (starts[job.id] - now) for job in jobs)
-
-    # --- a plan ------------------------------------------------------------
 
     def placed(self, plan: Plan) -> list[Placed]:
         """The entries of a plan as forms, as the plan records them."""

@@ -11,7 +11,7 @@ import numpy as np
 from slotwise.model.formats.swf import read_swf
 from slotwise.model.workload import Workload
 
-FOLDER = Path(__file__).parent / "data" / "traces"
+FOLDER = Path(__file__).parent.parent / "data" / "traces"
 
 
 def log_path(name: str) -> Path:

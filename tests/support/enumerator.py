@@ -29,9 +29,6 @@ Slots = Mapping[str, int]
 Key = tuple[str, ...]
 
 
-# --- reading requirements ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Usage:
     """Amounts of a resource over the life of a job: (amount, until), None for its end.
@@ -131,9 +128,6 @@ def _true(test: str, host: Host) -> bool:
     }[sign]
 
 
-# --- forms of one job --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Form:
     """One way to place a job. terms: slots by host of each term, its first host first."""
@@ -178,8 +172,6 @@ class Enumerator:
         """Running and pending jobs."""
         return [*(run.job for run in self.instance.running), *self.instance.pending]
 
-    # --- limits ------------------------------------------------------------
-
     def _limit_rows(self, job: Job) -> None:
         queue = self.instance.queue(job.queue)
         if queue.queue_slots is not None:
@@ -211,8 +203,6 @@ class Enumerator:
         if limit.hosts is None or "all" in limit.hosts.names:
             return list(self.hosts)
         return [name for name in self.hosts if name in limit.hosts.names]
-
-    # --- what a form holds ------------------------------------------------------------
 
     def held(self, form: Form, elapsed: int) -> Any:
         """Everything that the form holds so many seconds after its start, as a vector."""
@@ -367,8 +357,6 @@ class Enumerator:
                 if usage.resource == resource:
                     total += times[self._method(usage)] * usage.steps[0][0]
         return total
-
-    # --- all forms ------------------------------------------------------------
 
     def asked(self, job: Job) -> tuple[Asked, ...]:
         """The terms of a job; without a string one that asks for nothing."""

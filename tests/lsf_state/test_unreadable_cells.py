@@ -1,0 +1,234 @@
+"""A cell that cannot be read takes only itself, in every form of every listing."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from slotwise.cli.import_snapshot import Printed, make_instance
+from slotwise.model.instance import Instance
+from slotwise.model.lsf_state.values import Text
+
+pytestmark = pytest.mark.behaviour("CFG-04")
+NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)
+BAD = "z|z"
+JOBS = """\
+Job <1>, Job Name <a>, User <ann>, Project <p>, Status <RUN>, Queue <q>, Job Priority <50>
+Mon Mar 16 09:00:00: Submitted from host <l>, CWD </x>, 8 Task(s), Requested Resources <rusage[mem=100]>;
+Mon Mar 16 09:00:01: Started on <8*h1>;
+Mon Mar 16 09:30:00: Resource usage collected. The CPU time used is 1200 seconds.
+
+ RUNLIMIT                CPULIMIT
+ 120.0 min of h1         100.0 min
+ ESTIMATED_RUNTIME
+ 60.0 min
+
+------------------------------------------------------------------------------
+Job <2>, User <bob>, Project <p>, Status <PEND>, Queue <q>, Job Priority <50>, Command <x>
+Mon Mar 16 09:05:00: Submitted from host <l>, CWD </x>, 4 Task(s), Specified Start Time <Mon Mar 16 11:00:00>, Specified Termination Time <Mon Mar 16 19:00:00>, Specified Hosts <h1>, <h2+1>;
+Mon Mar 16 15:00:00: Job will start no sooner than indicated time stamp;
+
+ RUNLIMIT
+ 30.0 min
+"""  # noqa: E501
+HOSTS = """\
+HOST  h1
+STATUS           CPUF  JL/U    MAX    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW
+ok              12.50     4     16      8      0      0      0      8:00-18:00
+
+ CURRENT LOAD USED FOR SCHEDULING:
+                 r1m    ut    it   tmp   swp   mem  lic
+ Total           0.1   30%    10 1000M 2000M 3000M  3.0
+ Reserved        0.0    0%     0    0M    0M  100M  1.0
+
+ LOAD THRESHOLD USED FOR SCHEDULING:
+            r1m    ut    mem
+ loadSched  1.5    90%   10M
+ loadStop   2.5    95%   5M
+
+HOST  h2
+STATUS           CPUF  JL/U    MAX    RUN  SSUSP  USUSP    RSV DISPATCH_WINDOW
+ok              12.50     -     16      0      0      0      0      -
+"""
+QUEUES = """\
+QUEUE: q
+  -- text
+
+PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ 30  Open:Active     100 50    2    8    12     4     8     0     0    0
+Interval for a host to accept two jobs is 60 seconds
+
+DEFAULT LIMITS:
+ RUNLIMIT
+ 60.0 min
+
+MAXIMUM LIMITS:
+ CPULIMIT   RUNLIMIT
+ 500.0 min   600.0 min
+ TASKLIMIT
+ 1 2 32
+
+           r1m    mem
+ loadSched 1.5    10M
+ loadStop  2.5    5M
+
+SCHEDULING POLICIES:  FAIRSHARE  BACKFILL
+USER_SHARES:  [ann, 10] [default, 1]
+
+SHARE_INFO_FOR: q/
+ USER/GROUP   SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME   ADJUST
+ann           10       0.144      8        0     1200.0     3600       0.000
+
+USERS:  all
+HOSTS:  h1+2 h2
+Maximum slot reservation time: 600 seconds
+DISPATCH_WINDOW:  8:00-18:00
+RUN_WINDOW:  7:00-19:00
+SLOT_SHARE:  50
+SLOT_POOL:  poolA
+"""
+PLAIN_HOSTS = """\
+HOST_NAME          STATUS          JL/U    MAX    RUN  SSUSP  USUSP    RSV
+h1                 ok              4      16      8      0      0      0
+h2                 ok              -      16      0      0      0      0
+"""
+PLAIN_QUEUES = """\
+QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP
+q                30  Open:Active     100   50    2    8    12     4     8     0
+"""
+RECORDS = [
+    {"JOBID": "1", "JOBINDEX": "0", "STAT": "RUN", "QUEUE": "q", "MIN_REQ_PROC": "8",
+     "MAX_REQ_PROC": "8", "SUBMIT_TIME": "Mar 16 09:00", "START_TIME": "Mar 16 09:01",
+     "FINISH_TIME": "Mar 16 12:00 L", "RUN_TIME": "3540 second(s)", "RUNTIMELIMIT": "120.0",
+     "CPU_USED": "1200 second(s)", "ALLOC_SLOT": "8*h1", "NALLOC_SLOT": "8", "JOB_PRIORITY": "50",
+     "COMBINED_RESREQ": "rusage[mem=100]", "GPU_ALLOC": "h1:0"},
+    {"JOBID": "2", "STAT": "PEND", "QUEUE": "q", "NREQ_SLOT": "2", "SUBMIT_TIME": "Mar 16 09:05",
+     "RUNTIMELIMIT": "30.0", "JOB_PRIORITY": "50", "ASK_HOSTS": "h1", "EXCLUSIVE": "N",
+     "SPECIFIED_START_TIME": "Mar 16 11:00", "SPECIFIED_TERMINATE_TIME": "Mar 16 19:00",
+     "ESTIMATED_START_TIME": "Mar 16 15:00", "GPU_NUM": "1", "ESTIMATED_RUN_TIME": "20.0"},
+]  # fmt: skip
+JSON_HOSTS = [
+    {"HOST_NAME": "h1", "STATUS": "ok", "CPUF": "1.0", "JL_U": "4", "MAX": "16", "RUN": "8",
+     "SSUSP": "0", "USUSP": "0", "RSV": "0", "DISPATCH_WINDOW": "8:00-18:00", "NGPUS": "2",
+     "NGPUS_ALLOC": "1", "AVAILABLE_MEM": "3G", "RESERVED_MEM": "100M"},
+    {"HOST_NAME": "h2", "STATUS": "ok", "MAX": "16"},
+]  # fmt: skip
+JSON_QUEUES = [
+    {"QUEUE_NAME": "q", "PRIO": "30", "STATUS": "Open:Active", "MAX": "100", "JL_U": "50",
+     "JL_P": "2", "JL_H": "8", "NJOBS": "12", "PEND": "4", "RUN": "8", "SUSP": "0"},
+    {"QUEUE_NAME": "other", "STATUS": "Open:Active"},
+]  # fmt: skip
+PARAMS = """\
+System default queues for automatic queue selection:
+    DEFAULT_QUEUE = q
+
+    MBD_SLEEP_TIME = 10 (seconds)
+    JOB_ACCEPT_INTERVAL = 1 (unit: MBD_SLEEP_TIME)
+    MAX_USER_PRIORITY = 100
+    HIST_HOURS = 5
+"""
+PLAIN_PARAMS = """\
+Default Queues:  q
+MBD_SLEEP_TIME used for calculations:  20 seconds
+Job Accepting Interval:  20 seconds
+"""
+USERS = """\
+USER/GROUP          JL/P    MAX
+ann                  2.0     10
+bob                    -     12
+"""
+GROUPS = """\
+GROUP_NAME:    g
+USERS:         ann bob
+SHARES:        [ann, 3] [bob, 1]
+"""
+HOST_GROUPS = "GROUP_NAME       HOSTS\nhg               h1 h2\nother            h2\n"
+MACHINES = """\
+HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES
+h1           X86_64 Intel_E5  12.5    16     4G     2G    Yes (mg)
+h2           X86_64 Intel_E5  12.5    16     4G     2G    Yes ()
+"""
+PARTITIONS = """\
+HOST_PARTITION_NAME: P1
+HOSTS: h1 h2
+USER_SHARES: [ann, 10] [default, 1]
+
+SHARE_INFO_FOR: P1/
+ USER/GROUP   SHARES  PRIORITY  STARTED  RESERVED  CPU_TIME  RUN_TIME   ADJUST
+ann           10       0.144      8        0     1200.0     3600       0.000
+"""
+SHARED = """\
+RESOURCE                TOTAL       RESERVED       LOCATION
+lic                       3.0            1.0       h1 h2
+other                     3.0            1.0       h1 h2
+"""
+
+
+def as_json(command: str, records: list[dict[str, str]]) -> str:
+    return json.dumps({"COMMAND": command, "RECORDS": records}, indent=0)
+
+
+def made(**texts: str) -> Instance:
+    def of(name: str, usual: str = "") -> list[Text]:
+        text = texts.get(name, usual)
+        return [Text(text, name)] if text else []
+
+    queues = PLAIN_QUEUES if "bhpart" in texts else QUEUES
+    printed = Printed(
+        of("bjobs", JOBS),
+        [*of("bhosts", HOSTS), *of("shared")],
+        of("bqueues", queues),
+        of("bhpart"),
+        facts=[*of("facts")],
+    )
+    return make_instance(printed, NOW, NOW, None, "")
+
+
+NUMBER = r"(?<![\w.])\d[\w.:%+-]*"
+#: A time that nobody needs.
+INERT = "Resource usage"
+WORD = r"[^\s<>()]+"
+IN_JSON = r'(?<=: ")(?!bjobs|bhosts|bqueues)[^"]+(?="[,\n])'
+LISTINGS: dict[str, tuple[str, str, str]] = {
+    "jobs -l": ("bjobs", JOBS, rf"{NUMBER}|\b(?:PEND|RUN)(?=>)|\bq(?=>)"),
+    "jobs -json": ("bjobs", as_json("bjobs", RECORDS), IN_JSON),
+    "hosts -l": ("bhosts", HOSTS, rf"{NUMBER}|\bok\b"),
+    "hosts -w": ("bhosts", PLAIN_HOSTS, rf"{NUMBER}|\bok\b|^h\d"),
+    "hosts -json": ("bhosts", as_json("bhosts", JSON_HOSTS), IN_JSON),
+    "queues -l": ("bqueues", QUEUES, rf"{NUMBER}|Open:Active"),
+    "queues -w": ("bqueues", PLAIN_QUEUES + "other 1 Open:Active - - - - 0 0 0 0\n", NUMBER),
+    "queues -json": ("bqueues", as_json("bqueues", JSON_QUEUES), IN_JSON),
+    "bparams -l": ("facts", PARAMS, NUMBER),
+    "bparams": ("facts", PLAIN_PARAMS, NUMBER),
+    "busers": ("facts", USERS, NUMBER),
+    "bugroup": ("facts", GROUPS, rf"{NUMBER}|\b(?:ann|bob)\b(?!,)"),
+    "bmgroup": ("facts", HOST_GROUPS, r"\bh\w+(?= |\n)"),
+    "lshosts": ("facts", MACHINES, r"(?<= )\d[\w.]*"),
+    "bhpart": ("bhpart", PARTITIONS, NUMBER),
+    "bhosts -s": ("shared", SHARED, NUMBER),
+}
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_one_unreadable_cell_takes_only_itself(listing: str) -> None:
+    """Whichever cell it is: the rest is read, and one omission names the file and the value."""
+    option, text, cells = LISTINGS[listing]
+    whole = made(**{option: text})
+    places = list(re.finditer(cells, text, re.MULTILINE))
+    assert len(places) >= 2
+    for place in places:
+        it = made(**{option: text[: place.start()] + BAD + text[place.end() :]})
+        where = (listing, place[0], text.count("\n", 0, place.start()) + 1)
+        line = text.splitlines()[where[2] - 1]
+        if INERT in line and place.start() < text.index(INERT):
+            continue
+        told = [item for item in it.omissions if BAD in item.what]
+        assert told, where
+        if "-json" not in listing and told[0].where:
+            assert told[0].where.endswith(f":{where[2]}"), where
+        hosts = {host.name for host in whole.cluster.hosts}
+        assert len(hosts - {host.name for host in it.cluster.hosts}) <= 1, where
+        assert len(it.running) + len(it.pending) >= 1, where
+        assert len(it.queues) <= len(whole.queues) + 1, where
