@@ -200,7 +200,7 @@ def make_instance(
     lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
-    from ..model.formats.sniff import lava_family
+    from ..model.formats.sniff import family_of_words, lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.lsf_state.facts import read_facts
     from ..solver.fairshare.reports import PrintedShares
@@ -219,6 +219,11 @@ def make_instance(
     elif facts.any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    if not printed.lsid and base is None:
+        listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
+        family, words = family_of_words(text.content for text in listings)
+        if family:
+            tell(f"inferred: the scheduler is {family}, which prints {words!r} (give lsid)")
     made = with_family(made, family, rusage or _counting(made, family))
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -208,6 +209,19 @@ def other_kind(found: str, *wanted: str) -> str:
     if kind.instead:
         use = f", which tells {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
+
+
+#: Words that only a scheduler of the open family prints in a listing, and which it is.
+_OWN_WORDS = (("FAIRSAHRE", "volclava"), ("OpenLava system", "OpenLava"))
+
+
+def family_of_words(texts: Iterable[str]) -> tuple[str, str]:
+    """The family that prints such words, and the words; "" where nothing tells."""
+    for text in texts:
+        for words, family in _OWN_WORDS:
+            if words in text:
+                return family, words
+    return "", ""
 
 
 def lava_family(text: str) -> str:
