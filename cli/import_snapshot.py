@@ -18,8 +18,9 @@ from .output import Notation, Output, keep_inputs, write_instance
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.lsf_state.assemble import Assembled
+    from ..model.lsf_state.bjobs import SeenJob
     from ..model.lsf_state.seen import Seen
-    from ..model.lsf_state.values import Text
+    from ..model.lsf_state.values import Remarks, Text
 
 
 T = TypeVar("T")
@@ -282,6 +283,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     calendar = PrintedTimes(reference)
     notes = Remarks()
     jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), printed.bjobs) or []
+    _tell_other_times(jobs, notes)
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
     shared = [text for text in printed.bhosts if is_of_shared(text)]
     hosts = read(read_bhosts, [text for text in printed.bhosts if text not in (*gpus, *shared)])
@@ -302,6 +304,19 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         shared=pools,
         notes=notes,
     )
+
+
+def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
+    """Jobs that several files list in different states, as those of different times do."""
+    states: dict[str, str] = {}
+    for job in jobs:
+        before = states.setdefault(job.id, job.status)
+        if before != job.status:
+            notes.touch(
+                f"one file says that job {job.id} is {before}, another {job.status}: they are of "
+                "different times, and the last one counts"
+            )
+            return
 
 
 def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:

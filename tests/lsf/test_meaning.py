@@ -416,10 +416,7 @@ def test_span_ptile_is_in_the_scope_of_what_packs_it() -> None:
     item = Omission("x", resources=("ptile",))
     asked_for = [("span[ptile=1]",), (), ("span[hosts=1]",), ("span[ptile='!']",)]
     jobs = tuple(
-        Job(str(n), slots=2, run_limit=60, res_req=asked)
-        for n, asked in enumerate(
-            [("span[ptile=1]",), (), ("span[hosts=1]",), ("span[ptile='!']",)]
-        )
+        Job(str(n), slots=2, run_limit=60, res_req=asked) for n, asked in enumerate(asked_for)
     )
     made = Instance(Cluster((Host("a", 4), Host("b", 4))), pending=jobs, omissions=(item,))
     assert Scopes(made, Resolver.of(made)).moved(item, jobs) == ("0", "3")

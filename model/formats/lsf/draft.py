@@ -97,6 +97,8 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
+#: What the files say nothing of and a listing may answer.
+UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
 _MOST_NAMES = 8
 
