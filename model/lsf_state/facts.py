@@ -91,7 +91,7 @@ def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts
             if kind in _READERS:
                 found = _READERS[kind](text, found, reading)
                 reading.done()
-            else:
+            elif not values.says_nothing(text.content):
                 problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
         except InputError as error:
             problems.extend(error.problems)
