@@ -1,18 +1,19 @@
 """Limits of lsb.resources and of job groups, as blimits, bresources and bjgroup print them.
 
-``blimits -c`` and ``bresources`` print the sections as configured. ``blimits`` prints a row for each
-consumer with what it uses, ``USED/LIMIT``: whether the others are limited too it does not say.
+``blimits -c`` and ``bresources`` print the sections as configured. ``blimits`` prints a row for
+each consumer with what it uses, ``USED/LIMIT``: whether others are limited too it does not say.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..configuration import Limit, Scope
-from ..errors import InputError, Problem
 from ..formats.build import limit_of
 from ..formats.document import LimitEntry
 from ..formats.finding import Finding
@@ -21,8 +22,11 @@ from ..formats.lsf.lines import Line, Problems
 from ..formats.lsf.queues import read_resources
 from ..formats.lsf.sections import read_sections
 from ..formats.lsf.shared import Shared
+from ..instance import Instance
 from ..omissions import Omission
+from ..shares import Groups
 from . import values
+from .bjobs import SeenJob
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
 from .reading import Reading, Touched
 from .values import Remarks, Text
@@ -66,25 +70,44 @@ def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
     reading.notes.omissions += [_omission(item) for item in notes.omissions()]
     reading.notes += list(notes.lines())
     found = []
-    for index, entry in enumerate(draft.document.get("limits", ())):
+    for index, written in enumerate(draft.document.get("limits", ())):
+        entry, findings = dict(written), list[Finding]()
         reading.at(f"limit {entry['name']}", None, Touched())
-        findings: list[Finding] = []
-        if limit := reading.value("limit", entry, lambda e: _checked(e, index, findings)):
-            found.append(limit)
+        for key in _unreadable(entry):
+            mark = draft.marks.get(("limits", index, key))
+            reading.line = None if mark is None else mark.place.line
+            reading.unknown(f"{key}: {str(entry.pop(key))!r} is no amount, nor names", name=key)
+        if set(reading.names) - _AMOUNTS or not entry.keys() & _AMOUNTS:
+            continue  # with another scope it would bind others
+        found.append(limit_of(LimitEntry.model_validate(entry), index, findings))
+        for finding in findings:
+            reading.unknown(finding.message)
     return tuple(found)
 
 
+_AMOUNTS = frozenset({"SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE"})
+
+
+def _unreadable(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a section whose values cannot be read."""
+    try:
+        LimitEntry.model_validate(entry)
+    except ValidationError as error:
+        wrong = (str(item["loc"][0]) for item in error.errors() if item["loc"])
+        return tuple(key for key in dict.fromkeys(wrong) if key in entry)
+    return ()
+
+
 def _omission(item: Mapping[str, Any]) -> Omission:
-    names = ("queues", "users", "hosts", "resources")
-    scope = {key: tuple(item[key]) for key in names if key in item}
-    return Omission(item["what"], "", item.get("count", 1), **scope)
-
-
-def _checked(entry: Mapping[str, Any], index: int, findings: list[Finding]) -> Limit:
-    limit = limit_of(LimitEntry.model_validate(entry), index, findings)
-    if findings:
-        raise ValueError(findings[0].message)
-    return limit
+    return Omission(
+        item["what"],
+        "",
+        item.get("count", 1),
+        queues=tuple(item.get("queues", ())),
+        users=tuple(item.get("users", ())),
+        hosts=tuple(item.get("hosts", ())),
+        resources=tuple(item.get("resources", ())),
+    )
 
 
 def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
@@ -101,8 +124,8 @@ def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
             row = {}
         if names[:1] == ["NAME"]:
             header = words
-        elif not words or written.rstrip().endswith(":"):
-            header = header if words or not header else header
+        elif not words or written.rstrip().endswith("LIMITS:"):
+            continue
         elif header and goes_on:
             for name, cell in _cells(words, header).items():
                 row[name] = f"{row[name]} {cell}" if row.get(name, "-") != "-" else cell
@@ -191,12 +214,15 @@ def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
     for (name, _), alike in by_name.items():
         names[name] = names.get(name, 0) + 1
         own = name if names[name] == 1 else f"{name}.{names[name]}"
-        scopes = {kind: _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS}
-        found.append(Limit(own, dict(alike[0].amounts), **scopes))
+        users, queues, hosts, projects = (
+            _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+        )
+        amounts = dict(alike[0].amounts)
+        found.append(Limit(own, amounts, None, users, queues, hosts, projects))
     return tuple(found)
 
 
-KINDS = tuple(kind for _, kind in titles(LIMIT_CONSUMERS, PLAIN))
+KINDS = ("users", "queues", "hosts", "projects")
 
 
 def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
@@ -225,11 +251,10 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[SeenJobGroup]:
                 reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is no STARTED/LIMIT")
                 continue
             started, limit = found.split("/", 1)
-            yield SeenJobGroup(
-                words[0].rstrip("/") or "/",
-                reading.value("JLIMIT", limit, values.whole),
-                reading.value("JLIMIT", started, values.whole),
-            )
+            most = reading.value("JLIMIT", limit, values.whole)
+            begun = reading.value("JLIMIT", started, values.whole)
+            if not reading.names:
+                yield SeenJobGroup(words[0].rstrip("/") or "/", most, begun)
 
 
 def group_says(name: str, groups: Mapping[str, SeenJobGroup]) -> str | None:
@@ -242,6 +267,47 @@ def group_says(name: str, groups: Mapping[str, SeenJobGroup]) -> str | None:
     return "; ".join(
         f"{item.name} may have {item.limit} jobs started and has {item.started}" for item in bound
     )
+
+
+def with_groups(jobs: Iterable[SeenJob], groups: Mapping[str, SeenJobGroup]) -> None:
+    """Jobs without a group that has no say, and the others with what theirs says."""
+    for job in jobs:
+        says = group_says(job.job_group, groups) if job.job_group else None
+        if says == "":
+            job.job_group = ""
+        elif says:
+            job.job_group = f"{job.job_group} ({says})"
+
+
+def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:
+    """The instance with what rows leave open: whether a limit binds those whom none names."""
+    groups = Groups(instance.groups)
+    named: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        for kind, names in row.consumers.items():
+            named.setdefault((row.name, kind), set()).update(names)
+    before = len(notes.omissions)
+    for (name, kind), bound in named.items():
+        shown = f"{', '.join(sorted(bound)[:3])}{' and others' if len(bound) > 3 else ''}"
+        text = f"limit {name} binds {shown}: whether it binds more {kind} only blimits -c tells"
+        if kind == "hosts":
+            rest = [h.name for h in instance.cluster.hosts if h.name not in bound]
+            if rest:
+                notes.touch(text, where="blimits", hosts=rest)
+            continue
+        key = kind.removesuffix("s")
+        others = [
+            job.id
+            for job in instance.pending
+            if not any(
+                getattr(job, key) == n or (n in groups and groups.contains_user(n, job.user))
+                for n in bound
+            )
+        ]
+        if others:
+            notes.touch(text, others, where="blimits")
+    omissions = (*instance.omissions, *notes.omissions[before:])
+    return replace(instance, omissions=omissions)
 
 
 def without_strangers(
@@ -261,16 +327,5 @@ def without_strangers(
             notes.append(f"limit {limit.name}: {gone} is no host: left out")
         if names:
             excluded = tuple(name for name in scope.excluded if name in known)
-            found.append(_with_hosts(limit, Scope(names, scope.each, excluded)))
+            found.append(replace(limit, hosts=Scope(names, scope.each, excluded)))
     return tuple(found)
-
-
-def _with_hosts(limit: Limit, scope: Scope) -> Limit:
-    from dataclasses import replace
-
-    return replace(limit, hosts=scope)
-
-
-def refused(text: Text) -> InputError:
-    """Where a text of limits is of another kind."""
-    return InputError([Problem("is no output of blimits, bresources or bjgroup", text.source)])

@@ -328,7 +328,10 @@ _FORMS = {
     "bhpart": "bhpart -r",
 }
 #: Kinds that are read beside another one, under the same option.
-_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s")}
+_ALSO = {
+    "bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s"),
+    "blimits": ("configuration",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +384,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
-def field(record: dict[str, str], *names: str) -> str:
+def field(record: Mapping[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""
