@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 from slotwise.cli.backtest import PastOfPool
+from slotwise.model.display import DAY
 from slotwise.model.workload import Ints
-from slotwise.solver.forecast.arrivals import DAY
 from slotwise.solver.forecast.backtest import (
     LEVELS,
     PastLog,

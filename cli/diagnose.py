@@ -25,7 +25,7 @@ from .selection import JobNames
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..solver.advice.diagnosis.records import Diagnosis, Page, Verdict
+    from ..solver.advice.diagnosis.records import Advised, Diagnosis, Page, Verdict
 
 Source = Annotated[
     Path | None,
@@ -46,7 +46,10 @@ Form = Annotated[
     Literal["text", "md", "json"],
     typer.Option("--format", help="Format on standard output: text, Markdown for a ticket, JSON."),
 ]
-_LISTINGS = "Live listings"
+Details = Annotated[
+    bool,
+    typer.Option("--details", help="Who passes each job, and who waits longer by each remedy."),
+]
 
 
 def diagnose(
@@ -67,6 +70,7 @@ def diagnose(
     lsid: Lsid = None,
     rusage: Rusage = None,
     now: PrintedAt = None,
+    details: Details = False,
     format: Form = "text",
 ) -> None:
     """Which jobs starve, why as the cluster is configured, what helps, and what that costs.
@@ -105,7 +109,7 @@ def diagnose(
         )
     for remark in found.remarks:
         tell(remark)
-    typer.echo(diagnosis_output(instance, found, format), nl=False)
+    typer.echo(diagnosis_output(instance, found, format, details), nl=False)
     if found.cut or cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
 
@@ -142,7 +146,9 @@ def _site(file: Path | None, example: str | None) -> Path | Instance | None:
     return instance
 
 
-def diagnosis_output(instance: Instance, found: Diagnosis, format: str) -> str:
+def diagnosis_output(
+    instance: Instance, found: Diagnosis, format: str, details: bool = False
+) -> str:
     """A diagnosis in one of the output formats, with a final newline."""
     import json
 
@@ -151,38 +157,58 @@ def diagnosis_output(instance: Instance, found: Diagnosis, format: str) -> str:
     if format == "json":
         return json.dumps(found.to_dict(), indent=2) + "\n"
     page = page_of(instance, found)
-    return _markdown(page) if format == "md" else _text(page)
+    return _markdown(page) if format == "md" else _text(page, details)
 
 
-def _text(page: Page) -> str:
+def _text(page: Page, details: bool) -> str:
     from .tables import paragraph
 
-    text = paragraph(page.answer)
+    text = "".join(map(paragraph, (page.answer, *page.facts)))
     for verdict in page.verdicts:
         text += "\n" + paragraph(verdict.title)
-        text += paragraph(" ".join(verdict.sentences))
+        more = verdict.details if details else ()
+        text += paragraph(" ".join((*verdict.sentences, *more)))
         text += paragraph(f"Cause: {verdict.cause}")
         if verdict.remedies:
-            text += "What helps, any one of these:\n" + remedies_text(verdict)
-        for remedy in verdict.too_little:
-            text += paragraph(f"Not enough alone: {remedy.write}. {remedy.gives} {remedy.costs}")
+            text += _HELPS.get(len(verdict.remedies), _MANY_HELP) + ":\n"
+            text += remedies_text(verdict, details)
+        for remedy in verdict.too_little if details else ():
+            text += paragraph(f"Not enough alone: {remedy.write}. {_gives(remedy, details)}")
     text += "\n" + "".join(map(paragraph, page.notes))
+    if not details and any(map(_has_details, page.verdicts)):
+        text += paragraph("Who passes them, and who waits longer or less by a remedy: --details.")
     return text
 
 
-def remedies_text(verdict: Verdict) -> str:
+_HELPS, _MANY_HELP = {1: "What helps"}, "What helps, any one of these"
+
+
+def _has_details(verdict: Verdict) -> bool:
+    return bool(verdict.details or verdict.too_little or any(i.whose for i in verdict.remedies))
+
+
+def _gives(remedy: Advised, details: bool) -> str:
+    told = (remedy.gives, remedy.costs, remedy.whose if details else "")
+    return " ".join(filter(None, told))
+
+
+def remedies_text(verdict: Verdict, details: bool = False) -> str:
     """What to write, what it gives and what it costs, numbered."""
     from .tables import paragraph
 
     text = ""
     for number, remedy in enumerate(verdict.remedies, 1):
-        text += paragraph(f"  {number}. {remedy.write}", "     ")
-        text += paragraph(f"     {remedy.gives} {remedy.costs}", "     ")
+        first, *others = remedy.lines
+        text += paragraph(f"  {number}. {first}", "     ")
+        text += "".join(paragraph(f"     {line}", "     ") for line in others)
+        text += paragraph(f"     then {remedy.then}", "     ") if remedy.then else ""
+        text += paragraph(f"     {_gives(remedy, details)}", "     ")
     return text
 
 
 def _markdown(page: Page) -> str:
     lines = [f"**{markdown_text(page.answer)}**", ""]
+    lines += [f"- {markdown_text(fact)}" for fact in page.facts] + [""] * bool(page.facts)
     for verdict in page.verdicts:
         lines += [f"### {markdown_text(verdict.title)}", ""]
         lines += [
@@ -192,18 +218,30 @@ def _markdown(page: Page) -> str:
             "",
         ]
         if verdict.remedies:
-            lines += ["**What helps**, any one of these:", ""]
+            lines += [f"**{_HELPS.get(len(verdict.remedies), _MANY_HELP)}**:", ""]
         for number, remedy in enumerate(verdict.remedies, 1):
-            lines += [
-                f"{number}. {markdown_code(remedy.write)}  ",
-                f"   {markdown_text(f'{remedy.gives} {remedy.costs}')}",
-            ]
+            written = [*remedy.lines, *([f"then {remedy.then}"] if remedy.then else ())]
+            shown = "  \n   ".join(map(markdown_code, written))
+            lines += [f"{number}. {shown}  ", f"   {markdown_text(_gives(remedy, False))}"]
         lines += [""] if verdict.remedies else []
-        for remedy in verdict.too_little:
-            lines += [
-                f"Not enough alone: {markdown_code(remedy.write)}. "
-                f"{markdown_text(f'{remedy.gives} {remedy.costs}')}",
-                "",
-            ]
+        lines += _folded(verdict)
     lines += [f"- {markdown_text(note)}" for note in page.notes]
     return "\n".join(lines) + "\n"
+
+
+def _folded(verdict: Verdict) -> list[str]:
+    """What only some readers want to know, as Markdown folds it."""
+    told = [markdown_text(text) for text in verdict.details]
+    told += [
+        f"By remedy {number}: {markdown_text(remedy.whose)}"
+        for number, remedy in enumerate(verdict.remedies, 1)
+        if remedy.whose
+    ]
+    told += [
+        f"Not enough alone: {markdown_code(remedy.write)}. {markdown_text(_gives(remedy, True))}"
+        for remedy in verdict.too_little
+    ]
+    if not told:
+        return []
+    listed = [f"- {text}" for text in told]
+    return ["<details><summary>Details</summary>", "", *listed, "", "</details>", ""]

@@ -208,12 +208,14 @@ def past_of(history: Path | None, instance: Instance) -> History | None:
 
 def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:
     """Why jobs that are shown start neither by limits nor in any future, in the words of plans."""
-    from ..solver.forecast.jobs import NEVER
+    from ..solver.forecast.jobs import NO_START
     from ..solver.planning import plan
 
     chosen = {item.job for item in selection.choose(_shown(instance, found, _by_job(found)))}
     starts = zip(found.names, found.by_limits, found.samples, strict=True)
-    jobs = {name for name, limits, drawn in starts if limits == NEVER and (drawn == NEVER).all()}
+    jobs = {
+        name for name, limits, drawn in starts if limits == NO_START and (drawn == NO_START).all()
+    }
     if not jobs & chosen:
         return []
     unplaced = plan(instance, "time-based").unplaced

@@ -213,7 +213,7 @@ def make_instance(
     from ..model.formats.sniff import family_of_words, lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.lsf_state.facts import read_facts
-    from ..model.lsf_state.limits import tell_others, with_groups
+    from ..model.lsf_state.limits import tell_others
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -224,13 +224,14 @@ def make_instance(
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
     told = base
-    with_groups(seen.jobs, facts.job_groups)
     seen.limits = facts.limit_rows
     if facts.any and base is None:
         seen.machines = facts.machines
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
-    elif replace(facts, job_groups={}).any:
+    elif replace(facts, job_groups=()).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
+    if told is not None and facts.job_groups:  # which no file of a site has
+        told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
     if base is None and not facts.limits:
         made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))

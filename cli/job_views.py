@@ -307,6 +307,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
     name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
+    group += f", Job Group <{job.job_group}>" if job.job_group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
         f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
@@ -649,6 +650,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "STAT": status,
         "USER": job.user,
         "USER_GROUP": job.group,
+        "JOB_GROUP": job.job_group,
         "QUEUE": job.queue,
         "PROJ_NAME": job.project,
         "APPLICATION": job.application,

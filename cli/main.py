@@ -67,13 +67,6 @@ PANELS: Final[dict[str, str]] = {
     ),
     LIMITS: "",
 }
-#: What comes after the first screen of a command's help.
-AFTER_THE_FIRST_SCREEN: Final = (
-    "A moment of the simulation",
-    "Forecast",
-    "Time and processors",
-    MORE,
-)
 _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names.split()}
 
 #: Spellings of 0.1 that 0.2 still takes, by command; 0.3 takes them no more.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.confined import also_in, check_inside
+from ..model.display import DAY
 from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
 from ..model.objective import ObjectiveName
@@ -330,7 +331,7 @@ def progress_bar(
         def show() -> None:
             elapsed = bar.tasks[task].elapsed or 1e-9
             done, now = state()
-            rate, days = (done - already) / elapsed, (now - begun) / 86400
+            rate, days = (done - already) / elapsed, (now - begun) / DAY
             bar.update(task, completed=done, rate=rate, days=days)
 
         yield show

@@ -25,6 +25,7 @@ VIEWS: dict[str, Sequence[str]] = {
     "bhist": "luqm",
     "bhosts": ("l", "s", "gpu"),
     "bhpart": "r",
+    "bjgroup": "",
     "bjobs": "lparsduqmA",
     "blimits": "acuqm",
     "bmgroup": "r",
@@ -34,7 +35,7 @@ VIEWS: dict[str, Sequence[str]] = {
     "busers": "",
 }
 #: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
-AFTER = ("bjobs", "bhosts", "busers", "blimits")
+AFTER = ("bjgroup", "bjobs", "bhosts", "busers", "blimits")
 
 View = Annotated[
     str,
@@ -80,7 +81,7 @@ CycleOption = Annotated[
     typer.Option(
         "--cycle/--no-cycle",
         help="After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjobs, bhosts, busers and blimits, before for the others.",
+        "bjgroup, bjobs, bhosts, busers and blimits, before for the others.",
         show_default=False,
     ),
 ]
@@ -198,7 +199,7 @@ def _text(
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import cluster_views, job_views
+    from . import cluster_views, job_group_views, job_views
 
     if format == "lsf-json":
         from .job_views import lsf_json
@@ -207,6 +208,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
     render = {
         "bhosts": cluster_views.bhosts,
         "bhpart": cluster_views.bhpart,
+        "bjgroup": job_group_views.bjgroup,
         "bjobs": job_views.bjobs,
         "blimits": cluster_views.blimits,
         "bmgroup": cluster_views.bmgroup,
@@ -300,6 +302,7 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
 def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
     """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
     from .cluster_views import known_users
+    from .job_group_views import known_job_groups
 
     cluster = instance.cluster
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
@@ -307,6 +310,7 @@ def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> 
         "bhist": ("job", _ids(jobs)),
         "bhosts": ("host", [host.name for host in cluster.hosts]),
         "bhpart": ("host partition", [partition.name for partition in instance.partitions]),
+        "bjgroup": ("job group", known_job_groups(instance)),
         "bjobs": ("job", _ids(jobs)),
         "blimits": ("limit", [limit.name for limit in instance.limits]),
         "bmgroup": ("host group", [group.name for group in cluster.groups]),

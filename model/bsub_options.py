@@ -67,7 +67,6 @@ NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
     "-sla": "service classes (-sla)",
-    "-g": "the limit of the job group, if it has one (-g, bgadd -L)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",
     "-jobaff": "affinity between jobs (-jobaff)",

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .instance import Instance
 
 
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+#: Seconds of each.
+MINUTE, HOUR, DAY, WEEK = 60, 3_600, 86_400, 604_800
+_UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (1, "s"))
 
 
 def duration_text(seconds: int, beside: int = 0) -> str:

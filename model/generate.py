@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from .cluster import Cluster, ComputeUnit, Gpus, Host
 from .configuration import Limit, Params, Queue, Scope
+from .display import HOUR
 from .errors import InputError, Problem
 from .instance import Instance
 from .job import ArraySpec, Job, RunningJob, elements, ranges_of
 
-HOUR = 3600
 SLOTS = 16
 MEMORY = 65536
 #: Run limits people ask for, in hours, and how often.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .cluster import Cluster
 from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
-from .job import Application, Job, RunningJob
+from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
 
 
@@ -93,6 +93,8 @@ class Instance:
     #: A tuple, or of a log its records (:class:`.OnDemand`).
     future: Sequence[Job] = ()
     applications: tuple[Application, ...] = ()
+    #: Job groups (bjgroup); none where nobody said which there are.
+    job_groups: tuple[JobGroup, ...] = ()
     users: tuple[User, ...] = ()
     groups: tuple[UserGroup, ...] = ()
     partitions: tuple[HostPartition, ...] = ()

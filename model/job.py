@@ -95,6 +95,8 @@ class Job:
     array_limit: int | None = None
     #: -nnodes, its hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
     whole_hosts: bool = False
+    #: -g, its job group, such as ``/risk/daily``; "" for the root.
+    job_group: str = ""
 
     @property
     def array_id(self) -> str | None:
@@ -163,6 +165,22 @@ class Application:
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
 
 
+@dataclass(frozen=True, slots=True)
+class JobGroup:
+    """A job group and its limit (bgadd -L); those above it count its jobs too (GRP-01)."""
+
+    #: Such as ``/risk/daily``.
+    name: Annotated[str, Fact("job_group")]
+    #: Jobs of it, and of all groups below it, that may run or be suspended at once.
+    limit: Annotated[int | None, Fact("count")] = None
+
+
+def job_groups_of(name: str) -> tuple[str, ...]:
+    """A job group and those above it without the root: ``/a``, ``/a/b`` of ``/a/b``."""
+    parts = [part for part in name.split("/") if part]
+    return tuple("/" + "/".join(parts[: n + 1]) for n in range(len(parts)))
+
+
 # Job arrays: ``bsub -J "name[1-10:2,15]%4"`` (ARR-01).
 #
 # An element is a job of its own, with the id ``101[3]``; all elements of an array share their
@@ -177,7 +195,7 @@ _LIMIT = re.compile(r"\s*(\d{1,9})\s*\Z", re.ASCII)
 #: MAX_JOB_ARRAY_SIZE where nobody sets it: the largest index.
 DEFAULT_LARGEST = 1000
 #: The largest that MAX_JOB_ARRAY_SIZE may be.
-MOST = 2147483646
+LARGEST_INDEX = 2147483646
 
 
 @dataclass(frozen=True, slots=True)

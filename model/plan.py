@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .display import (
+    DAY,
     WrittenTimes,
     duration_text,
     html_table,
@@ -76,7 +77,7 @@ def _ranges(numbers: list[int]) -> str:
 #: Jobs that a conditional proof names in words.
 MOST_CONDITIONS = 3
 #: Seconds that a margin may be: a year.
-MOST_MARGIN = 366 * 86400
+MOST_MARGIN = 366 * DAY
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.

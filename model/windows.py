@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-DAY, WEEK = 1440, 7 * 1440
+from .display import DAY, HOUR, MINUTE, WEEK
+
+MINUTES_A_DAY, MINUTES_A_WEEK = DAY // MINUTE, WEEK // MINUTE
 
 _EDGE = r"(?:(?:(\d):)?(\d{1,2}):(\d{2})|(\d{1,2}))"
 _WINDOW = re.compile(rf"{_EDGE}\s*-\s*{_EDGE}(?:\s+|$)")
@@ -39,9 +41,9 @@ def _periods(fields: tuple[str | None, ...], text: str) -> list[tuple[int, int]]
     if (fields[0] is None) != (fields[4] is None):
         raise ValueError(f"{text!r} names a day on one side only: give both days or none")
     if fields[0] is not None:
-        return [(first, last if last > first else last + WEEK)]
-    length = (last - first) % DAY or DAY
-    return [(day * DAY + first, day * DAY + first + length) for day in range(7)]
+        return [(first, last if last > first else last + MINUTES_A_WEEK)]
+    length = (last - first) % MINUTES_A_DAY or MINUTES_A_DAY
+    return [(day * MINUTES_A_DAY + first, day * MINUTES_A_DAY + first + length) for day in range(7)]
 
 
 def _minutes(fields: tuple[str | None, ...], text: str) -> int:
@@ -51,7 +53,7 @@ def _minutes(fields: tuple[str | None, ...], text: str) -> int:
         raise ValueError(
             f"{text!r} has a time that does not exist: day 0-6, hour 0-24, minute 0-59"
         )
-    return day * DAY + hour * 60 + minute
+    return day * MINUTES_A_DAY + hour * 60 + minute
 
 
 def _merged(periods: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -76,10 +78,9 @@ def open_periods(
     if not periods or start >= end:
         return ((start, end),) if start < end else ()
     zero = _second_of_week(origin)
-    week = 60 * WEEK
     found: list[tuple[int, int]] = []
-    for number in range((start + zero) // week - 1, (end + zero) // week + 1):
-        shift = number * week - zero
+    for number in range((start + zero) // WEEK - 1, (end + zero) // WEEK + 1):
+        shift = number * WEEK - zero
         for opens, closes in periods:
             first, last = max(start, 60 * opens + shift), min(end, 60 * closes + shift)
             if first < last:
@@ -91,5 +92,5 @@ def _second_of_week(origin: str | None) -> int:
     if origin is None:
         return 0
     moment = datetime.fromisoformat(origin)
-    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-    return moment.isoweekday() % 7 * 86400 + seconds
+    seconds = moment.hour * HOUR + moment.minute * MINUTE + moment.second
+    return moment.isoweekday() % 7 * DAY + seconds

@@ -77,7 +77,14 @@ def _with_name(problem: PlanningProblem, name: str, amount: float) -> str:
 
 def _amount(problem: PlanningProblem, name: str, amount: float) -> str:
     """An amount in the unit in which requirements of this cluster have it."""
+    number, unit = in_unit(problem, name, amount)
+    return f"{number:.10g}{unit}"
+
+
+def in_unit(problem: PlanningProblem, name: str, amount: float) -> tuple[float, str]:
+    """An amount in the unit in which requirements of this cluster have it, and that unit."""
     if name not in BUILTIN_AMOUNTS:
-        return f"{amount:.10g}"
+        return amount, ""
     unit = problem.instance.params.unit_for_limits
-    return f"{amount / _MEGABYTES.get(unit, 1):.6g} {unit if unit in _MEGABYTES else 'MB'}"
+    number = amount / _MEGABYTES.get(unit, 1)
+    return float(f"{number:.6g}"), f" {unit if unit in _MEGABYTES else 'MB'}"

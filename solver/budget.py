@@ -20,6 +20,8 @@ from pathlib import Path
 MB = 1 << 20
 #: Where nothing is said of memory (MB).
 UNKNOWN = 2000.0
+#: Seconds that are left at least of a time limit, so that there is something to stop.
+LEAST_LIMIT = 1e-3
 
 
 def memory_available() -> float:

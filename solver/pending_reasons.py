@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..model.display import WEEK
 from ..model.duration import crowded_past_deadline
 from ..model.gpu_request import PHYSICAL
 from ..model.job import Job
 from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
-from .availability.calendar import WEEK
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
 from .availability.profile import SLACK, UNBOUND, Profile, met, stretches
 from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
-from .beyond_capacity import beyond_capacity
+from .beyond_capacity import beyond_capacity, in_unit
 from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
@@ -90,8 +90,10 @@ def _term_shortage(
             held, free = short
             pool = problem.resolver.table.pools[use.index]
             slots = term.slots if use.per is Per.SLOT and pool.mask[term.candidates].all() else 1
-            needs = f"{pool.reason}: needs {held * slots:.10g}"
-            return replace(Reason.counting(pool.short, needs, free), resource=pool.subject)
+            amount, unit = in_unit(problem, pool.subject, held * slots)
+            free, _ = in_unit(problem, pool.subject, free)
+            needs = f"{pool.reason}: needs {amount:.10g}{unit}"
+            return replace(Reason.counting(pool.short, needs, free, unit), resource=pool.subject)
     return _host_shortage(problem, demand, term, availability, capacity, points, number)
 
 
@@ -125,24 +127,26 @@ def _host_shortage(
     free = np.maximum(availability.least_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
     lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
-    also = " ".join(lacking)
+    also = " ".join(item.needs for item in lacking)
+    left = tuple(part for item in lacking for part in item.left)
     wanted = counted(term.slots, "free slot", also)
     if term.one_host:
         best = int(capacity.caps.max(initial=0))
         if best >= term.slots and term.unit is not None:
             return _unit_shortage(term, capacity)
-        return Reason.counting(FEW_SLOTS, f"needs one host with {wanted}", best, best=True)
+        needs = f"needs one host with {wanted}"
+        return Reason.counting(FEW_SLOTS, needs, best, *left, best=True)
     if term.ptile is not None and term.candidates.size:
-        found = _tile_shortage(term, capacity, also)
+        found = _tile_shortage(term, capacity, also, left)
         if found is not None:
             return found
-    if term.block > 1 and (found := _block_shortage(term, capacity, also)) is not None:
+    if term.block > 1 and (found := _block_shortage(term, capacity, also, left)) is not None:
         return found
     total = int(np.minimum(capacity.caps, UNBOUND).sum())
     if total < term.slots:
         open_slots = int(free[term.candidates].sum()) if lacking else total
         extra = ("; free slots: ", open_slots) if open_slots > total else ()
-        return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra)
+        return Reason.counting(FEW_SLOTS, f"needs {wanted}", total, *extra, *left)
     if term.unit is not None:
         return _unit_shortage(term, capacity)
     if term.same:
@@ -150,7 +154,9 @@ def _host_shortage(
     return Reason.of(Pending.SPAN, f"needs {wanted} in the shape it asks for")
 
 
-def _tile_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reason | None:
+def _tile_shortage(
+    term: TermDemand, capacity: TermCapacity, also: str, left: tuple[str | float, ...]
+) -> Reason | None:
     """Too few hosts with a whole block of span[ptile], or none for the rest."""
     assert term.ptile is not None
     tile = min(int(term.ptile[term.candidates].max()), term.slots)
@@ -162,12 +168,14 @@ def _tile_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reaso
     if rest:
         text += f" and one with {rest}"
     if have < blocks:
-        return Reason.counting(FEW_SLOTS, text, have)
+        return Reason.counting(FEW_SLOTS, text, have, *left)
     lone = rest and int((caps >= rest).sum()) == blocks
     return Reason.of(FEW_SLOTS, f"{text}, has no other for the {rest}") if lone else None
 
 
-def _block_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reason | None:
+def _block_shortage(
+    term: TermDemand, capacity: TermCapacity, also: str, left: tuple[str | float, ...]
+) -> Reason | None:
     """Too few blocks of span[block], or no room for the smaller one."""
     blocks, rest = divmod(term.slots, term.block)
     caps = np.minimum(capacity.caps[term.candidates], term.slots)
@@ -176,9 +184,18 @@ def _block_shortage(term: TermDemand, capacity: TermCapacity, also: str) -> Reas
     if rest:
         text += f" and one of {rest}"
     if have < blocks:
-        return Reason.counting(FEW_SLOTS, text, have)
+        return Reason.counting(FEW_SLOTS, text, have, *left)
     lone = rest and have == blocks and not (caps % term.block >= rest).any()
     return Reason.of(FEW_SLOTS, f"{text}, has no place for the {rest}") if lone else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """An amount or a limit beside slots: what the job needs of it, and what is left."""
+
+    needs: str
+    #: Texts and numbers, in turn.
+    left: tuple[str | float, ...] = ()
 
 
 def _binding_beside_slots(
@@ -188,34 +205,62 @@ def _binding_beside_slots(
     alternative: Alternative,
     availability: Availability,
     points: Sequence[int],
-) -> list[str]:
+) -> list[_Binding]:
     """What leaves fewer slots than are free on some candidate: other jobs, amounts and limits."""
-    wanted = np.minimum(availability.least_free(SLOTS, points), term.slots)[term.candidates]
+    slots = availability.least_free(SLOTS, points)[term.candidates]
+    wanted = np.minimum(slots, term.slots)
     whole = alternative.host_uses[0].per is Per.WHOLE
-    found: list[str] = ["and no other job there"] if whole else []
+    found = [_Binding("and no other job there")] if whole else []
     for use in alternative.host_uses[1:]:
-        binds = False
+        short: tuple[float, float] | None = None
         for held, free in met(availability, use, points):
             times = (free[term.candidates] + SLACK) / held
             if use.per is not Per.SLOT:
                 times = np.where(times >= 1, np.inf, 0)
-            binds = binds or bool((np.floor(times) < wanted).any())
-        if binds:
-            resource = problem.resolver.table.host_resources[use.index]
-            is_amount = resource.short is Pending.RUSAGE
-            text = f"{'and' if is_amount else 'under'} {resource.reason}"
-            is_gpu = resource.name == PHYSICAL
-            found.append(_gpus(problem, demand, term, use) if is_gpu else text)
+            if bool((np.floor(times) < wanted).any()):
+                here = free[term.candidates][slots >= 1]
+                best = held, max(0.0, float(here.max(initial=0)))
+                short = best if short is None else min(short, best, key=lambda pair: pair[1])
+        if short is not None:
+            found.append(_binding(problem, demand, term, use, *short))
     return found
+
+
+def _binding(
+    problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use, held: float, best: float
+) -> _Binding:
+    """held: of what each host, slot or job needs; best: the most left on a host with a slot."""
+    resource = problem.resolver.table.host_resources[use.index]
+    if resource.name == PHYSICAL:
+        return _Binding(
+            _gpus(problem, demand, term, use), ("; GPUs beside a free slot: ", best, " at best")
+        )
+    if resource.short is not Pending.RUSAGE:
+        return _Binding(
+            f"under {resource.reason}", (f"; {resource.reason} leaves ", best, " on a host")
+        )
+    amount, unit = in_unit(problem, resource.name, held)
+    best, _ = in_unit(problem, resource.name, best)
+    of = f" of {resource.name}" if unit else f" {resource.name}"
+    needs = " ".join(filter(None, (f"and {amount:.10g}{unit}{of}", _each(term, use))))
+    left = f"; {resource.name} beside a free slot: "
+    return _Binding(needs, (left, best, f"{unit} at best"))
+
+
+def _each(term: TermDemand, use: Use) -> str:
+    """For what each amount of a use is, "" where there is only one."""
+    if use.per is Per.SLOT:
+        return "for each" if term.slots > 1 else ""
+    if term.one_host or term.slots == 1 or (use.per is not Per.JOB and term.ptile is not None):
+        return ""
+    return "on its first host" if use.per is Per.JOB else "on each host"
 
 
 def _gpus(problem: PlanningProblem, demand: Demand, term: TermDemand, use: Use) -> str:
     """``and 2 free A100 GPUs on each host``."""
     asked = problem.resolver.gpus(demand.job)
     kind = f"{asked.model} GPU" if asked is not None and asked.model else "GPU"
-    where = {Per.SLOT: "for each", Per.JOB: "on its first host"}.get(use.per, "on each host")
-    if term.one_host or term.slots == 1:
-        where = "for each" if use.per is Per.SLOT and term.slots > 1 else ""
+    where = _each(term, use)
     return f"and {counted(round(use.reservation.initial), f'free {kind}', where)}"
 
 
@@ -256,9 +301,16 @@ def _unit_shortage(term: TermDemand, capacity: TermCapacity) -> Reason:
 
 
 def amounts_short(
-    problem: PlanningProblem, demand: Demand, availability: Availability, instant: int
+    problem: PlanningProblem,
+    demand: Demand,
+    availability: Availability,
+    instant: int,
+    told: Reason,
 ) -> Reason | None:
-    """Memory and the like that no candidate with a free slot has enough of, None if none."""
+    """Memory and the like that no candidate with a free slot has enough of, None if none.
+
+    told: the reason beside which it is said; it may have the amounts.
+    """
     found: list[Reason] = []
     points = _points(demand, availability, instant)
     slots = availability.least_free(SLOTS, points)
@@ -272,8 +324,13 @@ def amounts_short(
                 most = max(0.0, float(free[open_hosts].max()))
                 if most + SLACK < held:
                     name = "GPUs" if resource.name == PHYSICAL else resource.name
-                    text = f"of {name} it asks for {held:.10g}, no host has more than "
-                    found.append(Reason.of(Pending.RUSAGE, text, most, resource=resource.subject))
+                    if f"; {name} beside a free slot: " in told.parts:
+                        break
+                    amount, unit = in_unit(problem, resource.name, held)
+                    most, _ = in_unit(problem, resource.name, most)
+                    text = f"of {name} it asks for {amount:.10g}{unit}, no host has more than "
+                    parts: list[str | float] = [text, most, unit]
+                    found.append(Reason.of(Pending.RUSAGE, *parts, resource=resource.subject))
                     break
     return Reason.joined(dict.fromkeys(found)) if found else None
 

@@ -133,7 +133,6 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
 METHODS = get_args(Method)
 #: Methods that say what the next cycle of the loop would.
 ESTIMATES = ("greedy", "time-based")
-OBJECTIVES = get_args(ObjectiveName)
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.

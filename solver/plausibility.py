@@ -16,7 +16,7 @@ from ..model.cluster import Cluster
 from ..model.errors import InputError
 from ..model.input_limits import limits
 from ..model.instance import Instance
-from ..model.job import MOST, Job, parse_array
+from ..model.job import LARGEST_INDEX, Job, parse_array
 from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import WAITING, SeenJob
 from ..model.lsf_state.limits import SeenLimit
@@ -147,7 +147,7 @@ def _elements(job: SeenJob, listed: Collection[str]) -> int:
     if "[" in job.id or "[" not in job.name:
         return 1
     with suppress(ValueError, InputError):
-        spec = parse_array(" ".join(job.name.split()), MOST)[1]
+        spec = parse_array(" ".join(job.name.split()), LARGEST_INDEX)[1]
         if spec is not None and len(spec) <= limits().elements:
             return sum(f"{job.id}[{index}]" not in listed for index in spec)
     return 1

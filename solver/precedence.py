@@ -30,7 +30,7 @@ from ..model.pending import Pending
 
 #: LSF's words for a job whose condition does not hold yet, and for one whose condition never will.
 NOT_YET = Pending.DEPENDENCY.words
-NEVER = Pending.DEPENDENCY_NEVER.words
+NEVER_SATISFIED = Pending.DEPENDENCY_NEVER.words
 #: What plans leave out of conditions, in words.
 EXIT = "whether a job fails (exit, post_err, numexit in -w): it is taken to end as it should"
 EXTERNAL = "external() in start conditions (-w)"
@@ -186,7 +186,7 @@ class Precedence:
         waits_for = _waits_for(found)
         while stuck := circle(waits_for):
             for name in set(stuck) & set(found):
-                found[name] = Awaited(Known(None, NEVER))
+                found[name] = Awaited(Known(None, NEVER_SATISFIED))
                 waits_for[name] = ()
         return cls(found)
 
@@ -247,7 +247,7 @@ class _Conditions:
         try:
             condition = parse_dependency(job.dependency)
         except DependencyError:
-            return Awaited(Known(None, NEVER))
+            return Awaited(Known(None, NEVER_SATISFIED))
         event = _later(self._event(condition, job), job.think_time)
         return Awaited(event, tuple(self._left_out))
 
@@ -304,7 +304,7 @@ class _Conditions:
         if may_fall or (word in ("numrun", "numstart") and least > 0):
             self._left_out[COUNT] = None
         if least > total:
-            return Known(None, NEVER)
+            return Known(None, NEVER_SATISFIED)
         starts = word in ("numrun", "numstart")
         return _several(self._times(names, start=starts), least)
 
@@ -315,7 +315,7 @@ class _Conditions:
             return self._assumed(COUNT)
         most = number - 1 if test.operator == "<" else number
         if most < 0:
-            return Known(None, NEVER)
+            return Known(None, NEVER_SATISFIED)
         if test.operator == "==" and most:
             self._left_out[COUNT] = None
         return _several(self._times(names, start=True), max(0, total - most))

@@ -19,7 +19,7 @@ from .availability.resources import Allocation
 from .budget import NOT_LOOKED_AT, Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
-from .precedence import NEVER, Known, Precedence, from_starts
+from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts
 from .resolve import Resolver, profile_of_running
 from .rules.rule_book import LeftOut, RuleBook, in_one_partition
 
@@ -257,7 +257,7 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
             soonest = released(replace(demand, after=event), least)
             known = isinstance(event, Known)
             if isinstance(event, Known) and event.time is None:
-                soonest = replace(soonest, impossible=event.why or NEVER)
+                soonest = replace(soonest, impossible=event.why or NEVER_SATISFIED)
             demand = replace(soonest, after=None if known or soonest.impossible else event)
             least[demand.job.id] = demand.earliest
         if demand.impossible:

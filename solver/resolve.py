@@ -24,6 +24,7 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
+from ..model.resreq.affinity import asks_for_a_number, cores_of_a_slot
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
@@ -159,7 +160,10 @@ class Resolver:
                 held = simple.rusage.reservations(running.alternative)
             queue = self.instance.queue(job.queue)
             self._kept.running_uses[key] = self.table.alternative(
-                job, queue, held, exclusive=job.exclusive, first=position == 0
+                *(job, queue, held),
+                exclusive=job.exclusive,
+                first=position == 0,
+                cores=cores_of_a_slot(simple.affinity),
             )
         return self._kept.running_uses[key]
 
@@ -197,8 +201,11 @@ class Resolver:
         return frozenset(names) & BY_LOAD
 
     def binds_cores(self, job: Job) -> bool:
-        """Whether a job has an affinity section, which no plan heeds."""
-        return any(simple.affinity for simple in self._simples(job))
+        """Whether affinity[] of a job asks for more than a number of cores that hosts have told."""
+        asked = [simple.affinity for simple in self._simples(job) if simple.affinity]
+        hosts = self.instance.cluster.hosts
+        counted = all(map(asks_for_a_number, asked)) and all(h.cores is not None for h in hosts)
+        return bool(asked) and not counted
 
     def unsure_of_home(self, job: Job) -> bool:
         """Whether hosts are chosen by a submission host of which nobody knows type or model."""
@@ -336,9 +343,12 @@ class Resolver:
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
         alternatives = []
+        cores = cores_of_a_slot(simple.affinity)
         for held in _alternatives(simple):
             alternatives.append(
-                self.table.alternative(job, queue, held, exclusive=job.exclusive, first=first)
+                self.table.alternative(
+                    *(job, queue, held), exclusive=job.exclusive, first=first, cores=cores
+                )
             )
         order, unit = self._candidates(job, queue, simple, alternatives)
         firsts = self._first_hosts(job) if first else None

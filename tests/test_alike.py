@@ -14,7 +14,7 @@ from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
-from slotwise.model.job import Application, HostRequest, Job, RunningJob
+from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
 from slotwise.solver import alike
@@ -63,6 +63,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "orphan_term": (True,),
     "array_limit": (1,),
     "whole_hosts": (True,),
+    "job_group": ("/x/y",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
@@ -119,6 +120,7 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         pending=pending,
         applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
         users=(User("v", max_slots=2),),
+        job_groups=(JobGroup("/x", 1),),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),
     )

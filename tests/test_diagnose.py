@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
@@ -133,7 +134,10 @@ def test_one_step_and_every_format(mill: sw.Instance) -> None:
         assert (done.exit_code, done.stdout) == (0, direct.stdout)
     page = CliRunner().invoke(app, ["diagnose", "now.yaml", "--format", "md"]).stdout
     assert "**1 of 7 waiting jobs starves: job 110.**" in page
-    assert "1. `lsb.queues, queue normal: SLOT_RESERVE = MAX_RESERVE_TIME[120] (now " in page
+    line = "SLOT_RESERVE = MAX_RESERVE_TIME[5] → SLOT_RESERVE = MAX_RESERVE_TIME[120]"
+    assert f"1. `lsb.queues, queue normal: {line}`" in page
+    assert "`then badmin reconfig`" in page
+    assert page.index("<details>") > page.index("`then badmin reconfig`")
     data = json.loads(CliRunner().invoke(app, ["diagnose", "now.yaml", "--format", "json"]).stdout)
     assert data == json.loads(json.dumps(sw.diagnose(mill).to_dict()))
     assert data["starving"][0]["remedies"][0]["start_time"] == "2026-03-02T11:30:00+01:00"
@@ -144,7 +148,7 @@ def test_a_report_begins_with_the_verdict(mill: sw.Instance) -> None:
     page = CliRunner().invoke(app, [*words, "1"]).stdout
     first = page.index("<section")
     assert page[first:].startswith('<section class="verdict" aria-labelledby="verdict-title">')
-    assert "SLOT_RESERVE = MAX_RESERVE_TIME[120] (now " in page
+    assert "SLOT_RESERVE = MAX_RESERVE_TIME[5] → SLOT_RESERVE = MAX_RESERVE_TIME[120]" in page
     assert "verdict-title" not in CliRunner().invoke(app, [*words, "0"]).stdout
 
 
@@ -156,7 +160,8 @@ def test_explain_offers_the_same_changes_of_the_configuration(mill: sw.Instance)
     assert found.diagnosis.jobs == whole.jobs
     shown = CliRunner().invoke(app, ["explain", "now.yaml", "110"]).stdout
     for remedy in whole["110"].remedies:
-        assert " ".join(remedy.setting.split()) in " ".join(shown.split())
+        for line in remedy.lines:
+            assert str(line) in " ".join(shown.split())
     plain = CliRunner().invoke(app, ["explain", "now.yaml", "110", "--no-configuration"]).stdout
     assert "MAX_RESERVE_TIME[120]" in shown
     assert "An administrator" not in plain
@@ -273,10 +278,7 @@ def test_a_job_that_can_never_start() -> None:
     assert not found.starving
     (never,) = found.never
     assert never[0] == "giant"
-    assert any(
-        note.startswith("Job giant cannot start on this cluster")
-        for note in page_of(instance, found).notes
-    )
+    assert page_of(instance, found).facts[0].startswith("Job giant cannot start on this cluster")
 
 
 def test_a_job_that_waits_for_an_unknown_end_could_start_on_this_cluster() -> None:
@@ -299,9 +301,9 @@ def test_a_job_that_waits_for_an_unknown_end_could_start_on_this_cluster() -> No
         ("t", "starts if"),
     ]
     page = page_of(instance, found)
-    assert page.answer == "2 of 2 waiting jobs have no known start: p, t."
+    assert page.answer == "2 of 2 waiting jobs have no known start: jobs p, t."
     assert not any("on this cluster" in note for note in page.notes)
-    assert any("a place is free by +15m: later LSF aborts it" in note for note in page.notes)
+    assert any("a place is free by +15m: later LSF aborts it" in fact for fact in page.facts)
 
 
 def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
@@ -316,7 +318,7 @@ def test_the_history_says_how_likely_it_is(mill: sw.Instance) -> None:
 def test_names_of_others_are_text(mill: sw.Instance) -> None:
     """Names with signs of Markdown and HTML stay what they are."""
     from slotwise.cli.diagnose import diagnosis_output
-    from slotwise.cli.report.page import html_of
+    from slotwise.cli.report.advice import html_of
 
     pending = tuple(replace(job, user="<b>*x*") if job.id == "110" else job for job in mill.pending)
     instance = replace(mill, pending=pending)
@@ -335,9 +337,9 @@ def test_no_cause_begins_with_a_name() -> None:
                 begin = getattr(node.value, "values", [None])[0]
                 if isinstance(begin, ast.FormattedValue):
                     first.add(ast.unparse(begin.value))
-    # What begins with a word of ours, and what is a cause already.
+    # What begins with a word of ours.
     named = {"have.format(named(names))", "take.format(named(names))"}
-    assert first == {"whose", "one.cause", *named}
+    assert first == {"whose", *named}
 
 
 def names_the_fault(faults: ModuleType, seed: int) -> bool:
@@ -358,6 +360,25 @@ def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> No
 @pytest.mark.parametrize("seed", SOME_SOUND)
 def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
     assert sw.diagnose(faults.sound(seed).instance).starving == ()
+
+
+TEN_KINDS = (
+    *("impossible job", "hosts closed", "reservation expires", "limit", "queue limit"),
+    *("no reservation", "dispatch window", "memory", "no backfill", "load threshold"),
+)
+
+
+@pytest.mark.parametrize("kind", some(TEN_KINDS, 1))
+def test_ten_faults_are_each_the_first_finding(faults: ModuleType, kind: str) -> None:
+    """On small sites; `planted_faults.py --ten` has them on larger ones."""
+    assert set(faults.TEN) == set(TEN_KINDS)
+    site = faults.planted_of(kind, 0, small=True)
+    found = sw.diagnose(site.instance)
+    assert faults.first_finding(found) == kind
+    if kind == "impossible job":
+        answer = page_of(site.instance, found).answer
+        assert answer.startswith("1 of ")
+        assert f"cannot start on this cluster: job {site.victim}." in answer
 
 
 @pytest.mark.slow

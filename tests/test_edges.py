@@ -13,6 +13,7 @@ from loop_lab import instance as site
 from loop_lab import job as asked
 from loop_lab import running as busy
 from placement_cases import bools, case, ints
+from placement_reference import valid
 from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
@@ -23,7 +24,6 @@ from slotwise.solver.availability.resources import Per, Use
 from slotwise.solver.availability.usage import Usage
 from slotwise.solver.placement import place
 from slotwise.solver.placement.choose import Need, Rules, Stock, first_fit_choice
-from slotwise.solver.placement.reference import valid
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 

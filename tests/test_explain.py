@@ -146,7 +146,8 @@ def test_what_a_unit_lacks() -> None:
 
 def test_memory() -> None:
     found = sw.explain(loads(TEXT), "memory", method="time-based")
-    assert "of mem it asks for 600, no host has more than 200" in found.obstacles[0].reason
+    assert "600 MB of mem" in found.obstacles[0].reason
+    assert "mem beside a free slot: 200 MB at best" in found.obstacles[0].reason
     assert helps(found)["with rusage[mem=200]"] == 0
     assert sum("rusage" in change for change in helps(found)) == 1
 
@@ -250,7 +251,7 @@ def test_time_based_promises_no_start_at_the_end_of_a_memory_phase() -> None:
     assert not any("-W" in change for change in helps(found))
     rows = [(o.first, o.until, o.reason) for o in found.obstacles]
     assert [row[:2] for row in rows] == [(0, HOUR // 2), (HOUR // 2, 4 * HOUR)]
-    assert "no host has more than 200" in rows[0][2]
+    assert "mem beside a free slot: 200 MB at best" in rows[0][2]
     assert rows[1][2] == "needs 1 free slot (has 0) (reserved for p1)"
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from .test_structure import ROOT, sources
@@ -30,22 +32,114 @@ def written() -> list[Path]:
     return sorted([*found, ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*.py")])
 
 
-@lru_cache
+@dataclass(frozen=True)
+class Looked:
+    """What one pass over the code of a file finds."""
+
+    #: Every name that it defines, imports or uses.
+    names: frozenset[str]
+    #: How often it says each name: as a name, an attribute, a keyword or a word in quotes.
+    said: Counter[str]
+    #: The names that the module and its classes define, and how often a definition says them.
+    defined: tuple[tuple[str, int], ...]
+    #: Fields with a comment that belongs elsewhere: line, and what is wrong.
+    misplaced: tuple[tuple[int, str], ...]
+
+
+#: Decorators that leave the use of a function to its name; others register it.
+PLAIN = {"property", "classmethod", "staticmethod", "cache", "lru_cache", "dataclass", "wraps"}
+
+
+@cache
+def look(path: Path) -> Looked:
+    """The file, read once."""
+    text = path.read_text()
+    tree, lines = ast.parse(text), text.splitlines()
+    names: set[str] = set()
+    said: Counter[str] = Counter()
+    defined = list(definitions(tree.body))
+    misplaced: list[tuple[int, str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            said[node.id] += 1
+        elif isinstance(node, ast.Attribute):
+            said[node.attr] += 1
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and node.value.isidentifier():
+                said[node.value] += 1
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.keyword):
+            said[node.arg or ""] += 1
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[-1])
+        elif isinstance(node, ast.ClassDef):
+            names.add(node.name)
+            defined += definitions(node.body)
+            misplaced += misplaced_comments(node, lines)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+    return Looked(frozenset({*names, *said}), said, tuple(defined), tuple(misplaced))
+
+
 def names_of(path: Path) -> frozenset[str]:
     """Every name that the code of a file defines, imports or uses."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    return look(path).names
+
+
+def definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
+    """The names that a module or a class defines, and how often a definition says them."""
+    for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
-        elif isinstance(node, ast.arg):
-            found.add(node.arg)
-        elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).split(".")[-1])
-    return frozenset(found)
+            words = {word for each in node.decorator_list for word in decorating(each)}
+            if words <= PLAIN:
+                yield node.name, 0
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                if isinstance(each, ast.Name):
+                    yield each.id, 1
+
+
+def decorating(node: ast.expr) -> Iterator[str]:
+    """The name of a decorator, with or without arguments; "" for one that is none."""
+    called = node.func if isinstance(node, ast.Call) else node
+    yield called.id if isinstance(called, ast.Name) else ""
+
+
+def misplaced_comments(node: ast.ClassDef, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """A comment that stands at the field before too, or explains another name: ``name: what``."""
+    fields, others = fields_of(node)
+    before = ""
+    for number, name in fields:
+        first = number - 1
+        while lines[first - 1].lstrip().startswith("#:"):
+            first -= 1
+        words = " ".join(line.strip()[2:].strip() for line in lines[first : number - 1])
+        if words and words == before:
+            yield number, f"{name} has the comment of the field before it"
+        for other in re.findall(r"(?:^|[.;] )`*(\w+)`*: ", words):
+            if other in others and other != name:
+                yield number, f"the comment of {name} explains {other}"
+        before = words
+
+
+def fields_of(node: ast.ClassDef) -> tuple[list[tuple[int, str]], set[str]]:
+    """Line and name of each field that a class declares or ``__init__`` sets; these and the
+    parameters of ``__init__``."""
+    made = [each for each in node.body if getattr(each, "name", "") == "__init__"]
+    inner = [deep for each in made for deep in ast.walk(each)]
+    found = []
+    for each in (*node.body, *inner):
+        if isinstance(each, ast.Assign | ast.AnnAssign):
+            target = each.target if isinstance(each, ast.AnnAssign) else each.targets[0]
+            own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+            if isinstance(target, ast.Name):
+                found.append((each.lineno, target.id))
+            elif own and target.value.id == "self":
+                found.append((each.lineno, target.attr))
+    others = {name for _, name in found} | {e.arg for e in inner if isinstance(e, ast.arg)}
+    return sorted(found), others
 
 
 def module_at(name: str, path: Path) -> str | None:
@@ -60,7 +154,7 @@ def module_at(name: str, path: Path) -> str | None:
     return ".".join([*package[: len(package) - up], *rest])
 
 
-@lru_cache
+@cache
 def product_names() -> frozenset[str]:
     """Every name of the product, whichever module it belongs to."""
     return frozenset().union(*map(names_of, sources().values()))
@@ -129,55 +223,12 @@ def test_paths_in_comments_and_pages_are_there() -> None:
     assert not missing, "\n".join(missing)
 
 
-def comments_of_fields(path: Path) -> Iterator[tuple[int, str, str, set[str]]]:
-    """Line, name and comment of each documented field, and the other fields and parameters there.
-
-    "" for the comment of one that has none.
-    """
-    text = path.read_text()
-    lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.ClassDef):
-            continue
-        inner = list(ast.walk(node))
-        fields = [each for each in inner if isinstance(each, ast.Assign | ast.AnnAssign)]
-        named = [(each, name) for each in fields if (name := field_name(each))]
-        others = {name for _, name in named} | {e.arg for e in inner if isinstance(e, ast.arg)}
-        for each, name in sorted(named, key=lambda pair: pair[0].lineno):
-            first = each.lineno - 1
-            while lines[first - 1].lstrip().startswith("#:"):
-                first -= 1
-            words = " ".join(line.strip()[2:].strip() for line in lines[first : each.lineno - 1])
-            yield each.lineno, name, words, others - {name}
-
-
-def field_name(node: ast.Assign | ast.AnnAssign) -> str:
-    """``name`` of ``name = …`` and of ``self.name = …``, "" for what is neither."""
-    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-    if isinstance(target, ast.Name):
-        return target.id
-    own = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-    return target.attr if own and target.value.id == "self" else ""
-
-
-def misplaced_comments(path: Path) -> Iterator[tuple[int, str]]:
-    """A comment that stands at the field before too, or explains another name: ``name: what``."""
-    before = ""
-    for number, name, words, others in comments_of_fields(path):
-        if words and words == before:
-            yield number, f"{name} has the comment of the field before it"
-        for other in re.findall(r"(?:^|[.;] )`*(\w+)`*: ", words):
-            if other in others:
-                yield number, f"the comment of {name} explains {other}"
-        before = words
-
-
 def test_a_comment_belongs_to_its_field() -> None:
     """What a comment of a field says is of that field, and of no other."""
     found = [
         f"{path.relative_to(ROOT)}:{number}: {what}"
         for path in sources().values()
-        for number, what in misplaced_comments(path)
+        for number, what in look(path).misplaced
     ]
     assert not found, "\n".join(found)
 
@@ -190,7 +241,56 @@ def test_the_finder_of_misplaced_comments_finds(tmp_path: Path) -> None:
         "    def __init__(self, d):\n        #: Slots. d: hosts.\n        self.e = d\n"
         "        #: Slots.\n        self.f = d\n"
     )
-    assert [number for number, _ in misplaced_comments(path)] == [5, 9]
+    assert [number for number, _ in look(path).misplaced] == [5, 9]
+
+
+#: Names that no code of the product says: of frameworks, of keys by a pattern, and what stands
+#: for programs and benchmarks beside the public names.
+SAID_ELSEWHERE = {
+    *(
+        "yaml_implicit_resolvers",
+        "ignore_aliases",
+        "reducer_override",
+        "_repr_html_",
+        "to_frame",
+        "to_csv",
+    ),
+    *("per_user", "per_queue", "per_project", "memory_adjustment"),
+    *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
+}
+
+
+def test_the_product_uses_what_it_defines() -> None:
+    """What only tests use, or nobody, is no part of the product."""
+    used: Counter[str] = Counter()
+    for path in sources().values():
+        used.update(look(path).said)
+    known = names_of(ROOT / "__init__.py") | SAID_ELSEWHERE
+    dead = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources().values()
+        for name, own in look(path).defined
+        if used[name] <= own and name not in known and not name.startswith("__")
+    ]
+    assert not dead, "\n".join(dead)
+
+
+#: Units of time in seconds have one home; no two modules mean different things by "never".
+ONCE = ("MINUTE", "HOUR", "DAY", "WEEK", "NEVER")
+
+
+def test_units_of_time_have_one_home() -> None:
+    """HOUR is the same number everywhere, and NEVER is no constant at all."""
+    homes = [
+        (name, str(path.relative_to(ROOT)))
+        for path in sources().values()
+        for name, own in look(path).defined
+        if own and name.lstrip("_") in ONCE
+    ]
+    of_conditions = ("NEVER", "solver/scheduler/dependents.py")
+    assert sorted(homes) == sorted(
+        [*((name, "model/display.py") for name in ONCE[:-1]), of_conditions]
+    )
 
 
 def test_no_rules_divide_files() -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...model.cluster import Cluster, ComputeUnit, Host
-from ...model.display import duration_text
+from ...model.display import DAY, MINUTE, duration_text
 from ...model.instance import Instance
 
 Kind = Literal["running", "planned", "reserved"]
@@ -287,7 +287,7 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
     Without an origin they count from now, else they are round by the clock; now is called so.
     """
     span = max(1, end - begin)
-    days = -(-span // (86400 * most)) * 86400
+    days = -(-span // (DAY * most)) * DAY
     step = next((size for size in _STEPS if span <= most * size), days)
     if instance.origin is None:
         first = instance.now - (instance.now - begin) // step * step
@@ -296,7 +296,7 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
     zero = datetime.fromisoformat(instance.origin)
     past_midnight = round((zero - zero.replace(hour=0, minute=0, second=0)).total_seconds())
     first = -(-(begin + past_midnight) // step) * step - past_midnight
-    form = "%m-%d" if step >= 86400 else "%m-%d %H:%M" if step >= 60 else "%H:%M:%S"
+    form = "%m-%d" if step >= DAY else "%m-%d %H:%M" if step >= MINUTE else "%H:%M:%S"
     return [
         (time, (zero + timedelta(seconds=time)).strftime(form))
         for time in range(first, end + 1, step)

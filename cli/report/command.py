@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,15 +32,20 @@ from ..simulate import ClusterFile, HostCount, Reservation, Until
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.plan import Plan
+    from ...solver.advice.diagnosis.records import Diagnosis
     from ...solver.advice.likely import Drawing
     from ..simulate import LoopOptions
+    from .advice import Advice
     from .data import Report
-    from .page import Advice
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 Output = Annotated[
     Path | None,
-    file_option("-o", "--output", help="The page, one HTML file; - for standard output."),
+    file_option(
+        "-o",
+        "--output",
+        help="The page, one HTML file; - for standard output. Without it report.html.",
+    ),
 ]
 Picture = Annotated[
     Path | None,
@@ -63,6 +68,10 @@ Simulate = Annotated[
 Open = Annotated[
     bool, typer.Option("--open", help="Show the page in the browser when it is written.")
 ]
+#: Where the page goes if nobody says.
+USUAL = Path("report.html")
+#: The option of each form of output.
+OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg"}
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
@@ -134,17 +143,13 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    outputs = _outputs(output, png, svg, (file, instance, history, cluster))
+    given = {"html": output, "png": png, "svg": svg}
+    outputs = _outputs(given, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
     drawing = drawing_of(history, samples=samples, workers=None if history is None else workers)
-    options = {
-        "objective": objective,
-        "effort": effort,
-        "workers": workers,
-        "as_lsf": as_lsf,
-    }
+    options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
     asked = Asked(method, explain, seconds, time_limit, options, history, drawing)
     name = example or (file.name if file is not None else "")
@@ -153,10 +158,12 @@ def report(
             found = _simulated(file, example, name, reservation, until, cluster, hosts, cancel)
         else:
             found = _planned(file, example, name, instance, asked, cancel, show)
-        verdict = _verdict(found, asked, cancel)
-    _write(found, output, outputs, verdict)
-    if open and output is not None and str(output) != "-":
-        _show(output)
+        found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
+    _write(found, outputs)
+    if output is None and "html" in outputs:
+        tell(f"wrote {USUAL}" + ("" if open else "; --open shows it in the browser"))
+    if open and str(outputs.get("html", "-")) != "-":
+        _show(outputs["html"])
     _leave(found, stopped=cancel.is_set())
 
 
@@ -167,28 +174,26 @@ def _leave(found: Report, *, stopped: bool) -> None:
         raise typer.Exit(Exit.STOPPED)
 
 
-def _outputs(
-    output: Path | None, png: Path | None, svg: Path | None, inputs: Iterable[Path | None]
-) -> dict[str, Path]:
-    """The pictures by their format; InputError where something could not be written."""
+def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> dict[str, Path]:
+    """Where to write, by form; the page where nobody says.
+
+    InputError where something could not be written.
+    """
     from ...model.errors import InputError
 
-    pictures = {form: path for form, path in (("png", png), ("svg", svg)) if path is not None}
-    if output is None and not pictures:
-        raise InputError("say where the report goes: -o report.html, - for standard output")
-    if pictures:
+    outputs = {form: path for form, path in given.items() if path is not None} or {"html": USUAL}
+    if outputs.keys() & {"png", "svg"}:
         from ..pictures import check_library
 
         check_library()
-    for path in (output, *pictures.values()):
-        if path is not None and str(path) != "-":
-            check_output(path)
-    if list(map(str, (output, *pictures.values()))).count("-") > 1:
-        raise InputError("only one of -o, --png and --svg can be standard output (-)")
-    given = {"--output": output, "--png": png, "--svg": svg}
-    files = {name: path for name, path in given.items() if str(path) != "-"}
+    files = {OPTIONS[form]: path for form, path in outputs.items() if str(path) != "-"}
+    for path in files.values():
+        check_output(path)
+    if len(outputs) - len(files) > 1:
+        options = [option for option in OPTIONS.values() if option != "--output"]
+        raise InputError(f"only one of -o, {' and '.join(options)} can be standard output (-)")
     check_apart(files, [path for path in inputs if path is not None])
-    return pictures
+    return outputs
 
 
 def _check_request(
@@ -212,13 +217,13 @@ def _check_request(
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
 
 
-def _verdict(found: Report, asked: Asked, cancel: Cancel) -> str:
-    """Who starves and why, above the comparison of all methods; --explain 0 leaves it out."""
+def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
+    """Who starves and why, beside the comparison of all methods; --explain 0 leaves it out."""
     if found.comparison is None or not asked.explain or cancel.is_set():
-        return ""
-    from .page import verdict_html
+        return None
+    from ...solver.advice.diagnosis.diagnose import diagnose
 
-    return verdict_html(found.instance, asked.for_advice(), cancel)
+    return diagnose(found.instance, time_limit=asked.for_advice(), cancel=cancel)
 
 
 def _planned(
@@ -332,7 +337,7 @@ def _advice(
     cancel: Cancel,
     show: Callable[[Any], None] | None,
 ) -> Advice:
-    from .page import advise
+    from .advice import advise
 
     return advise(
         instance,
@@ -375,18 +380,18 @@ def _simulated(
     return report_of_simulation(name, session.result(), series.points)
 
 
-def _write(
-    found: Report, output: Path | None, pictures: dict[str, Path], verdict: str = ""
-) -> None:
-    """Every output whole or not at all, the pictures first."""
-    for form, path in pictures.items():
-        from .figure import figure_bytes
+def _write(found: Report, outputs: Mapping[str, Path]) -> None:
+    """Every output whole or not at all, the page last."""
+    for form in sorted(outputs, key=lambda form: form == "html"):
+        if form == "html":
+            from .page import page
 
-        _put(path, figure_bytes(found, form))
-    if output is not None:
-        from .page import page
+            content = page(found).encode()
+        else:
+            from .figure import figure_bytes
 
-        _put(output, page(found, verdict).encode())
+            content = figure_bytes(found, form)
+        _put(outputs[form], content)
 
 
 def _put(path: Path, content: bytes) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import short_clock_text
+from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
 from ...solver.advice.comparison import Comparison
+from ...solver.advice.diagnosis.records import Diagnosis
 from ...solver.advice.explain import Explanation
 from ...solver.advice.likely import FreeOverTime, free_over_time_of_each
 from ...solver.fairshare.reports import SharePoint
@@ -134,7 +135,8 @@ MOST_JOBS = 10_000
 class View:
     """One of the pictures between which the reader switches."""
 
-    #: "greedy", "time-based", "optimal", "milp" or "simulation".
+    #: "as configured" and "possible" of a comparison; else "greedy", "time-based", "optimal",
+    #: "milp" or "simulation".
     name: str
     #: A sentence.
     meaning: str
@@ -159,6 +161,8 @@ class Report:
     plan: Plan | None = None
     #: By job id, for the jobs that were looked at.
     advice: Mapping[str, Explanation] = field(default_factory=dict)
+    #: Who starves, why, and what helps; None where that was not asked for.
+    diagnosis: Diagnosis | None = None
     notes: tuple[str, ...] = ()
     #: Its numbers.
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -194,52 +198,44 @@ def planned_stretches(planned: Iterable[PlannedJob]) -> tuple[Stretch, ...]:
     )
 
 
-def reserved_stretches(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[Stretch, ...]:
-    """What a plan holds now for later starts; starts: when the loop starts these jobs."""
+def reserved_stretches(plan: Plan) -> tuple[Stretch, ...]:
+    """What a plan holds now for later starts."""
     return tuple(
-        Stretch(item.job, "reserved", plan.now, until.start if until else None, item.reserved)
+        Stretch(item.job, "reserved", plan.now, None, item.reserved)
         for item in plan
         if item.reserved
-        for until in [starts.get(item.job)]
     )
 
 
-def views_of_plans(
-    instance: Instance, plans: Sequence[Plan], starts: Mapping[str, PlannedJob]
-) -> tuple[View, ...]:
-    """Plans; of greedy, which plans no future place, the starts of the loop that runs on.
-
-    starts: of the loop by greedy, as far as known.
-    """
-    held = [_placed(plan, starts) if plan.method == "greedy" else tuple(plan) for plan in plans]
-    free = free_over_time_of_each(instance, held)
+def views_of_starts(instance: Instance, comparison: Comparison) -> tuple[View, ...]:
+    """Where jobs start as configured, and where they could."""
+    configured = tuple(comparison.outlook.configured.values())
+    possible = tuple(comparison.optimal)
+    free = free_over_time_of_each(instance, (configured, possible))
+    meanings = (
+        "The scheduler run on from now as the cluster is configured.",
+        "Starts and places of all jobs found together, each as early as can be in priority order.",
+    )
     return tuple(
-        replace(_view_of_plan(plan, starts), free=found)
-        for plan, found in zip(plans, free, strict=True)
+        View(name, meaning, planned_stretches(entries), free=found)
+        for name, meaning, entries, found in zip(
+            ("as configured", "possible"), meanings, (configured, possible), free, strict=True
+        )
     )
 
 
-def _placed(plan: Plan, starts: Mapping[str, PlannedJob]) -> tuple[PlannedJob, ...]:
-    return tuple(starts.values()) or tuple(item for item in plan if item.start is not None)
-
-
-def _view_of_plan(plan: Plan, starts: Mapping[str, PlannedJob]) -> View:
-    if plan.method != "greedy":
-        meaning = {
-            "time-based": "Time-based reservation: job by job in priority order, first fit.",
-            "optimal": "Starts and places of all jobs found together, as early as can be.",
-        }.get(plan.method, "Starts found by mixed-integer programming.")
-        return View(plan.method, meaning, planned_stretches(plan))
+def view_of_plan(instance: Instance, plan: Plan) -> View:
+    """A plan; of greedy, which plans no future place, what starts now and what is held."""
+    (free,) = free_over_time_of_each(instance, [tuple(plan)])
     estimates = {item.job: item.estimate for item in plan if item.estimate is not None}
-    meaning = (
-        "Greedy reservation: what it holds now (hatched), and the simulated starts, those that the "
-        "scheduler loop reaches when it runs on."
-    )
-    stretches = (
-        *planned_stretches(_placed(plan, starts)),
-        *reserved_stretches(plan, starts),
-    )
-    return View("greedy", meaning, stretches, estimates)
+    meaning = {
+        "greedy": "Greedy reservation: what starts now, and what it holds for later (hatched).",
+        "time-based": "Time-based reservation: job by job in priority order, first fit.",
+        "optimal": "Starts and places of all jobs found together, as early as can be.",
+    }.get(plan.method, "Starts found by mixed-integer programming.")
+    held = reserved_stretches(plan) if plan.method == "greedy" else ()
+    stretches = (*planned_stretches(plan), *held)
+    return View(plan.method, meaning, stretches, estimates, free)
 
 
 def report_of_comparison(
@@ -248,24 +244,22 @@ def report_of_comparison(
     comparison: Comparison,
     advice: Mapping[str, Explanation],
     notes: Sequence[str] = (),
+    diagnosis: Diagnosis | None = None,
 ) -> Report:
-    """All three methods beside each other."""
-    plans = comparison.plans
-    views = views_of_plans(instance, plans, comparison.loop.get("greedy", {}))
+    """The outlook of every pending job, with all three methods beside it."""
     likely: tuple[str, ...] = ()
     if comparison.forecast is not None:
         likely = (f"Likely starts are by the history, run by {comparison.run_by}.",)
-    cautions = comparison.cautions()
-    said = (*cautions.lines, *cautions.rest, *likely, *comparison.remarks, *notes)
     return Report(
         "comparison",
         name,
         instance,
         running_stretches(instance),
-        views,
+        views_of_starts(instance, comparison),
         comparison=comparison,
         advice=advice,
-        notes=said,
+        diagnosis=diagnosis,
+        notes=(*likely, *comparison.remarks, *notes),
         missing=comparison.missing_starts(partial(short_clock_text, instance)),
         cut=comparison.cut,
     )
@@ -284,7 +278,7 @@ def report_of_plan(
         name,
         instance,
         running_stretches(instance),
-        views_of_plans(instance, (plan,), {}),
+        (view_of_plan(instance, plan),),
         plan=plan,
         advice=advice,
         notes=(*plan.notes, *notes),
@@ -404,7 +398,7 @@ def time_range(report: Report) -> tuple[int, int]:
         later = [
             stretch.finish for stretch in report.running if stretch.finish and stretch.finish > now
         ]
-    return now, max(later, default=now + 3600)
+    return now, max(later, default=now + HOUR)
 
 
 def as_records(report: Report) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from ... import __version__
-from ...model.display import duration_text
+from ...model.display import DAY, duration_text
 from ...model.escaping import html_text
 from ..study_output import (
     NUMBERS,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ...solver.studies.whatif import ComparedVariant, WhatIf
 
 
-_SCRIPTS = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js", "plain.js", "tables.js")
-_STYLES = ("vendor/dataTables.min.css", "report.css")
+_SCRIPTS = ("vendor/jquery.slim.min.js", "vendor/dataTables.min.js", "theme.js", "tables.js")
+_STYLES = ("vendor/dataTables.min.css", "base.css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,12 @@ def tables_page(
         for n, (name, body) in enumerate(parts)
     ]
     lines = "".join(f'<p class="note">{html_text(note)}</p>' for note in notes)
-    return Template(asset("report.html")).substitute(
+    return Template(asset("tables.html")).substitute(
         policy=policy(scripts),
         version=__version__,
         kind=html_text(kind),
         title=html_text(title),
         lead=html_text(lead),
-        verdict="",
         styles="\n".join(map(asset, _STYLES)),
         figures="".join(
             f"<li><b>{html_text(value)}</b><span>{html_text(what)}</span></li>"
@@ -243,7 +242,7 @@ def _picture(found: WhatIf, name: str) -> str:
 def _scale(low: float, high: float) -> list[float]:
     """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
     span = max(high - low, 1.0)
-    days = 86400 * -(-span // (86400 * (_MOST_STEPS - 1)))
+    days = DAY * -(-span // (DAY * (_MOST_STEPS - 1)))
     step = next((size for size in _STEPS if span <= size * (_MOST_STEPS - 1)), days)
     first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
     return [step * number for number in range(first, last + 1)]

@@ -22,15 +22,14 @@ from ..bsub_options import (
     WRITTEN_OUT,
 )
 from ..dependency import DependencyError, parse_dependency
-from ..display import strange_character, visible
+from ..display import MINUTE, strange_character, visible
 from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
-from ..job import MOST as LARGEST_INDEX
-from ..job import parse_array
+from ..job import LARGEST_INDEX, parse_array
 from .names import host_requests, tokens
 from .text import positive_duration
-from .units import MINUTE, Clock, LimitOnHost, parse_stamp
+from .units import Clock, LimitOnHost, parse_stamp
 
 #: Options of one letter whose value may follow without a blank, as in -n4 or -Jname.
 _LETTERS = re.compile(r"-[A-Za-z]\Z")
@@ -766,6 +765,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-G": _text("group"),
     "-P": _line("project"),
     "-app": _text("application"),
+    "-g": _text("job_group"),
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..configuration import Params, Queue, User
-from ..job import Application
+from ..job import Application, JobGroup
 from ..omissions import Change
 from . import fields as f
 from .fields import entry
@@ -97,6 +97,7 @@ class HostEntry(Section):
     status: f.Status = "ok"
     node_of: f.MachineName = ""
     gpus: f.HostGpus | None = None
+    cores: f.Count | None = None
 
 
 class UnitEntry(Section):
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     # Their keys follow from the facts at the fields of the model.
     QueueEntry: TypeAlias = Section
     ApplicationEntry: TypeAlias = Section
+    JobGroupEntry: TypeAlias = Section
     UserEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
@@ -147,6 +149,7 @@ else:
     ApplicationEntry = entry(
         "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
     )
+    JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
     UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
     ParamsEntry = entry(
         "ParamsEntry",
@@ -280,6 +283,7 @@ class JobEntry(Section):
     array: f.Elements | None = None
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo = False
+    job_group: f.JobGroupName | Literal[""] = ""
 
 
 class RunningEntry(JobEntry):
@@ -350,6 +354,7 @@ class Document(Section):
     host_partitions: list[PartitionEntry] = []
     queues: list[QueueEntry] = []
     applications: list[ApplicationEntry] = []
+    job_groups: list[JobGroupEntry] = []
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
     advance_reservations: list[ReservationEntry] = []

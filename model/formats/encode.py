@@ -54,6 +54,7 @@ def to_document(instance: Instance) -> Plain:
         **_people(instance),
         "queues": [plain(queue) for queue in _declared(instance)],
         "applications": [plain(profile) for profile in instance.applications],
+        "job_groups": [plain(group) for group in instance.job_groups],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
@@ -208,6 +209,7 @@ def _host(host: Host) -> Plain:
             "status": _unless(host.status, "ok"),
             "node_of": _some(host.node_of),
             "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
+            "cores": host.cores,
         }
     )
 
@@ -378,6 +380,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "orphan_term": job.orphan_term or None,
             "array_limit": job.array_limit,
             "whole_hosts": job.whole_hosts or None,
+            "job_group": _some(job.job_group),
         }
     )
 

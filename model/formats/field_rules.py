@@ -49,7 +49,7 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application, HostRequest, Job, RunningJob
+from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
 from . import document as d
 from . import fields as f
@@ -384,6 +384,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Cluster: None,
     Queue: d.QueueEntry,
     Application: d.ApplicationEntry,
+    JobGroup: d.JobGroupEntry,
     User: d.UserEntry,
     UserGroup: d.GroupEntry,
     HostPartition: d.PartitionEntry,

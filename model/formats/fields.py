@@ -22,12 +22,11 @@ from pydantic import (
 
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
-from ..display import strange_character
+from ..display import MINUTE, strange_character
 from ..errors import nearest
 from ..facts import KnownField, known_fields
 from ..input_limits import check_length
-from ..job import MOST as LARGEST_INDEX
-from ..job import ArraySpec, HostRequest, parse_spec
+from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
 from . import names, text, units
 
@@ -121,7 +120,7 @@ def _limit_size(value: object, info: ValidationInfo) -> float:
 
 
 def _minutes(value: object) -> int:
-    return text.positive_duration(value, units.MINUTE)
+    return text.positive_duration(value, MINUTE)
 
 
 def _stamp(value: object) -> str:
@@ -224,6 +223,9 @@ def _windows(value: object) -> str:
 Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
+JobGroupName: TypeAlias = Annotated[
+    str, BeforeValidator(_name), Strict(), Field(pattern=r"^/[^/\s]+(/[^/\s]+)*$")
+]
 MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 Elements: TypeAlias = Annotated[
@@ -422,6 +424,7 @@ class FieldKind:
 KINDS: dict[str, FieldKind] = {
     "name": FieldKind(Name),
     "new_name": FieldKind(NewName),
+    "job_group": FieldKind(JobGroupName),
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),

@@ -35,7 +35,7 @@ from ..instance import (
     SaidByLsf,
     ShareUsage,
 )
-from ..job import Application, Job, RunningJob
+from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
 from . import document as d
@@ -71,6 +71,7 @@ _ENTRIES: dict[str, type[d.Section]] = {
     "queues": d.QueueEntry,
     "limits": d.LimitEntry,
     "applications": d.ApplicationEntry,
+    "job_groups": d.JobGroupEntry,
     "users": d.UserEntry,
     "user_groups": d.GroupEntry,
     "host_partitions": d.PartitionEntry,
@@ -264,6 +265,7 @@ _OF_INSTANCE: dict[str, type] = {
     "pending": Job,
     "future": Job,
     "applications": Application,
+    "job_groups": JobGroup,
     "users": User,
     "groups": UserGroup,
     "partitions": HostPartition,

@@ -12,13 +12,13 @@ from typing import Any
 
 from ..cluster import MOST_GPUS, Gpus, Thresholds
 from ..configuration import Scope
+from ..display import MINUTE
 from ..gpu_request import plain_model
 from ..input_limits import check_length
 from ..job import HostRequest
 from .names import counted, expand_range, tokens
 from .units import (
     LONGEST,
-    MINUTE,
     LimitOnHost,
     format_duration,
     format_size,

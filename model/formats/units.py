@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
+from ..display import DAY, HOUR, MINUTE, WEEK
+
 #: Times beyond this (seconds, over 30,000 years) are taken for a slip of the pen.
 LONGEST = 10**12
 
-_SECONDS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_SECONDS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _CLOCK = re.compile(r"([+-]?)(\d{1,9}):([0-5]?\d)")
 _PARTS = re.compile(r"([+-]?)((?:\d{1,15}(?:\.\d{1,9})?[smhdw])+)", re.IGNORECASE)
 _PART = re.compile(r"([\d.]+)([smhdw])", re.IGNORECASE)

@@ -22,14 +22,15 @@ from ..formats.names import Domains, host_requests
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
 from ..input_limits import limits
 from ..instance import Instance, SaidByLsf
-from ..job import MOST as LARGEST_INDEX
 from ..job import (
+    LARGEST_INDEX,
     ArraySpec,
     HostRequest,
     Job,
     RunningJob,
     TooManyElements,
     elements,
+    job_groups_of,
     parse_array,
     too_many_elements,
 )
@@ -46,7 +47,7 @@ from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
 from .unknown import without_unknown
-from .values import Remarks
+from .values import Remarks, blank
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -726,6 +727,7 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=gpu,
             unheeded=seen.unheeded,
+            job_group="" if blank(seen.job_group) else (job_groups_of(seen.job_group) or ("",))[-1],
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

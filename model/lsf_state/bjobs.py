@@ -13,8 +13,7 @@ from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns
 from .reading import Cells, Reading, Touched, json_records
-from .values import PrintedTimes, Remarks, Text, check_kind, limit_row
-from .values import field as pick
+from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
 
 # The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #
@@ -270,9 +269,9 @@ class SeenJob:
     @property
     def unheeded(self) -> tuple[str, ...]:
         """What was said of it that nobody obeys, in the words of bsub where it has some."""
-        asked = ("-U", self.reservation), ("-g", self.job_group)
-        options = (f"{option} {text.strip()}" for option, text in asked if not values.blank(text))
-        return (*self.unread, *options)
+        if values.blank(self.reservation):
+            return tuple(self.unread)
+        return (*self.unread, f"-U {self.reservation.strip()}")
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:

@@ -20,9 +20,9 @@ from .values import (
     limit_row,
     load_rows,
     may_be_cut,
+    pick,
     table_row,
 )
-from .values import field as pick
 
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
@@ -226,7 +226,8 @@ def _host_block(name: str, lines: list[str], first: int, reading: Reading) -> Se
                 amount = reading.value(f"{label} {index}", word, values.load, (index,))
             else:
                 amount = _own(word)
-                if amount is None and _own(other.get(label, {}).get(index, "-")) is not None:
+                beside = _own(other.get(label, {}).get(index, "-"))
+                if amount is None and beside is not None and not values.blank(word):
                     reading.unknown(f"{label} {index}: {word!r} is no number", (index,))
             if amount is not None:
                 rows[label][index] = amount

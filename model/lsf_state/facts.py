@@ -24,9 +24,9 @@ from ..formats.lsf.shared import HostFacts, read_lshosts
 from ..formats.sniff import kind_of_text
 from ..formats.units import parse_size
 from ..instance import Instance
+from ..job import JobGroup
 from . import values
 from .limits import (
-    SeenJobGroup,
     SeenLimit,
     limits_as_configured,
     limits_of_rows,
@@ -63,7 +63,7 @@ class SiteFacts:
     #: As sections have them, and the rows of blimits.
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
-    job_groups: Mapping[str, SeenJobGroup] = field(default_factory=dict)
+    job_groups: tuple[JobGroup, ...] = ()
 
     @property
     def any(self) -> bool:
@@ -283,7 +283,7 @@ def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {user.name: user for user in facts.users}
     for line, row in _rows(text, reading):
-        name = values.field(row, *columns("name", "user")).rstrip("/")
+        name = values.pick(row, *columns("name", "user")).rstrip("/")
         reading.at(f"user {name}", line, Touched(users=(name,)))
         if not name:
             reading.lost("has no USER/GROUP")
@@ -341,8 +341,8 @@ def _limit_sections(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts
 
 
 def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
-    found = {group.name: group for group in read_bjgroup(text, reading)}
-    return replace(facts, job_groups={**facts.job_groups, **found})
+    found = {group.name: group for group in (*facts.job_groups, *read_bjgroup(text, reading))}
+    return replace(facts, job_groups=tuple(found.values()))
 
 
 _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {

@@ -23,10 +23,10 @@ from ..formats.lsf.queues import read_resources
 from ..formats.lsf.sections import read_sections
 from ..formats.lsf.shared import Shared
 from ..instance import Instance
+from ..job import JobGroup
 from ..omissions import Omission
 from ..shares import Groups
 from . import values
-from .bjobs import SeenJob
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
 from .reading import Reading, Touched
 from .values import Remarks, Text
@@ -41,16 +41,6 @@ class SeenLimit:
     consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     amounts: Mapping[str, float] = field(default_factory=dict)
     used: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SeenJobGroup:
-    """One row of bjgroup."""
-
-    name: str
-    #: Jobs that it may have started, None for no limit of its own.
-    limit: int | None
-    started: int | None
 
 
 def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
@@ -232,8 +222,8 @@ def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
     return Scope(names, each=len(set(rows)) > 1)
 
 
-def read_bjgroup(text: Text, reading: Reading) -> Iterator[SeenJobGroup]:
-    """The job groups of bjgroup."""
+def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
+    """The job groups of bjgroup, each with the limit of its own that it has."""
     names: list[str] = []
     for number, line in enumerate(text.content.splitlines(), start=1):
         words = line.split()
@@ -244,39 +234,15 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[SeenJobGroup]:
             row = dict(zip(names, words, strict=False))
             reading.at(f"job group {words[0]}", number, Touched())
             if "JLIMIT" not in names:
-                yield SeenJobGroup(words[0], None, None)
+                yield JobGroup(words[0], None)
                 continue
             found = next((word for word in words[1:] if "/" in word and word != "()"), "")
             if not found:
                 reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is no STARTED/LIMIT")
                 continue
-            started, limit = found.split("/", 1)
-            most = reading.value("JLIMIT", limit, values.whole)
-            begun = reading.value("JLIMIT", started, values.whole)
-            if not reading.names:
-                yield SeenJobGroup(words[0].rstrip("/") or "/", most, begun)
-
-
-def group_says(name: str, groups: Mapping[str, SeenJobGroup]) -> str | None:
-    """What a job's group has a say by: "" for nothing, None where nobody knows."""
-    parts = [part for part in name.split("/") if part]
-    path = ["/" + "/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-    if not groups or (path and path[-1] not in groups):
-        return None
-    bound = [groups[item] for item in path if item in groups and groups[item].limit is not None]
-    return "; ".join(
-        f"{item.name} may have {item.limit} jobs started and has {item.started}" for item in bound
-    )
-
-
-def with_groups(jobs: Iterable[SeenJob], groups: Mapping[str, SeenJobGroup]) -> None:
-    """Jobs without a group that has no say, and the others with what theirs says."""
-    for job in jobs:
-        says = group_says(job.job_group, groups) if job.job_group else None
-        if says == "":
-            job.job_group = ""
-        elif says:
-            job.job_group = f"{job.job_group} ({says})"
+            limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
+            if not reading.names and words[0] != "/":
+                yield JobGroup(words[0].rstrip("/"), limit)
 
 
 def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:

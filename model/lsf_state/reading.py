@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError, Problem
 from .printed_facts import Kind, columns
-from .values import Remarks, Text
-from .values import field as pick
+from .values import Remarks, Text, pick
 
 T = TypeVar("T")
 #: Problems that differ by a number at most, of which each is told.

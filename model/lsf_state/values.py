@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
+from ..display import HOUR, MINUTE
 from ..errors import InputError, Problem
 from ..formats.names import check_name, host_requests
 from ..formats.reading import file_bytes
@@ -80,7 +81,7 @@ def seconds(text: str) -> float | None:
         return None
     word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
     if found := _CLOCK.fullmatch(word):
-        return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)
+        return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
     if found := _SECONDS.fullmatch(word):
         return float(found[1])
     raise ValueError(f"{text.strip()!r} is no time: 120 second(s) or h:mm:ss")
@@ -384,7 +385,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
-def field(record: Mapping[str, str], *names: str) -> str:
+def pick(record: Mapping[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""

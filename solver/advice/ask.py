@@ -9,11 +9,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ...model.display import duration_text, html_table, with_stamps
+from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
 from ...model.formats.submit import Submission, refusals, submission
-from ...model.formats.units import MINUTE, parse_duration
+from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.omissions import Omission

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from ...model.display import duration_text, html_table, with_stamps
+from ...model.display import HOUR, duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.omissions import Omission, sentences
 from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
@@ -75,7 +75,7 @@ class ComparedJob(JobOutlook):
     @property
     def slot_hours(self) -> float | None:
         """How much sooner the possible start is, times the slots."""
-        return None if self.sooner_by is None else self.sooner_by * self.slots / 3600
+        return None if self.sooner_by is None else self.sooner_by * self.slots / HOUR
 
     def to_dict(self, origin: str | None = None) -> dict[str, Any]:
         """Plain data as of an outlook, and what stands beside it."""

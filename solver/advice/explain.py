@@ -18,7 +18,7 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
-from ...model.display import duration_text, html_table, with_stamps
+from ...model.display import DAY, WEEK, duration_text, html_table, with_stamps
 from ...model.duration import expected_finish
 from ...model.errors import InputError, UnknownNameError, nearest
 from ...model.instance import Instance, SaidByLsf
@@ -27,7 +27,6 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
-from ..availability.calendar import WEEK
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
@@ -72,7 +71,7 @@ class ChainLink:
 
 #: A time at which something holds, and the job whose start or end that is.
 _Binding = tuple[float, str, bool]
-_NEVER = float("inf")
+_INFINITE = float("inf")
 
 
 def critical_path(
@@ -103,7 +102,7 @@ def critical_path(
         own = finder.binding(at) if at is not None and binds else None
         at_once = own is not None and start is not None and start <= own[0] + at.think_time  # type: ignore[union-attr]
         path.append(ChainLink(name, start, finish, by_start, at_once))
-        if not at_once or time == _NEVER:
+        if not at_once or time == _INFINITE:
             break
     return tuple(reversed(path))
 
@@ -145,7 +144,7 @@ class _Finder:
             return None
         by_start = test.word in ("started", "numrun", "numstart", "numpend")
         found = sorted(
-            ((_NEVER if (t := self._known[n][not by_start]) is None else t), n, by_start)
+            ((_INFINITE if (t := self._known[n][not by_start]) is None else t), n, by_start)
             for n in names
         )
         if not test.word.startswith("num") or test.number is None or test.word == "numpend":
@@ -166,7 +165,7 @@ def _when(binding: _Binding) -> float:
 
 
 #: How far the formula is followed (seconds), and in which steps: every minute of the first day.
-STEPS = ((86_400, 60), (30 * 86_400, 600))
+STEPS = ((DAY, 60), (30 * DAY, 600))
 #: What the times rest on, in a sentence.
 ASSUMED = (
     "as long as what runs now runs on and nothing else starts; "
@@ -398,9 +397,9 @@ def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hind
     if planned and not looked_at and can_start(view.profile, demand, time):
         return Hindrance(time, False, BETWEEN_ENDS)
     profile = view.profile if planned else base
-    found = [find_shortage(view.problem, demand, profile, time)]
-    amounts = amounts_short(view.problem, demand, profile, time)
-    joined = Reason.joined(found if amounts is None else [*found, amounts])
+    found = find_shortage(view.problem, demand, profile, time)
+    amounts = amounts_short(view.problem, demand, profile, time, found)
+    joined = found if amounts is None else Reason.joined([found, amounts])
     return Hindrance(time, planned, joined)
 
 

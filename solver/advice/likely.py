@@ -194,18 +194,13 @@ class FreeOverTime:
     memory: tuple[int, ...] | None
 
 
-def free_over_time(instance: Instance, planned: Iterable[PlannedJob]) -> FreeOverTime:
-    """What running jobs, advance reservations and these planned jobs leave free.
-
-    A planned job that can never start holds nothing.
-    """
-    return free_over_time_of_each(instance, (planned,))[0]
-
-
 def free_over_time_of_each(
     instance: Instance, plans: Iterable[Iterable[PlannedJob]]
 ) -> tuple[FreeOverTime, ...]:
-    """The same of several plans; what runs is entered once."""
+    """What running jobs, advance reservations and the jobs of each of several plans leave free.
+
+    A planned job that can never start holds nothing; what runs is entered once.
+    """
     drawn = [[item for item in plan if item.start is not None] for plan in plans]
     names = {item.job for plan in drawn for item in plan}  # of no others is the demand needed
     pending = tuple(job for job in instance.pending if job.id in names)

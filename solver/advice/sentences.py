@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...model.display import duration_text
+from ...model.display import HOUR, duration_text
 from ...model.instance import Instance
 from ...model.objective import objective_named
 from ...model.plan import Plan
@@ -193,7 +193,7 @@ def _range(rows: Sequence[JobOutlook]) -> str:
 def _totals(rows: Sequence[JobOutlook]) -> list[str]:
     """The sum of the differences, and of the differences times the slots."""
     seconds = sum(row.sooner_by or 0 for row in rows)
-    slot_hours = sum((row.sooner_by or 0) * row.slots / 3600 for row in rows)
+    slot_hours = sum((row.sooner_by or 0) * row.slots / HOUR for row in rows)
     if not any(row.sooner_by for row in rows):
         return []
     waits = f"{duration_text(abs(seconds))} {_less(seconds)}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.cluster import DEAD_STATUSES, Host
-from ...model.display import duration_text, with_stamps
+from ...model.display import MINUTE, duration_text, with_stamps
 from ...model.duration import expected_duration, expected_finish, granted_run_limit
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
@@ -190,12 +190,17 @@ def gpu_edits(job: Job) -> Iterator[tuple[str, str]]:
     except InputError:
         return
     count, sign, per = options.get("num", "1").partition("/")
-    for number in range(int(count) - 1, 0, -1):
-        fewer = options | {"num": f"{number}{sign}{per}"}
-        yield f"with -gpu num={fewer['num']}", _gpu_text(fewer)
-    for name in ("gmodel", "gmem", "gvendor", "gtile"):
-        if name in options:
-            yield f"without {name}", _gpu_text({k: v for k, v in options.items() if k != name})
+    texts = [
+        _gpu_text(options | {"num": f"{number}{sign}{per}"})
+        for number in range(int(count) - 1, 0, -1)
+    ]
+    texts += [
+        _gpu_text({k: v for k, v in options.items() if k != name})
+        for name in ("gmodel", "gmem", "gvendor", "gtile")
+        if name in options
+    ]
+    for text in texts:
+        yield f"with -gpu {text}", text
 
 
 def _gpu_text(options: Mapping[str, str]) -> str:
@@ -208,7 +213,6 @@ MOST_OTHERS = 10
 MOST_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
 MOST_OF_A_KIND = 2
-MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,10 +423,10 @@ def other_shapes(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]
     assert isinstance(requirement, Simple)
     span = requirement.span
     if span is not None:
-        free = with_section(job, "span", None)
+        free, words = with_section(job, "span", None), "without span[]"
         if effective_requirement(instance, free).requirement != replace(requirement, span=None):
-            free = with_section(job, "span", "hosts=-1")
-        yield "span", "without span[]", free
+            free, words = with_section(job, "span", "hosts=-1"), "with span[hosts=-1]"
+        yield "span", words, free
     yield from _other_units(instance, job, requirement)
     for name in ("same", "select"):
         if section(job, name) is not None:

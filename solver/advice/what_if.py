@@ -30,7 +30,7 @@ from ...model.plan import (
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..budget import NOT_LOOKED_AT, Budget, Deadline, OutOfTime
+from ..budget import LEAST_LIMIT, NOT_LOOKED_AT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
@@ -56,8 +56,6 @@ Method = Literal["configured", "time-based", "optimal"]
 METHODS = ("configured", "time-based", "optimal")
 #: Wall seconds of one exact plan where nobody says otherwise.
 TIME_LIMIT = 10.0
-#: Seconds that a plan has at least, so that there is something to stop.
-LEAST_LIMIT = 1e-3
 #: Running and pending jobs from which on the possible start is examined only within a limit.
 LARGE = 20_000
 #: Running jobs from which on setting up a cycle costs much more than one answer.

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model.configuration import Queue
+from ...model.display import WEEK
 from ...model.instance import Instance
 from ...model.windows import open_periods
 from .resources import BoolArray, IntArray
 
 #: Windows repeat every week (seconds).
-WEEK = 7 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _windows(text: str, instance: Instance) -> Windows:
 
 
 #: The last acceptance of a host that has not accepted a job yet.
-NEVER = -(1 << 60)
+NEVER_ACCEPTED = -(1 << 60)
 
 
 def accept_interval(instance: Instance, queue: Queue) -> int | None:
@@ -141,7 +141,7 @@ def _cycles(instance: Instance, queue: Queue) -> int:
 def last_starts(instance: Instance) -> IntArray:
     """When the last of its running jobs started on each host, [H]."""
     index = instance.cluster.host_index()
-    found = np.full(len(index), NEVER, dtype=np.int64)
+    found = np.full(len(index), NEVER_ACCEPTED, dtype=np.int64)
     for running in instance.running:
         hosts = [index[name] for name in running.allocation]
         found[hosts] = np.maximum(found[hosts], running.start)

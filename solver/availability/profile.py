@@ -42,7 +42,7 @@ from .usage import RowList, Usage
 #: Windows that are kept; when there are more, it is begun anew.
 MOST_WINDOWS = 4096
 #: Later than every instant.
-NEVER = np.iinfo(np.int64).max
+MAX_INSTANT = np.iinfo(np.int64).max
 
 
 class _Windows:
@@ -81,8 +81,8 @@ class _Windows:
         begin, last, free, heeded = self._arrays
         kept = (free < slots) & (heeded <= until)
         if not kept.any():
-            return np.full(len(at), NEVER)
-        soonest = np.append(np.minimum.accumulate(last[kept][::-1])[::-1], NEVER)
+            return np.full(len(at), MAX_INSTANT)
+        soonest = np.append(np.minimum.accumulate(last[kept][::-1])[::-1], MAX_INSTANT)
         return np.asarray(soonest[np.searchsorted(begin[kept], at)])
 
 
@@ -102,7 +102,7 @@ class Crowded:
     def with_more(self) -> Crowded:
         """For a profile in which reservations are held too, and otherwise the same."""
         twin = Crowded()
-        twin._until, twin._below = NEVER, self
+        twin._until, twin._below = MAX_INSTANT, self
         return twin
 
     def heeding(self, until: int) -> Crowded:
@@ -122,7 +122,7 @@ class Crowded:
     def refuses(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
         """At which instants a job of so many slots reaches over a crowded window."""
         soonest = self._windows.soonest_end(at, slots, self._until)
-        found = soonest < (NEVER if duration is None else at + duration)
+        found = soonest < (MAX_INSTANT if duration is None else at + duration)
         return np.asarray(
             found if self._below is None else found | self._below.refuses(at, duration, slots)
         )

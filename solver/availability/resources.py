@@ -19,7 +19,7 @@ from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...model.configuration import Limit, Queue, Scope, User
 from ...model.gpu_request import GPU_NAMES, PHYSICAL
 from ...model.instance import Instance
-from ...model.job import Job, running_limits
+from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
 
@@ -77,6 +77,8 @@ class Alternative:
 
 #: Index of the job slots in every table.
 SLOTS = 0
+#: The cores of hosts, which jobs with affinity[] take beside slots.
+CORES = "affinity cores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,7 @@ class ResourceTable:
             capacity = np.array([host.amounts.get(name, -1.0) for host in hosts], dtype=float)
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
+        self._add_cores()
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -219,6 +222,13 @@ class ResourceTable:
             capacity = np.array([-1.0 if count is None else count for count in counts])
             index = self._add_host(PHYSICAL, capacity, "free GPUs", Pending.RUSAGE, PHYSICAL)
             self._host_index.update(dict.fromkeys(GPU_NAMES, index))
+
+    def _add_cores(self) -> None:
+        """The cores of hosts that have said how many: jobs with affinity[] take them (AFF-01)."""
+        counts = [host.cores for host in self.instance.cluster.hosts]
+        if any(count is not None for count in counts):
+            capacity = np.array([np.inf if count is None else float(count) for count in counts])
+            self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
 
     def reported_away(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -244,11 +254,13 @@ class ResourceTable:
         *,
         exclusive: bool = False,
         first: bool = True,
+        cores: int = 0,
     ) -> Alternative:
         """Everything that `job` uses when it holds `reservations` besides its slots.
 
         first: for the first term of a requirement; a limit on jobs over the whole cluster counts
         the job once, not once a term.
+        cores: that each of its slots takes (affinity[]).
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
         host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
@@ -267,9 +279,15 @@ class ResourceTable:
             elif item.resource not in BUILTIN_INDICES or item.resource in BUILTIN_AMOUNTS:
                 what = "GPUs" if item.resource in GPU_NAMES else item.resource
                 missing = missing or f"no host has {what}"
+        if cores and CORES in self._host_index:
+            taken = flat(CORES, float(cores))
+            host_uses.append(Use(self._host_index[CORES], Per.SLOT, taken))
         limit_hosts, limit_pools = self._limit_uses(job, queue, held, first)
         if first and (array := self.limited_array(job)) is not None:
             limit_pools.append(Use(self._array_pool(array, job), Per.JOB, flat("jobs", 1.0)))
+        if first and job.job_group:
+            one = flat("jobs", 1.0)
+            limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -344,6 +362,19 @@ class ResourceTable:
             pool = self._add_pool(name, most, self._mask(None), reason, Pending.ARRAY_ELEMENTS)
             self._pool_index[name] = [pool]
         return self._pool_index[name][0]
+
+    def _group_pools(self, name: str) -> Iterator[int]:
+        """The pools of a job group and of those above it that have a limit (GRP-01)."""
+        limits = {group.name: group.limit for group in self.instance.job_groups}
+        for group in job_groups_of(name):
+            if (most := limits.get(group)) is None:
+                continue
+            key = f"job group {group}"
+            if key not in self._pool_index:
+                reason = f"running jobs of job group {group} (at most {most} at once)"
+                pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
+                self._pool_index[key] = [pool]
+            yield self._pool_index[key][0]
 
     def _limit_uses(
         self,

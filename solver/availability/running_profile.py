@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...model.reservation import Reservation
-from .calendar import NEVER
+from .calendar import NEVER_ACCEPTED
 from .free_now import FallingUse, FreeNow, HeldPart, parts_of
 from .profile import FOREVER, Profile
 from .resources import SLOTS, Allocation, Alternative, FloatArray, IntArray, ResourceTable, Use
@@ -313,7 +313,7 @@ class RunningProfile(Profile):
         #: present, and is good until the next job ends. A suspended job keeps its amounts, and its
         #: finish is unknown; one that is preempted keeps all but its slots, and no profile counts
         #: with it.
-        self.last_accepted = np.full(self.hosts, NEVER, dtype=np.int64)
+        self.last_accepted = np.full(self.hosts, NEVER_ACCEPTED, dtype=np.int64)
         self._owner = -1
         self.enter_reported()
 

@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple, Protocol
 
 from ...model.configuration import Params, Queue
+from ...model.display import HOUR
 from ...model.errors import InputError
 from ...model.share_rules import ADJUSTMENTS, unknown_adjustment
 from ...model.shares import Path, ShareLookup, ShareNode
@@ -25,7 +26,6 @@ from ...model.shares import Path, ShareLookup, ShareNode
 # HIST_HOURS of 0 means no decay.
 
 
-HOUR = 3600.0
 #: A denominator below this counts as this: the priority is at most 100 times the shares.
 LEAST_DENOMINATOR = 0.01
 #: Binary digits of a priority that count, 13 decimal ones: behind them there is rounding noise.

@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...model.display import HOUR
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.shares import QueueSet, SlotPool, expand_hosts, pools, queue_sets
-from .accounts import HOUR, Account, Meter, ShareTree, significant
+from .accounts import Account, Meter, ShareTree, significant
 from .waiting_jobs import Contest, Rank, Traversal
 
 # Queue-based fairshare: what each queue of a slot pool is entitled to (QBF-02 … QBF-08).

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...model.display import DAY, HOUR
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
@@ -16,7 +17,6 @@ from .history import History
 from .jobs import NO_LIMIT, AskedJobs, Columns, PastJobs, ints, keys_of, spread
 from .runtimes import ENDLESS
 
-DAY = 86_400
 #: What the random numbers of arrivals are drawn for.
 STREAM = "arrivals"
 
@@ -183,7 +183,6 @@ def _usual_queue(instance: Instance, here: tuple[Job, ...]) -> str:
 FEW_SAMPLES, FEW_ENDED = 10, 20
 #: Jobs that are named one by one.
 _NAMED = 5
-HOUR = 3_600
 
 
 def doubts_of(history: History, samples: int) -> tuple[str, ...]:

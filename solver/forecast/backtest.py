@@ -16,7 +16,7 @@ from ..replay import ReplayResult
 from .arrivals import NOBODY, PastBlocks
 from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
-from .jobs import NEVER, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
+from .jobs import NO_START, AskedJobs, Columns, Floats, PastJobs, keys_of, uniforms
 from .moment import ForwardWorld, PoolWorld, never
 from .runtimes import LastTwo, Ratios
 from .workers import Stop, results_of
@@ -197,7 +197,7 @@ def answer(replayed: PastLog, row: int, samples: int, seed: int, stop: Stop = ne
 
 def _known(start: np.int64) -> float:
     """A start, infinite where there is none."""
-    return np.inf if start == NEVER else float(start)
+    return np.inf if start == NO_START else float(start)
 
 
 def backtest(

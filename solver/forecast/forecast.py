@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ...model.display import with_stamps
+from ...model.display import DAY, with_stamps
 from ...model.errors import InputError, Problem
 from ...model.omissions import Omission
 from ...model.workload import Ints
 from ..budget import OutOfTime
-from .arrivals import DAY, NOBODY, Arrivals, Coming, ComingJobs
-from .jobs import NEVER, NO_LIMIT, Floats, ints
+from .arrivals import NOBODY, Arrivals, Coming, ComingJobs
+from .jobs import NO_LIMIT, NO_START, Floats, ints
 from .moment import ForwardWorld, never
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
 from .workers import Stop, results_of
@@ -145,10 +145,10 @@ class Forecasts:
     now: int
     #: Of the jobs.
     names: tuple[str, ...]
-    #: Int64 of shape (n,), start if every job ran to its limit and nobody came, NEVER where it has
-    #: none.
+    #: Int64 of shape (n,), start if every job ran to its limit and nobody came, NO_START where it
+    #: has none.
     by_limits: Ints
-    #: Int64 of shape (n, samples), starts in each sample, NEVER where it has none.
+    #: Int64 of shape (n, samples), starts in each sample, NO_START where it has none.
     samples: Ints
     calibration: Calibration = UNCALIBRATED
     #: Fewer samples than were wanted.
@@ -178,7 +178,7 @@ class Forecasts:
     @property
     def waits(self) -> Floats:
         """Seconds from now to the start in each sample, infinite where there is none."""
-        return np.where(self.samples == NEVER, np.inf, self.samples - self.now)
+        return np.where(self.samples == NO_START, np.inf, self.samples - self.now)
 
     def quantile(self, level: float) -> Floats:
         """Start that a share `level` of the samples does not exceed, shape (n,), uncalibrated.
@@ -238,7 +238,7 @@ class Forecasts:
 
 def _whole(time: float) -> int | None:
     """A time in whole seconds, None for no start."""
-    return None if time == NEVER or not np.isfinite(time) else int(time)
+    return None if time == NO_START or not np.isfinite(time) else int(time)
 
 
 def _quantile(waits: Floats, level: float) -> Floats:
@@ -273,7 +273,7 @@ class Drawn:
         if self.precision is None or count % BETWEEN_LOOKS or count >= self.samples:
             return False
         starts = np.stack([found[number] for number in range(count)], axis=1)
-        waits = np.where(starts == NEVER, np.inf, starts - now)
+        waits = np.where(starts == NO_START, np.inf, starts - now)
         return all(
             (uncertainty(waits, level) <= self.precision).all() for level in (EARLY, LIKELY, LATE)
         )
@@ -325,11 +325,11 @@ def forecast_world(
     coming = arrivals.after(world.now, known, world.jobs, run_times, drawn.seed)
     # With limits on all that runs and waits, who has no start by them has none in any future.
     sure = bool((world.jobs.limit != NO_LIMIT).all())
-    hopeful = np.flatnonzero(by_limits != NEVER) if sure else np.arange(len(chosen))
+    hopeful = np.flatnonzero(by_limits != NO_START) if sure else np.arange(len(chosen))
     asked = world.about(world.asked[chosen[hopeful]])
     until = world.now + look_ahead(by_limits, world.now)
     found, cut = _futures(asked, run_times, coming, until, drawn)
-    starts = np.full((len(chosen), found.shape[1]), NEVER, dtype=np.int64)
+    starts = np.full((len(chosen), found.shape[1]), NO_START, dtype=np.int64)
     starts[hopeful] = found
     return Forecasts(
         world.now,
@@ -406,18 +406,18 @@ def _sample(world: ForwardWorld, task: tuple[Ints, ComingJobs], stop: Stop) -> I
 
 
 def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:
-    """Starts of the asked jobs if all run to their limits and nobody comes, NEVER for none."""
+    """Starts of the asked jobs if all run to their limits and nobody comes, NO_START for none."""
     run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
     return _without_endless(world.starts(run_times, NOBODY, stop), world.now)
 
 
 def _without_endless(starts: Ints, now: int) -> Ints:
-    """NEVER for a job that waits for one that runs indefinitely."""
-    return np.where(starts - now >= ENDLESS // 2, NEVER, starts)
+    """NO_START for a job that waits for one that runs indefinitely."""
+    return np.where(starts - now >= ENDLESS // 2, NO_START, starts)
 
 
 def look_ahead(by_limits: Ints, now: int) -> int:
     """Seconds for which jobs come at first; jobs without a start by limits have no say."""
-    known = by_limits[by_limits != NEVER]
+    known = by_limits[by_limits != NO_START]
     longest = LOOK_AHEAD * int(known.max() - now) if len(known) else 0
     return min(max(SHORTEST_LOOK, longest), LONGEST_LOOK)

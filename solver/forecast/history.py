@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...model.display import MINUTE, WEEK
 from ...model.errors import InputError, Problem, report
 from ...model.formats.acct import SKEWED, read_acct
 from ...model.formats.log_lines import BadRecords, refused_records
@@ -23,7 +24,6 @@ from ...model.lsf_state.log_records import read_events
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
 
-MINUTE, WEEK = 60, 7 * 86_400
 #: Seconds before now at which a log may end and still be taken for what it says.
 OLD = 4 * WEEK
 

@@ -29,7 +29,7 @@ from ..scheduler.world import World
 from .arrivals import ComingJobs, Newcomers
 from .backtest import UNSTARTED
 from .history import Ended, History, JobNaming, history_of, numbered
-from .jobs import NEVER, NO_LIMIT, AskedJobs, PastJobs, ints
+from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
 from .moment import asked_jobs, jobs_here, never
 from .runtimes import ENDLESS, Ratios
 
@@ -84,7 +84,7 @@ class HostsWorld:
         newcomers = self.newcomers.jobs(coming, session.requests)
         found = self._run(session, _Arriving(session, newcomers), stop)
         asked = (self.names[row] for row in self.asked.tolist())
-        return np.array([found.get(name, NEVER) for name in asked], dtype=np.int64)
+        return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
 
     def _begun(self) -> Session:
         """The loop at the moment, to be run on."""

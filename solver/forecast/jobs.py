@@ -77,7 +77,7 @@ def _mixed(bits: Keys) -> Keys:
 #: What stands in a column of limits for a job that has none.
 NO_LIMIT = -1
 #: What stands in a column of starts for a job that does not start.
-NEVER = -1
+NO_START = -1
 
 
 class Columns:

@@ -19,7 +19,7 @@ from ..replay import POLICIES
 from ..replay.engine import Engine
 from .arrivals import ComingJobs
 from .history import History
-from .jobs import NEVER, NO_LIMIT, AskedJobs, ints, keys_of
+from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
 
 #: Events between two looks at whether all jobs asked about have started.
@@ -50,7 +50,7 @@ class ForwardWorld(Protocol):
         """The same world, asked about these rows alone."""
 
     def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
-        """Start (seconds) of each asked job, NEVER where it has none; shape (asked,).
+        """Start (seconds) of each asked job, NO_START where it has none; shape (asked,).
 
         run_times: of all jobs, shape (jobs,). stop: asked now and then where this takes long;
         OutOfTime is raised once it says yes.
@@ -85,7 +85,7 @@ class PoolWorld:
             if not more:
                 break
         found = ints([begun[row] for row in self.asked.tolist()])
-        return np.where(found < 0, NEVER, found)
+        return np.where(found < 0, NO_START, found)
 
     def _engine(self, run_times: Ints, coming: ComingJobs) -> Engine:
         """The policy's engine at the moment: running jobs hold slots, waiting ones come now."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...model.display import HOUR
 from ...model.workload import Ints
 from ..availability.resources import BoolArray
 from .jobs import NO_LIMIT, AskedJobs, Floats, PastJobs, keys_of, spread
@@ -144,7 +145,6 @@ class Weighed:
 STREAM = "run time"
 #: Run time of a job without a limit where nothing else is known, seconds: past anything awaited.
 ENDLESS = 10**9
-HOUR = 3_600
 #: Jobs that are like each other: whether they have a limit, then their area, or user, limit, size.
 Group = tuple[int, ...]
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from ...model.duration import place_before_deadline
 from ...model.instance import Instance
 from ...model.job import Job
+from ..availability.demand import Demand
+from ..availability.resources import BoolArray
 from ..pending_reasons import beyond_reported, reason_unplaced
 from ..placement.earliest import earliest_start
 from ..problem import PlanningProblem
@@ -67,20 +71,30 @@ class Reasons:
         """Which hosts, closed or down now, would have to come back; "" where that is not enough."""
         if self._all_open is None:
             return ""
-        demand = self._all_open.demand_of(job)
-        if demand.impossible or earliest_start(self._all_open.empty, demand) is None:
+        demand, profile = self._all_open.demand_of(job), self._all_open.empty
+        found = None if demand.impossible else earliest_start(profile, demand)
+        if found is None:
             return ""
-        happens = "is opened or comes back" if len(self._shut) == 1 else "are opened or come back"
-        return f"{_some(self._shut)} {happens}"
+        needed = [int(host) for host in found.allocation if self._is_shut[host]]
+        for host in tuple(needed):
+            fewer = [other for other in needed if other != host]
+            closed = self._is_shut.copy()
+            closed[fewer] = False
+            if fewer and earliest_start(profile, _without(demand, closed)) is not None:
+                needed = fewer
+        names = [self.instance.cluster.hosts[host].name for host in needed]
+        happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
+        return f"{_some(names)} {happens}"
 
     @cached_property
-    def _shut(self) -> list[str]:
-        return [host.name for host in self.instance.cluster.hosts if not host.takes_jobs]
+    def _is_shut(self) -> BoolArray:
+        """Which hosts take no jobs, [H]."""
+        return np.array([not host.takes_jobs for host in self.instance.cluster.hosts], dtype=bool)
 
     @cached_property
     def _all_open(self) -> PlanningProblem | None:
         """The instance with every host open; None where they are."""
-        if not self._shut:
+        if not self._is_shut.any():
             return None
         cluster = self.instance.cluster
         hosts = tuple(
@@ -103,6 +117,14 @@ class Reasons:
     def _eligibility(self) -> Eligibility:
         situation = InitialSituation(self.instance, self.problem.resolver)
         return Eligibility(situation, [host.status for host in self.instance.cluster.hosts])
+
+
+def _without(demand: Demand, closed: BoolArray) -> Demand:
+    """The job on the hosts that are not closed, [H]."""
+    terms = tuple(
+        replace(term, candidates=term.candidates[~closed[term.candidates]]) for term in demand.terms
+    )
+    return replace(demand, terms=terms)
 
 
 def _some(names: list[str]) -> str:

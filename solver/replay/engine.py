@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ...model.display import DAY, MINUTE
 from ...model.workload import Workload, predecessors
 from ..scheduler.events import EventKind, EventQueue
 
@@ -353,9 +354,9 @@ def synthetic(jobs: int, procs: int, *, load: float = 0.8, seed: int = 0) -> Wor
     """
     random = np.random.default_rng(seed)
     size = np.exp2(random.uniform(0, np.log2(max(2, procs // 2)), jobs)).astype(np.int64)
-    run = np.exp(random.uniform(np.log(60), np.log(86_400), jobs)).astype(np.int64)
+    run = np.exp(random.uniform(np.log(MINUTE), np.log(DAY), jobs)).astype(np.int64)
     request = -(-(run * random.uniform(1, 5, jobs)).astype(np.int64) // 60) * 60
-    work_per_job = 86_400 / np.log(1440) * (procs / 2) / np.log(max(2, procs // 2))
+    work_per_job = DAY / np.log(DAY // MINUTE) * (procs / 2) / np.log(max(2, procs // 2))
     gaps = random.exponential(work_per_job / (procs * load), jobs)
     return Workload.of(
         np.cumsum(gaps).astype(np.int64), run, np.maximum(run, request), size, max_procs=procs

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...model.cluster import BUILTIN_AMOUNTS, INCREASING_INDICES, Thresholds
 from ...model.configuration import Queue
+from ...model.display import WEEK
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.calendar import WEEK, Accepted, Windows, accept_interval, last_starts
+from ..availability.calendar import Accepted, Windows, accept_interval, last_starts
 from ..availability.free_now import FreeNow
 from ..availability.resources import (
     Allocation,

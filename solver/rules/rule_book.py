@@ -149,6 +149,8 @@ def pools_used(demand: Demand) -> set[int]:
 
 #: What jobs without a known submission host hang on where hosts are of several types (REQ-04).
 SUBMISSION_HOST = "submission host for type==local (from_host)"
+#: What jobs with -g hang on where nobody said which groups there are.
+JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
 #: Jobs of a run that are looked at.
 MOST_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
@@ -215,6 +217,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
     for text in job.unheeded:
         option = text.partition(" ")[0]
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
+    if job.job_group and not resolver.instance.job_groups:
+        yield JOB_GROUPS
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST

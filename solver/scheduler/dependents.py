@@ -27,7 +27,7 @@ from ...model.dependency import (
 from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job
-from ..precedence import NEVER, NOT_YET
+from ..precedence import NEVER_SATISFIED, NOT_YET
 from .job_state import DONE, FUTURE, KILLED, PENDING, JobState, JobStates
 
 #: What LSF says of a job that its run limit ends (SIGUSR2), and of one that bkill ends (SIGINT).
@@ -200,7 +200,7 @@ class Dependents:
         self.ready = set(saved["ready"])
         self.orphans = dict(saved["orphans"])
         for number in self.orphans:
-            self.waiting[number].now_waits_for = NEVER
+            self.waiting[number].now_waits_for = NEVER_SATISFIED
 
 
 def _every(values: Sequence[Holds]) -> Holds:

@@ -645,13 +645,6 @@ def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> BesideHel
     return BesideHeld(shown, plain, firm=firm)
 
 
-def _keeps_slots_alone(held: Held) -> bool:
-    """Whether a reservation keeps a place for which nothing but slots counts."""
-    if held.start is None or held.demand is None:
-        return False
-    return takes_only_slots(held.demand, held.start)
-
-
 def forget_place(profile: Profile, held: Held) -> None:
     """Give back to a profile the slots of a reservation's place."""
     if held.start is None or held.demand is None:

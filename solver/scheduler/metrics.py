@@ -24,7 +24,7 @@ from .records import JobRecord, Simulation
 from .simulation import simulate
 
 #: In a column of times: none.
-_NEVER = -(1 << 63)
+_NO_TIME = -(1 << 63)
 #: Columns of the jobs that are compared.
 _SUBMIT, _SINCE, _START, _REAL, _ESTIMATE = range(5)
 #: Seconds by which a simulated start may differ and still count as the recorded one.
@@ -90,7 +90,7 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
     What was recorded counts from the submission: in a log that is when others had let a job go.
     """
     starts = _column(jobs, _START)
-    there = starts != _NEVER
+    there = starts != _NO_TIME
     starts = starts[there]
     submits, real = _column(jobs, _SUBMIT)[there], _column(jobs, _REAL)[there]
     since = _column(jobs, _SINCE)[there]
@@ -122,13 +122,13 @@ def _of(queue: str, jobs: Sequence[IntTable]) -> WaitComparison:
 
 
 def _column(jobs: Sequence[IntTable], number: int) -> IntArray:
-    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NEVER) for t in jobs)])
+    return np.concatenate([np.zeros(0, np.int64), *(t.column(number, _NO_TIME) for t in jobs)])
 
 
 def _guess_errors(jobs: Sequence[IntTable]) -> FloatArray:
     """How far the first estimates were from the recorded starts."""
     estimates = _column(jobs, _ESTIMATE)
-    told = estimates != _NEVER
+    told = estimates != _NO_TIME
     errors: IntArray = np.abs(estimates[told] - _column(jobs, _REAL)[told])
     return errors.astype(float)
 
@@ -155,11 +155,6 @@ class SlotUse:
     idle_while_waiting: float
     #: Share of the free ones on hosts with a job.
     fragmentation: float
-
-
-def slot_use(result: Simulation) -> SlotUse:
-    """Of all jobs that came."""
-    return SlotSpans.of(result).use()
 
 
 def slot_seconds(

@@ -28,7 +28,7 @@ from ..availability.resources import (
 from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
-from ..precedence import NEVER as NEVER_HOLDS
+from ..precedence import NEVER_SATISFIED
 from ..resolve import Entering, Running
 from ..rules.eligibility import add_reserved_load
 from .dependents import Dependents, Holds
@@ -268,7 +268,7 @@ class World:
             self.events.push(at, Event.SUBMIT, state.number)
         elif holds is Holds.NEVER and state.number not in dependents.orphans:
             dependents.orphans[state.number] = self.now
-            state.now_waits_for = NEVER_HOLDS
+            state.now_waits_for = NEVER_SATISFIED
             grace = dependents.grace(state)
             if grace is not None:
                 self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.changes import Change
+from ...model.display import WEEK
 from ...model.errors import InputError, Problem
 from ...model.formats.settings import Setting
 from ...model.instance import Instance
@@ -46,7 +47,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Seconds of a block where nobody says otherwise: use of a cluster repeats weekly.
-WEEK = 7 * 86400
 #: Resamplings.
 DRAWS = 1000
 #: The share of resamplings within an interval.

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...model.changes import Change
 from ...model.confined import check_inside
+from ...model.display import WEEK
 from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
 from ...model.formats.changes import load_changes
@@ -31,7 +32,7 @@ from ...model.job import Job
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon
-from .run import RUN_KEYS, WEEK, Run, RunOptions, Stop, options_of, require_arguments, simulation
+from .run import RUN_KEYS, Run, RunOptions, Stop, options_of, require_arguments, simulation
 from .workers import Lost, in_turn, on_dask, on_processes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...model.display import duration_text, html_table
+from ...model.display import WEEK, duration_text, html_table
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.formats.file_format import Contents, ReadOptions
 from ...model.formats.registry import format_of
@@ -26,7 +26,6 @@ from .run import (
     FEWEST,
     LEVEL,
     RUN_KEYS,
-    WEEK,
     Difference,
     Floats,
     Ints,

@@ -20,7 +20,7 @@ from ...model.configuration import Limit, Scope
 from ...model.job import Job
 from .facts import (
     GPUS,
-    NEVER,
+    OPEN_END,
     SLACK,
     Facts,
     Holding,
@@ -221,6 +221,41 @@ def enough(facts: Facts) -> Iterator[Violation]:
                 yield Violation("gpu", text, blamed[-1].job.id, host, time)
 
 
+def cores(facts: Facts) -> Iterator[Violation]:
+    """At every start the slots of jobs with affinity[core(n)] have their n cores (AFF-01)."""
+    if all(host.cores is None for host in facts.hosts.values()):
+        return
+    for time, starting in facts.starts().items():
+        facts.poll()
+        for host in dict.fromkeys(name for job in starting for name in job.allocation):
+            have = facts.hosts[host].cores
+            blamed = [job for job in starting if _cores_taken(job, host)]
+            if have is None or not blamed:
+                continue
+            used = sum(
+                _cores_taken(item, host) for item in facts.by_host[host] if item.active(time)
+            )
+            if used > have:
+                names = ", ".join(job.job.id for job in blamed)
+                text = f"job {names}: {used} cores in use on host {host} at {time} s, it has {have}"
+                yield Violation("affinity", text, blamed[-1].job.id, host, time)
+
+
+def _cores_taken(holding: Holding, host: str) -> int:
+    """Cores of a host that the affinity sections of a job take, term by term, at least."""
+    taken = 0
+    for part in holding.parts:
+        kind, _, rest = part.requirement.affinity.replace(" ", "").partition("(")
+        if kind.partition("*")[0].partition(":")[0] != "core":
+            continue
+        number, _, behind = rest.partition(")") if rest else ("1", "", kind)
+        plain = number.isdigit() and ":" not in behind.replace(":distribute=any", "")
+        times = re.search(r"\*(\d+)", behind) if plain else None
+        cores = int(number.partition(",")[0]) * (int(times[1]) if times else 1)
+        taken += cores * part.allocation.get(host, 0)
+    return taken
+
+
 def _options(facts: Facts, job: Job) -> dict[str, str] | None:
     """The options that count for a job, None where neither it nor its queue asks for GPUs."""
     instance = facts.instance
@@ -364,6 +399,8 @@ class Rule:
     per_processor: bool = False
     #: The id of the array whose elements alone count.
     array: str | None = None
+    #: The job group whose jobs, and those of the groups below it, alone count.
+    job_group: str = ""
 
     def covers(self, job: Job) -> bool:
         """Whether the job counts."""
@@ -372,6 +409,7 @@ class Rule:
             and (self.queues is None or job.queue in self.queues)
             and (self.projects is None or job.project in self.projects)
             and (self.array is None or _array_of(job) == self.array)
+            and f"{job.job_group}/".startswith(f"{self.job_group}/" if self.job_group else "")
         )
 
     def on(self, host: str) -> bool:
@@ -385,12 +423,12 @@ class Covered:
     def __init__(self, facts: Facts, rule: Rule) -> None:
         self.rule = rule
         kinds = [jobs for jobs in facts.alike().values() if rule.covers(jobs[0].job)]
-        if rule.array is not None:
+        if rule.array is not None or rule.job_group:
             kinds = [[item for item in facts.holdings() if rule.covers(item.job)]]
         self._jobs = [item for jobs in kinds for item in jobs]
         count = len(self._jobs)
         self._starts = np.fromiter((item.start for item in self._jobs), np.int64, count)
-        ends = (NEVER if item.finish is None else item.finish for item in self._jobs)
+        ends = (OPEN_END if item.finish is None else item.finish for item in self._jobs)
         self._finishes = np.fromiter(ends, np.int64, count)
         #: What each counts for, where that is the same as long as it runs.
         self._counts: IntArray | None = None
@@ -489,6 +527,10 @@ def rules_of(facts: Facts, job: Job) -> Iterator[Rule]:
     yield from _queue_rules(facts, job)
     yield from _user_rules(facts, job)
     yield from _array_rules(facts, job)
+    for group in facts.instance.job_groups:
+        name = f"the limit of job group {group.name}"
+        if group.limit is not None and f"{job.job_group}/".startswith(f"{group.name}/"):
+            yield Rule(name, group.limit, "jobs", job_group=group.name)
     for limit in facts.instance.limits:
         yield from _section_rules(facts, limit, job)
 

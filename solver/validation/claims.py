@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -434,11 +435,22 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
         before.append(entry)
 
 
+#: An affinity section that asks for so many cores a slot and for nothing else.
+_PLAIN_CORES = re.compile(r"core(\(\d+\))?(\*\d+)?(:distribute=any)?")
+
+
 def _partly_modelled(facts: Facts, job: Job) -> bool:
     """Whether nobody obeys some part of what a job asks for."""
     asked = facts.requirement(job)
     parts = () if isinstance(asked, str) else simples(asked)
-    return bool(job.unheeded) or any(part.tiling or part.affinity for part in parts)
+    unlisted = bool(job.job_group) and not facts.instance.job_groups
+    uncounted = any(host.cores is None for host in facts.instance.cluster.hosts)
+    bound = any(
+        uncounted or not _PLAIN_CORES.fullmatch(part.affinity.replace(" ", ""))
+        for part in parts
+        if part.affinity
+    )
+    return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 
 
 def _crowded_out(

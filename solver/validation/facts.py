@@ -299,7 +299,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 #: Later than anything that ends.
-NEVER = np.iinfo(np.int64).max
+OPEN_END = np.iinfo(np.int64).max
 
 #: A job that holds slots: its id, start, finish (None: never) and slots by host.
 Held: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
@@ -317,7 +317,7 @@ class SlotColumns:
                 position[host],
                 slots,
                 start,
-                NEVER if finish is None else finish,
+                OPEN_END if finish is None else finish,
                 self._jobs.setdefault(job, len(self._jobs)),
             )
             for job, start, finish, allocation in held

@@ -16,12 +16,11 @@ from ...model.dependency import (
     StatusTest,
     parse_dependency,
 )
+from ...model.display import WEEK
 from ...model.job import Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
 from .facts import Facts, Holding, Violation
-
-_WEEK = 7 * 86400
 
 
 def starts(facts: Facts) -> Iterator[Violation]:
@@ -122,7 +121,7 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
     for holding in facts.planned:
         window = facts.queues[holding.job.queue].run_window
         # Open through two whole weeks means always open.
-        finish = holding.start + 2 * _WEEK if holding.finish is None else holding.finish
+        finish = holding.start + 2 * WEEK if holding.finish is None else holding.finish
         if not _open(facts, window, holding.start, finish):
             text = f"it runs from {holding.start} s to {_at(holding.finish)}"
             text = f"{text}, not within RUN_WINDOW {window} of queue {holding.job.queue}"
@@ -151,7 +150,7 @@ def _violation(check: str, holding: Holding, message: str, host: str = "") -> Vi
 # the job.
 
 
-_NEVER = math.inf
+_INFINITE = math.inf
 
 
 def dependencies(facts: Facts) -> Iterator[Violation]:
@@ -184,11 +183,11 @@ class Times:
         self.ends: dict[str, float] = {}
         self.jobs: list[Job] = []
         for job in facts.instance.pending:
-            self.begins[job.id] = self.ends[job.id] = _NEVER
+            self.begins[job.id] = self.ends[job.id] = _INFINITE
         for holding in (*facts.running, *facts.planned):
             finish = holding.finish
             self.begins[holding.job.id] = holding.start
-            self.ends[holding.job.id] = _NEVER if finish is None else finish
+            self.ends[holding.job.id] = _INFINITE if finish is None else finish
         self.jobs = [item.job for item in facts.instance.running]
         self.jobs += [*facts.instance.pending, *facts.instance.future]
 

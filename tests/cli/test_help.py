@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 from all_commands import all_commands
 from forked import slotwise
-from slotwise.cli.main import AFTER_THE_FIRST_SCREEN, OLD_SPELLINGS, app
+from slotwise.cli.main import MORE, OLD_SPELLINGS, app
 from typer.main import get_command
 
+#: Panels that come after the first screen of a command.
+AFTER_THE_FIRST_SCREEN = (
+    "A moment of the simulation",
+    "Forecast",
+    "Time and processors",
+    MORE,
+)
 #: Lines of a screen.
 SCREEN = 45
 

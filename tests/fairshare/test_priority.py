@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.configuration import Params, Queue
-from slotwise.solver.fairshare.accounts import HOUR, Consumption, Factors, Meter, dynamic_priority
+from slotwise.model.display import HOUR
+from slotwise.solver.fairshare.accounts import Consumption, Factors, Meter, dynamic_priority
 
 DEFAULTS = Factors()
 

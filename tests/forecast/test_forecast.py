@@ -19,7 +19,7 @@ from slotwise.solver.forecast.forecast import (
     forecast_world,
     uncertainty,
 )
-from slotwise.solver.forecast.jobs import NEVER, ints, keys_of
+from slotwise.solver.forecast.jobs import NO_START, ints, keys_of
 from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.forecast.runtimes import AtLimits, ExactRunTimes, Ratios
 
@@ -35,7 +35,7 @@ def _world(*jobs, procs=4):
 
 
 def test_quantiles_are_samples_and_no_start_is_later_than_all():
-    samples = NOW + ints([[10, 30, 20, 40, 50], [NEVER - NOW] * 3 + [5, 6], [7] * 5])
+    samples = NOW + ints([[10, 30, 20, 40, 50], [NO_START - NOW] * 3 + [5, 6], [7] * 5])
     found = Forecasts(NOW, ("a", "b", "c"), ints([NOW] * 3), samples)
     assert found.likely.tolist() == [NOW + 30, np.inf, NOW + 7]
     assert found.quantile(0.2).tolist() == [NOW + 10, NOW + 5, NOW + 7]
@@ -46,8 +46,8 @@ def test_quantiles_are_samples_and_no_start_is_later_than_all():
 
 
 def test_records_have_the_chance_only_where_a_time_is_asked_about():
-    samples = NOW + ints([[10, 30, 20, 40, 50], [NEVER - NOW] * 3 + [5, 6]])
-    found = Forecasts(NOW, ("a", "b"), ints([NOW + 60, NEVER]), samples)
+    samples = NOW + ints([[10, 30, 20, 40, 50], [NO_START - NOW] * 3 + [5, 6]])
+    found = Forecasts(NOW, ("a", "b"), ints([NOW + 60, NO_START]), samples)
     plain, asked = found.records(), found.records(by=NOW + 30)
     assert [record["chance"] for record in asked] == [0.6, 0.4]
     assert all("chance" not in record for record in plain)
@@ -77,7 +77,7 @@ def test_with_exact_run_times_every_sample_is_the_truth():
 def test_by_limits_is_what_a_plan_says_and_never_where_nothing_ends():
     world = _world((1, 100, 4, 30), (1, 100, 2, -1), (1, -1, 4, -1), (1, 9, 4, -1), procs=4)
     found = forecast_world(world, ("1", "2", "3"), Ratios(PAST), NoArrivals(), Drawn(2))
-    assert found.by_limits.tolist() == [NOW + 70, NOW + 170, NEVER]
+    assert found.by_limits.tolist() == [NOW + 70, NOW + 170, NO_START]
     assert (found.samples[2] > NOW).all()  # its limnothing can be learned from it, the past does
 
 
@@ -157,8 +157,8 @@ def test_a_job_that_can_never_start_makes_no_future_longer():
     with_it = forecast_world(_world(*more), ("1", "2", "3"), Ratios(PAST), beside, Drawn(5))
     assert beside.asked == alone.asked
     assert with_it.samples[:2].tolist() == found.samples.tolist()
-    assert with_it.samples[2].tolist() == [NEVER] * 5
-    assert with_it.by_limits[2] == NEVER
+    assert with_it.samples[2].tolist() == [NO_START] * 5
+    assert with_it.by_limits[2] == NO_START
 
 
 def test_jobs_come_until_the_last_asked_job_has_started(monkeypatch):

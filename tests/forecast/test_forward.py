@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replay_reference import reference_starts
 from slotwise.model.workload import Workload
 from slotwise.solver.forecast.arrivals import NOBODY
-from slotwise.solver.forecast.jobs import NEVER, ints
+from slotwise.solver.forecast.jobs import NO_START, ints
 from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
@@ -95,7 +95,7 @@ def test_a_job_without_a_limit_is_planned_for_ever_and_ends_as_drawn():
 
 def test_a_job_that_is_too_large_never_starts_and_holds_nobody_who_comes():
     world = PoolWorld(0, 4, asked_of((0, 10, 5, -1)), ints([0]))
-    assert world.starts(ints([10]), NOBODY).tolist() == [NEVER]
+    assert world.starts(ints([10]), NOBODY).tolist() == [NO_START]
     world = PoolWorld(0, 4, asked_of((0, 10, 4, 0), (0, 10, 1, -1)), ints([1]))
     assert world.starts(ints([10, 10]), coming_of((1, 5, 5, 9), (2, 5, 5, 1))).tolist() == [10]
 

@@ -14,10 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.cluster import Cluster, Host
+from slotwise.model.display import WEEK
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.solver.forecast.history import WEEK, read_history
+from slotwise.solver.forecast.history import read_history
 from slotwise.solver.forecast.jobs import NO_LIMIT
 from slotwise.solver.forecast.of_instance import forecast
 

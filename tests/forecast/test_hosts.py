@@ -19,7 +19,7 @@ from slotwise.solver.forecast.arrivals import NOBODY, ComingJobs, NoArrivals
 from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
 from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
-from slotwise.solver.forecast.jobs import NEVER, keys_of
+from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import forecast, world_of
 from slotwise.solver.forecast.runtimes import ENDLESS, AtLimits, ExactRunTimes, Ratios
@@ -33,7 +33,7 @@ HOUR = 3600
 
 def by_name(world: HostsWorld, starts: np.ndarray) -> dict[str, int]:
     rows = zip(world.asked.tolist(), starts.tolist(), strict=True)
-    return {world.names[row]: start for row, start in rows if start != NEVER}
+    return {world.names[row]: start for row, start in rows if start != NO_START}
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,13 @@ def test_a_job_that_fits_nowhere_or_waits_for_ever_never_starts() -> None:
         ),
     )
     world = hosts_world(instance, NOTHING, settings_for(instance, reservation="greedy", cycle=0))
-    assert starts_at_limits(world).tolist() == [NEVER, NEVER, 900]
-    assert world.starts(np.array([ENDLESS, 900, 1, 1, 1]), NOBODY).tolist() == [NEVER, NEVER, 900]
-    assert world.starts(np.array([700, 900, 1, 1, 1]), NOBODY).tolist() == [NEVER, 700, 900]
+    assert starts_at_limits(world).tolist() == [NO_START, NO_START, 900]
+    assert world.starts(np.array([ENDLESS, 900, 1, 1, 1]), NOBODY).tolist() == [
+        NO_START,
+        NO_START,
+        900,
+    ]
+    assert world.starts(np.array([700, 900, 1, 1, 1]), NOBODY).tolist() == [NO_START, 700, 900]
 
 
 def test_it_stops_in_the_middle_of_a_sample() -> None:

@@ -14,7 +14,7 @@ from slotwise.model.errors import InputError
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.forecast.history import History, without_own
-from slotwise.solver.forecast.jobs import NEVER, keys_of
+from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import asked_jobs, pool_world, waiting_names
 from slotwise.solver.forecast.of_instance import forecast
 
@@ -114,7 +114,7 @@ def test_over_hosts_some_jobs_alone_are_answered_as_beside_all_others(seed, limi
     beside = forecast(replace(instance, pending=(*instance.pending, hopeless)), history, samples=4)
     others = [beside.names.index(name) for name in whole.names]
     assert beside.samples[others].tolist() == whole.samples.tolist()
-    assert (beside.samples[beside.names.index("huge")] == NEVER).all()
+    assert (beside.samples[beside.names.index("huge")] == NO_START).all()
 
 
 @pytest.mark.parametrize(

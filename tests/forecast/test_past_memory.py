@@ -14,7 +14,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.hosts import SimulatedLog
-from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.records import borrowed_slots, held_hosts
 from slotwise.solver.scheduler.simulation import Session
@@ -107,7 +107,7 @@ def test_with_all_known_the_loop_goes_on_as_it_went(kind: str) -> None:
             world = replace(world, asked=waiting, every_cycle=True)
             times = np.array([run_times[name] for name in world.names], dtype=np.int64)
             starts = world.starts(times, NOBODY).tolist()
-            assert NEVER not in starts
+            assert NO_START not in starts
             expected = [truth[world.names[place]] for place in waiting.tolist()]
             if memory is None:
                 forgotten += starts != expected

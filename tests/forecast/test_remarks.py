@@ -13,7 +13,7 @@ from hypothesis_profiles import examples
 from slotwise.model.job import Job
 from slotwise.solver.forecast.arrivals import load_of, overload_of
 from slotwise.solver.forecast.history import Ended, history_of
-from slotwise.solver.forecast.jobs import NEVER
+from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.forecast.of_instance import forecast
 
 SLOTS, NOW, DAY = 4, 10 * 86_400, 86_400
@@ -44,7 +44,7 @@ def _about(remarks, words: str) -> list[str]:
 def test_a_job_without_a_limit_that_outran_all_others_is_named_and_nobody_starts_behind_it():
     found = forecast(_instance(), _history(), samples=20)
     assert found.endless == (0,)
-    assert (found.samples == NEVER).all()
+    assert (found.samples == NO_START).all()
     assert {time for item in found.records() for key, time in item.items() if key != "job"} == {
         None
     }
@@ -55,7 +55,7 @@ def test_a_job_without_a_limit_that_outran_all_others_is_named_and_nobody_starts
 def test_where_others_ran_longer_its_end_is_drawn_and_nothing_is_said():
     found = forecast(_instance(begun=NOW - 100), _history(), samples=20)
     assert found.endless == ()
-    assert (found.samples != NEVER).all()
+    assert (found.samples != NO_START).all()
     assert not _about(found.remarks, "indefinitely")
     limited = forecast(_instance(limit=9_000), _history(), samples=20)
     assert (limited.samples[:, :] > NOW).all()

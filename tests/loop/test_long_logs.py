@@ -33,7 +33,7 @@ from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.metrics import compare_waits, measure, slot_use
+from slotwise.solver.scheduler.metrics import SlotSpans, compare_waits, measure
 from slotwise.solver.scheduler.records import JobRecord, Simulation
 from slotwise.solver.scheduler.simulation import Session, simulate
 
@@ -217,7 +217,7 @@ def test_the_use_of_slots_is_that_of_a_look_at_every_moment(
     instance: Instance, method: str, until: int | None
 ) -> None:
     result = simulate(instance, reservation=method, until=until)
-    use = slot_use(result)
+    use = SlotSpans.of(result).use()
     found = (use.begin, use.end, use.utilisation, use.idle_while_waiting, use.fragmentation)
     assert found == used_by_sweep(result)
 

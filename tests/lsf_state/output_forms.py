@@ -325,7 +325,7 @@ TELLING = (
          "limits as configured", ("- {name: l1, PER_USER: all, SLOTS: 8}",),
          jobs("Begin Limit", "NAME = l1", "PER_USER = all", "SLOTS = 8", "End Limit")),
     Form("`bjgroup`, `-s`", LSF, "import snapshot --bjgroup", "read",
-         "a job group without a limit has no say; one that has a limit is told with it", (),
+         "job groups and their limits", ("- {name: /A, limit: 10}",),
          jobs("GROUP_NAME   NJOBS  PEND  RUN  SSUSP  USUSP  FINISH  SLA  JLIMIT  OWNER",
               "/A               0     0    0      0      0       0   ()    0/10  user1")),
     Form("`lshosts -w`", ALL, "import snapshot --lshosts", "read",

@@ -235,23 +235,22 @@ def test_what_limits_have_in_use_is_what_jobs_hold() -> None:
     assert (item.users, item.where) == (("ann",), "blimits")
 
 
-@pytest.mark.behaviour("CFG-04")
+@pytest.mark.behaviour("CFG-04", "GRP-01")
 @pytest.mark.parametrize(
-    ("groups", "says"),
+    ("groups", "limits"),
     [
-        ("", "-g /a/b"),
-        ("/a 1 1 0 0 0 0 () 0/- ann\n/a/b 1 1 0 0 0 0 () 0/- ann\n", ""),
         (
-            "/a 1 1 0 0 0 0 () 3/5 ann\n/a/b 1 1 0 0 0 0 () 0/- ann\n",
-            "may have 5 jobs started and has 3",
+            "/a 1 1 0 0 0 0 () 0/- ann\n/a/b 1 1 0 0 0 0 () 0/- ann\n",
+            [("/a", None), ("/a/b", None)],
         ),
-        ("/a 1 1 0 0 0 0 () 0/-\n", "-g /a/b"),
-        ("/a 1 1 0 0 0 0 () 0/-\n/a/b 1 1 0 0 0 0 () x/y\n", "-g /a/b"),
+        ("/a 1 1 0 0 0 0 () 3/5 ann\n/a/b 1 1 0 0 0 0 () 0/-\n", [("/a", 5), ("/a/b", None)]),
+        ("/a 1 1 0 0 0 0 () 0/-\n/a/b 1 1 0 0 0 0 () x/y\n", [("/a", None)]),
     ],
 )
-def test_a_job_group_has_a_say_by_its_limits_alone(groups: str, says: str) -> None:
+def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, int | None]]) -> None:
     head = "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n"
     asks = PRINTED["bjobs"].replace("Command", "Job Group </a/b>, Command")
-    (job,) = made(*([head + groups] if groups else []), bjobs=asks).pending
-    assert says in "".join(job.unheeded)
-    assert bool(job.unheeded) == bool(says)
+    found = made(head + groups, bjobs=asks)
+    assert [(group.name, group.limit) for group in found.job_groups] == limits
+    assert [job.job_group for job in found.pending] == ["/a/b"]
+    assert any("'y' is no whole number" in item.what for item in found.omissions) == ("y" in groups)

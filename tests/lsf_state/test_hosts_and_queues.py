@@ -97,6 +97,20 @@ def test_hosts_that_cannot_be_read_are_told_with_their_lines() -> None:
     assert (second.user_slots, second.cpu_factor) == (None, 12.5)
 
 
+def test_a_dash_beside_a_number_says_that_nothing_is_reserved() -> None:
+    """As LSF prints the slots of a host: a number free, and "-" of them reserved."""
+    first, *rest = BHOSTS.splitlines()
+    lines = [
+        line + ("  slots" if "r15s" in line else "     4" if "Total" in line else "     -")
+        if any(word in line for word in ("r15s", "Total", "Reserved"))
+        else line
+        for line in rest
+    ]
+    notes = Remarks()
+    read_bhosts(Text("\n".join([first, *lines]), "b.txt"), notes)
+    assert notes == []
+
+
 #: After the documents (seeds 000, 001), with LSF 10's way of printing limits.
 BQUEUES = """\
 QUEUE: normal

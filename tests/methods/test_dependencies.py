@@ -13,7 +13,7 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.plan import Method, Plan
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
-from slotwise.solver.precedence import NEVER, NOT_YET
+from slotwise.solver.precedence import NEVER_SATISFIED, NOT_YET
 from slotwise.solver.validate import validate
 
 #: The latest start of a plan that is tried.
@@ -156,7 +156,7 @@ def test_a_circle_never_starts(method: Method) -> None:
         Job("3", 1, run_limit=9, dependency="done(2)"),
     )
     found = plan(instance, method)
-    assert {item.reason for item in found.unplaced} == {NEVER}
+    assert {item.reason for item in found.unplaced} == {NEVER_SATISFIED}
     assert {item.job for item in found.unplaced} == {"2", "3"}
 
 

@@ -319,10 +319,12 @@ def test_why_a_job_waits_names_gpus_and_what_helps() -> None:
         job("num=2:gmodel=A100:j_exclusive=yes"), running=(holder("num=3:j_exclusive=yes"),)
     )
     found = plan(it, "time-based")["p"]
-    wanted = "needs 1 free slot and 2 free A100 GPUs (now 0; free slots: 7)"
+    left = "free slots: 7; GPUs beside a free slot: 1 at best"
+    wanted = f"needs 1 free slot and 2 free A100 GPUs (now 0; {left})"
     assert found.waits_for == f"{wanted}; free when rh0 ends"
     said = sw.explain(it, "p", method="time-based")
-    assert "with -gpu num=1" in [item.change for item in said.suggestions]
+    changes = [item.change for item in said.suggestions]
+    assert "with -gpu num=1:gmodel=A100:j_exclusive=yes" in changes
     reasons = [reason["reason"] for reason in said.to_dict()["pending_reasons"]]
     assert any("(ngpus_physical)" in reason and "Job's" in reason for reason in reasons)
 

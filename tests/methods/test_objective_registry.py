@@ -23,7 +23,7 @@ from slotwise.model.objective import (
     register,
 )
 from slotwise.model.plan import Method, Status
-from slotwise.solver.planning import METHODS, OBJECTIVES, plan
+from slotwise.solver.planning import METHODS, plan
 from slotwise.solver.validate import validate
 from slotwise.solver.validation import claims
 
@@ -150,7 +150,7 @@ def test_a_combination_nobody_knows_is_refused() -> None:
 
 
 def test_names_types_and_judge_agree() -> None:
-    assert get_args(ObjectiveName) == OBJECTIVES == tuple(objectives())
+    assert get_args(ObjectiveName) == tuple(objectives())
     assert set(claims.FORMULAS) == set(objectives())
     assert get_args(Method) == METHODS
     assert get_args(Status) == claims.STATUSES
@@ -158,7 +158,7 @@ def test_names_types_and_judge_agree() -> None:
     assert all(objective.meaning for objective in objectives().values())
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", tuple(objectives()))
 def test_a_later_start_never_costs_less(name: ObjectiveName) -> None:
     objective = objective_named(name)
     for job in generate(hosts=2, running=0, pending=20, seed=1).pending:
@@ -167,7 +167,7 @@ def test_a_later_start_never_costs_less(name: ObjectiveName) -> None:
         assert values == sorted(values)
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("name", tuple(objectives()))
 def test_the_time_based_plan_has_the_objective_that_was_asked_for(name: ObjectiveName) -> None:
     found = plan(THREE, "time-based", objective=name)
     assert (found.objective, found.status) == (name, "heuristic")

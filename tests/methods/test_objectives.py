@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from random_instances import instances
 from slotwise.model.instance import Instance
-from slotwise.solver.planning import OBJECTIVES, plan
+from slotwise.model.objective import objectives
+from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
 
@@ -24,7 +25,7 @@ def test_total_start_equals_brute_force(instance: Instance) -> None:
 
 
 @examples(40)
-@given(instances(most_hosts=5, most_jobs=4), st.sampled_from(OBJECTIVES[1:]))
+@given(instances(most_hosts=5, most_jobs=4), st.sampled_from(tuple(objectives())[1:]))
 def test_every_objective_gives_a_valid_plan_between_its_bound_and_time_based(
     instance: Instance, objective: str
 ) -> None:

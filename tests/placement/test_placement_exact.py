@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis_profiles import examples
 from placement_cases import Case, tiny_cases
+from placement_reference import placements, units_used, valid
 from slotwise.solver.availability.demand import TermCapacity, TermDemand, UnitDemand
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place, place_most
 from slotwise.solver.placement.choose import exact_for
 from slotwise.solver.placement.cpsat import binding, solve
-from slotwise.solver.placement.reference import placements, units_used, valid
 from slotwise.solver.placement.supply import supplies
 
 quick = examples(500)

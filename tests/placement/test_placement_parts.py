@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from placement_cases import bools, case, ints, unit_demand
+from placement_reference import placements, valid
 from slotwise.solver.availability.demand import GroupCap
 from slotwise.solver.availability.resources import Allocation
 from slotwise.solver.placement import fits, place
@@ -26,7 +27,6 @@ from slotwise.solver.placement.cpsat import (
     fewest_hosts_first,
     obeys,
 )
-from slotwise.solver.placement.reference import placements, valid
 from slotwise.solver.placement.supply import Supply, busy_units, split_over_terms, supplies
 
 

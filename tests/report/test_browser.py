@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 import slotwise as sw
 from report.lab import compared, data_of, hostile_instance
-from report.test_contrast import AA, contrast
-from slotwise.cli.report.data import Report, report_of_comparison, report_of_simulation
+from slotwise.cli.report.about import About
+from slotwise.cli.report.data import Report, report_of_plan, report_of_simulation
 from slotwise.cli.report.page import page
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
-from slotwise.solver.advice.compare import Comparison
+from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.fairshare.reports import ShareSeries
 from slotwise.solver.scheduler.simulation import simulate
@@ -37,22 +37,29 @@ FLAGS = (
     *("--window-size=1440,1800", "--hide-scrollbars", "--force-device-scale-factor=1"),
 )
 
-#: The planned bar of most slots: its job, and where its middle is in the chart.
-TALLEST_BAR = """
-    document.getElementById("gantt").scrollIntoView({ block: "center" });
-    const S = Slotwise, state = S.gantt.state;
-    const bar = state.view.bars.filter((bar) => bar[1] === 0).sort((a, b) => b[4] - a[4])[0];
-    const row = state.rows.findIndex((row) => row.host === bar[2]);
-    const middle = (bar[3] + bar[4] / 2) / S.data.hosts[bar[2]][1] - 0.5;
-    const time = S.axisTime((bar[5] + bar[6]) / 2);
-    const at = (n) => S.gantt.chart.convertToPixel({ xAxisIndex: 0, yAxisIndex: 0 }, [time, n]);
-    const band = Math.abs(at(row)[1] - at(row - 1)[1]);
-    return [S.data.jobs[bar[0]].id, at(row)[0], at(row)[1] + band * 0.86 * middle];
+#: How much time the picture shows.
+WIDTH = "const [from, to] = Slotwise.gantt.state.range; return to - from;"
+#: What reaches beyond the right edge of the window and is not inside something that scrolls or cuts
+#: within it: the tags.
+BEYOND = """
+    const wide = document.documentElement.clientWidth;
+    const kept = (item) => {
+      for (let box = item.parentElement; box; box = box.parentElement) {
+        const inside = box.getBoundingClientRect().right <= wide + 0.5;
+        if (inside && getComputedStyle(box).overflowX !== "visible") return true;
+      }
+      return false;
+    };
+    const seen = (item) => item.getClientRects().length > 0;
+    return [...document.querySelectorAll("body *")]
+      .filter((item) => seen(item) && item.getBoundingClientRect().right > wide + 0.5)
+      .filter((item) => !kept(item)).map((item) => item.outerHTML.slice(0, 200));
 """
-#: How much time the Gantt chart shows.
-WIDTH = """
-    const zoom = Slotwise.gantt.chart.getOption().dataZoom[0];
-    return zoom.endValue - zoom.startValue;
+#: Tables that have to be scrolled sideways.
+SCROLLED = """
+    return [...document.querySelectorAll(".jbox, .scroll")]
+      .filter((box) => box.getClientRects().length && box.scrollWidth > box.clientWidth + 1)
+      .map((box) => box.querySelector("table").id);
 """
 
 pytestmark = [
@@ -84,8 +91,9 @@ def twenty_hosts() -> Report:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """The file of a report of 20 hosts, and its data."""
-    text = page(twenty_hosts())
+    """The file of a report of 20 hosts with its diagnosis, and its data."""
+    report = twenty_hosts()
+    text = page(replace(report, diagnosis=diagnose(report.instance, most=1)))
     file = tmp_path_factory.mktemp("small") / "report.html"
     file.write_text(text, encoding="utf-8")
     return file, data_of(text)
@@ -122,95 +130,95 @@ def said(browser: Any) -> str:
     return str(find(browser, "#said").get_attribute("textContent"))
 
 
-def drawn(browser: Any, name: str) -> bool:
-    """Whether the canvas of a chart has more than one colour."""
-    return bool(
-        browser.execute_script(
-            """const canvas = document.querySelector(`#${arguments[0]} canvas`);
-            const dots = new Uint32Array(canvas.getContext("2d")
-              .getImageData(0, 0, canvas.width, canvas.height).data.buffer);
-            return new Set(dots).size > 4;""",
-            name,
-        )
+def bars(browser: Any, style: str) -> list[str]:
+    """Names of the jobs that are drawn in one way."""
+    return browser.execute_script(  # type: ignore[no-any-return]
+        "return [...document.querySelectorAll(`#gantt .b.${arguments[0]}`)]"
+        ".map((bar) => bar.title.split(' ')[0])",
+        style,
     )
 
 
-def test_everything_is_there_and_drawn(opened: Any, small: tuple[Path, Any]) -> None:
-    titles = [item.text for item in opened.find_elements("css selector", "h2")]
-    assert titles[:2] == ["When each job starts, by method", "Hosts"]
-    assert {"Comparison", "Free slots and memory"} <= set(titles)
+def test_the_first_screen_is_one_screen(opened: Any, small: tuple[Path, Any]) -> None:
+    """Line, figures, picture, table and the chosen job at 1,440 by 900 without scrolling."""
+    opened.set_window_size(1440, 900 + opened.execute_script("return outerHeight - innerHeight"))
+    until(lambda: opened.execute_script("return innerHeight") == 900)
+    for part in ("#status", ".figs", "#gantt", "#picks", "#job"):
+        box = find(opened, part).rect
+        assert box["y"] >= 0
+        assert part == "#picks" or box["y"] + box["height"] <= 900, part
     assert find(opened, "html").get_attribute("data-ready") == "yes"
-    for name in ("starts", "gantt", "free-slots", "free-memory"):
-        assert drawn(opened, name), name
-    rows = opened.find_elements("css selector", "#comparison tbody tr")
-    jobs = small[1]["comparison"]["jobs"]
-    starts = ("greedy_estimate", "greedy_simulated", "time_based_estimate", "optimal_estimate")
-    now = [row["job"] for row in jobs if {row[name] for name in starts} == {small[1]["now"]}]
-    assert 0 < len(now) < len(jobs)
-    assert [row.get_attribute("data-job") for row in rows] == [
-        *(row["job"] for row in jobs if row["job"] not in now),
-        *now,
-    ]
+    rows = opened.find_elements("css selector", "#picks tbody tr")
+    jobs = {row["job"]: row for row in small[1]["comparison"]["jobs"]}
+    assert len(rows) == len(jobs)
+    first = rows[0].get_attribute("data-job")
+    assert find(opened, "#job h2").text == f"Job {first}"
+    placed = next(job for job, row in jobs.items() if (row["possible"] or 0) > small[1]["now"])
+    find(opened, f'#picks tr[data-job="{placed}"] .pick').click()
+    assert set(bars(opened, "chosen")) == {placed}
     assert opened.execute_script("return performance.getEntriesByType('resource').length") == 0
     picture(opened, "20-hosts-light")
 
 
-def test_methods_switch_and_their_difference_is_counted(
+def test_the_picture_shows_either_plan_and_what_is_sooner(
     opened: Any, small: tuple[Path, Any]
 ) -> None:
-    for name in ("greedy", "time-based", "optimal"):
-        find(opened, f"label[for=view-{name}]").click()
-        view = next(view for view in small[1]["views"] if view["name"] == name)
-        assert find(opened, "#meaning").text == view["meaning"]
-        assert opened.execute_script("return Slotwise.gantt.state.view.name") == name
-    assert not find(opened, "#against").is_displayed()
-    find(opened, "label[for=view-difference]").click()
+    from selenium.webdriver.common.keys import Keys
+
+    opened.execute_script("Slotwise.choose(null); Slotwise.gantt.fold(9)")
     jobs = small[1]["comparison"]["jobs"]
-    known = [row for row in jobs if row["sooner_by"] is not None]
-    earlier = sum(row["optimal_estimate"] < row["greedy_simulated"] for row in known)
-    later = sum(row["optimal_estimate"] > row["greedy_simulated"] for row in known)
-    assert find(opened, "#meaning").text.startswith(
-        f"optimal against greedy: {earlier} earlier, {later} later,"
-    )
-    picture(opened, "20-hosts-difference")
+    sooner = {row["job"] for row in jobs if (row["sooner_by"] or 0) > 0}
+    assert set(bars(opened, "sooner")) == sooner
+    assert "as configured" in find(opened, "#key").text
+    find(opened, "#view-1").send_keys(Keys.ARROW_LEFT)
+    assert opened.execute_script("return Slotwise.gantt.state.view.name") == "as configured"
+    assert said(opened).startswith("as configured: ")
+    assert bars(opened, "sooner") == []
+    planned = {row["job"] for row in jobs if row["as_configured"] is not None}
+    assert set(bars(opened, "planned")) == planned
+    assert "possible" in find(opened, "#key").text
 
 
 def test_a_job_is_chosen_in_the_table_and_explained(opened: Any, small: tuple[Path, Any]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
     (job, advice), *_ = small[1]["advice"].items()
-    find(opened, f'button.name[data-job="{job}"]').click()
+    find(opened, f'#picks tr[data-job="{job}"] .pick').click()
     panel = find(opened, "#job")
-    assert panel.find_element("css selector", "h3").text == job
+    assert panel.find_element("css selector", "h2").text == f"Job {job}"
     assert "Why not earlier" in panel.text
     assert advice["obstacles"][0]["reason"] in panel.text
-    helps = panel.find_elements("css selector", "#helps li")
-    assert len(helps) == len(advice["suggestions"])
-    for shown, suggestion in zip(helps, advice["suggestions"], strict=True):
-        assert suggestion["change"] in shown.text
-    assert find(opened, "tr.chosen").get_attribute("data-job") == job
+    about = small[1]["about"][job]
+    for start in about["starts"]:
+        assert f"{start['what']}\n{start['time']}" in panel.text
+    shown = panel.find_elements("css selector", ".fix > li")
+    assert len(shown) == len(about["helps"]) > 0
+    assert all(line in shown[0].text for line in about["helps"][0]["lines"])
+    assert about["helps"][0]["costs"] in shown[0].text
     assert said(opened).startswith(job)
+    # The jobs are one radio group: an arrow chooses the next one.
+    find(opened, f'#picks input[value="{job}"]').send_keys(Keys.ARROW_DOWN)
+    other = opened.execute_script("return Slotwise.chosen")
+    assert other != job
+    assert panel.find_element("css selector", "h2").text == f"Job {other}"
 
 
-def test_a_bar_is_chosen_with_the_mouse_and_tells_on_hovering(opened: Any) -> None:
-    """A bar of a planned job, at the place where the chart says that it is."""
-    from selenium.webdriver import ActionChains
-
-    job, x, y = opened.execute_script(TALLEST_BAR)
-    chart = find(opened, "#gantt")
-    size = chart.size
-    point = (round(x - size["width"] / 2), round(y - size["height"] / 2))
-    ActionChains(opened).move_to_element_with_offset(chart, *point).pause(0.4).perform()
-    tip = find(opened, "#gantt .tip")
-    assert job in tip.text
-    assert "planned on" in tip.text
-    ActionChains(opened).move_to_element_with_offset(chart, *point).click().perform()
-    assert find(opened, "#job h3").text == job
+def test_a_bar_is_chosen_with_the_mouse_and_has_a_title(opened: Any) -> None:
+    opened.execute_script("Slotwise.choose(null); Slotwise.gantt.fold(9)")
+    bar = find(opened, "#gantt .b.sooner, #gantt .b.planned")
+    title = bar.get_attribute("title")
+    job = title.split(" ")[0]
+    assert "planned on" in title
+    bar.click()
+    assert find(opened, "#job h2").text == f"Job {job}"
+    assert find(opened, "#picks input:checked").get_attribute("value") == job
 
 
 def test_the_keyboard_goes_through_rows_and_jobs(opened: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
     chart = find(opened, "#gantt")
-    opened.execute_script("arguments[0].focus()", chart)
+    opened.execute_script("Slotwise.gantt.fold(9); arguments[0].focus()", chart)
     before = int(chart.get_attribute("data-rows"))
     chart.send_keys(Keys.ARROW_DOWN)
     assert "enclosure enc1" in said(opened)
@@ -223,10 +231,12 @@ def test_the_keyboard_goes_through_rows_and_jobs(opened: Any) -> None:
     assert said(opened).startswith("n00001, 16 slots")
     chart.send_keys(Keys.ARROW_RIGHT)
     chosen = opened.execute_script("return Slotwise.chosen")
-    assert find(opened, "#job h3").text == chosen
+    assert find(opened, "#job h2").text == f"Job {chosen}"
     wide = opened.execute_script(WIDTH)
     chart.send_keys("+")
     assert opened.execute_script(WIDTH) == pytest.approx(wide / 2, rel=0.02)
+    chart.send_keys(Keys.HOME)
+    assert opened.execute_script(WIDTH) == wide
     chart.send_keys(Keys.ESCAPE)
     assert opened.execute_script("return Slotwise.chosen") is None
 
@@ -240,38 +250,53 @@ def test_fold_and_unfold_buttons(opened: Any) -> None:
     assert chart.get_attribute("data-rows") == "3"
     find(opened, "#unfold-one").click()
     assert chart.get_attribute("data-rows") == "23"
+    find(opened, "#gantt .row.group").click()
+    assert chart.get_attribute("data-rows") == "1"
 
 
-def column(browser: Any, number: int) -> list[str]:
-    cells = browser.find_elements("css selector", f"#comparison tbody td:nth-child({number})")
-    return [cell.text for cell in cells]
+def column(browser: Any, table: str, number: int) -> list[str]:
+    cells = browser.find_elements("css selector", f"#{table} tbody td:nth-child({number})")
+    return [cell.get_attribute("textContent") for cell in cells if cell.is_displayed()]
 
 
-def test_the_comparison_sorts_and_filters(opened: Any, small: tuple[Path, Any]) -> None:
+def test_the_slim_table_sorts_and_finds(opened: Any, small: tuple[Path, Any]) -> None:
+    jobs = small[1]["comparison"]["jobs"]
+    head = opened.find_elements("css selector", "#picks thead th button")
+    head[2].click()
+    assert [int(text) for text in column(opened, "picks", 3)] == sorted(r["slots"] for r in jobs)
+    head[2].click()
+    slots = sorted((row["slots"] for row in jobs), reverse=True)
+    assert [int(text) for text in column(opened, "picks", 3)] == slots
+    sorted_by = opened.find_elements("css selector", "#picks th[aria-sort]")
+    assert [item.get_attribute("aria-sort") for item in sorted_by] == ["descending"]
+
+
+def test_folds_open_by_their_links_and_their_tables_sort_and_filter(
+    opened: Any, small: tuple[Path, Any]
+) -> None:
+    find(opened, "a.whole").click()
+    assert find(opened, "#verdict .answer").is_displayed()
+    find(opened, "#methods > summary").click()
     jobs = small[1]["comparison"]["jobs"]
     head = opened.find_elements("css selector", "#comparison thead tr:first-child th")
-    head[1].click()
+    opened.execute_script("arguments[0].click()", head[1])
     until(lambda: head[1].get_attribute("aria-sort") == "ascending")
-    assert [int(text) for text in column(opened, 2)] == sorted(row["slots"] for row in jobs)
-    head[1].click()
-    until(lambda: head[1].get_attribute("aria-sort") == "descending")
-    assert [int(text) for text in column(opened, 2)] == sorted(
-        (row["slots"] for row in jobs), reverse=True
-    )
+    slots = sorted(row["slots"] for row in jobs)
+    assert [int(text) for text in column(opened, "comparison", 2)] == slots
     wanted = jobs[0]["job"]
-    box = find(opened, 'input[aria-label="Filter Job"]')
-    box.send_keys(wanted)
-    until(lambda: len(column(opened, 1)) < len(jobs))
-    assert column(opened, 1) == sorted(
-        (row["job"] for row in jobs if wanted in row["job"]), key=column(opened, 1).index
-    )
-    assert wanted in column(opened, 1)
+    find(opened, '#methods input[aria-label="Filter Job"]').send_keys(wanted)
+    until(lambda: len(column(opened, "comparison", 1)) < len(jobs))
+    assert wanted in column(opened, "comparison", 1)
+    name = find(opened, f'#comparison button.name[data-job="{wanted}"]')
+    opened.execute_script("arguments[0].click()", name)
+    assert find(opened, "#job h2").text == f"Job {wanted}"
 
 
-def test_tables_behind_the_pictures_have_the_same(opened: Any, small: tuple[Path, Any]) -> None:
-    summary = find(opened, "#behind-gantt summary")
-    opened.execute_script("arguments[0].click()", summary)
-    find(opened, '#behind-gantt input[type="search"]').send_keys("planned")
+def test_the_table_behind_the_picture_has_the_same(opened: Any, small: tuple[Path, Any]) -> None:
+    find(opened, "#behind-gantt > summary").click()
+    box = '#behind-gantt input[type="search"]'
+    until(lambda: len(opened.find_elements("css selector", box)) == 1)
+    find(opened, box).send_keys("planned")
     rows = opened.find_elements("css selector", "#behind-gantt tbody tr")
     found = {}
     for row in rows:
@@ -285,51 +310,85 @@ def test_tables_behind_the_pictures_have_the_same(opened: Any, small: tuple[Path
     assert found == expected
 
 
+def open_all(browser: Any) -> None:
+    browser.execute_script(
+        "for (const fold of document.querySelectorAll('details')) fold.open = true"
+    )
+
+
+def fitted(browser: Any, width: int) -> None:
+    """The page at a width of the window, drawn anew."""
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    until(lambda: browser.execute_script("return innerWidth") == width)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_reaches_beyond_the_window(opened: Any, theme: str) -> None:
+    """At four widths, every fold open; tables need no scrolling sideways from 1,280 on."""
+    opened.execute_script(f"Slotwise.setTheme('{theme}')")
+    open_all(opened)
+    try:
+        for width in (1440, 1280, 768, 390):
+            fitted(opened, width)
+            until(lambda: opened.execute_script(BEYOND) == [])
+            nothing_hangs_over(opened)
+            slim = opened.execute_script(SCROLLED)
+            assert slim == [] if width >= 1280 else "picks" not in slim
+            picture(opened, f"20-hosts-{width}-{theme}")
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def nothing_hangs_over(browser: Any) -> None:
     """Once the page has been drawn anew for a window of another width."""
     wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     until(lambda: browser.execute_script(wide) <= 0)
 
 
-def test_dark_and_narrow(opened: Any) -> None:
+def test_the_theme_is_switched(opened: Any) -> None:
     light = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     find(opened, "#theme").click()
     dark = opened.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert light != dark
-    assert drawn(opened, "gantt")
     picture(opened, "20-hosts-dark")
-    opened.set_window_size(640, 1600)
-    nothing_hangs_over(opened)
-    picture(opened, "20-hosts-narrow")
-    opened.set_window_size(500, 1600)
-    nothing_hangs_over(opened)
-    card = find(opened, "section[aria-labelledby=gantt-title]").rect
-    for control in opened.find_elements("css selector", ".switch, .tools button"):
-        if control.is_displayed():
-            assert control.rect["x"] + control.rect["width"] <= card["x"] + card["width"]
-    picture(opened, "20-hosts-phone")
     find(opened, "#theme").click()
+
+
+def test_on_a_phone_the_order_is_line_table_picture(opened: Any) -> None:
+    try:
+        fitted(opened, 390)
+        tops = [find(opened, part).rect["y"] for part in ("#status", "#picks", "#gantt", "#job")]
+        assert tops == sorted(tops)
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.slow
 def test_five_thousand_hosts(browser: Any, tmp_path: Path) -> None:
     """Aggregated at first; a rack and an enclosure unfold down to the bars of hosts."""
     instance = generate(hosts=5000, running=11500, pending=60, seed=3)
-    plan = sw.plan(instance, "time-based")
-    comparison = Comparison((), replace(plan, method="greedy"), plan, plan)
-    report = report_of_comparison("big.json", instance, comparison, {})
+    report = report_of_plan("big.json", instance, sw.plan(instance, "time-based"), {})
     file = tmp_path / "big.html"
     file.write_text(page(report), encoding="utf-8")
     browser.set_window_size(1440, 1400)
     browser.get(file.as_uri())
     chart = find(browser, "#gantt")
+    find(browser, "#fold").click()
     assert chart.get_attribute("data-rows") == "79"
     assert chart.get_attribute("data-bars") == "0"
-    assert drawn(browser, "gantt")
     picture(browser, "5000-hosts-light")
     browser.execute_script("Slotwise.gantt.toggle(0); Slotwise.gantt.toggle(1)")
     assert chart.get_attribute("data-rows") == str(79 + 4 + 16)
     assert int(chart.get_attribute("data-bars")) > 16
+    browser.execute_script("Slotwise.gantt.fold(9)")
+    assert int(chart.get_attribute("data-rows")) > 5000
+    # Of very many rows those in view alone are elements of the page.
+    rows = browser.find_elements("css selector", "#gantt .row")
+    assert 10 < len(rows) < 100
+    browser.execute_script("arguments[0].scrollTop = arguments[0].scrollHeight", chart)
+    last = report.instance.cluster.hosts[-1].name
+    until(lambda: last in find(browser, "#gantt .rows").get_attribute("textContent"))
     picture(browser, "5000-hosts-unfolded")
     assert browser.get_log("browser") == []
 
@@ -344,18 +403,18 @@ def test_a_simulation(browser: Any, tmp_path: Path) -> None:
     file.write_text(page(report_of_simulation("x", result, series.points)), encoding="utf-8")
     browser.set_window_size(1440, 1800)
     browser.get(file.as_uri())
-    for name in ("gantt", "use", "shares"):
-        assert drawn(browser, name), name
-    find(browser, "label[for=shown-of-shares-priorities]").click()
-    option = "echarts.getInstanceByDom(document.getElementById('shares')).getOption()"
-    assert browser.execute_script(f"return {option}.yAxis[0].name") == "dynamic priority"
+    assert int(find(browser, "#gantt").get_attribute("data-bars")) > 0
+    open_all(browser)
+    for name, curves in (("use", 3), ("shares", 2 * len({p.account for p in series.points}))):
+        assert len(browser.find_elements("css selector", f"#{name} path.line")) == curves
+    assert browser.execute_script(BEYOND) == []
     assert len(browser.find_elements("css selector", "#simulation tbody tr")) == len(result.jobs)
     picture(browser, "simulation")
     assert browser.get_log("browser") == []
 
 
 def test_jobs_named_as_properties_of_objects_are_jobs(browser: Any, tmp_path: Path) -> None:
-    """The first explained job in the order of planning is shown at once, numbers or not."""
+    """The first job of the table is shown at once, whatever it is called."""
     names = ("constructor", "valueOf", "10", "9")
     instance = Instance(
         Cluster((Host("h", 4),)),
@@ -367,16 +426,17 @@ def test_jobs_named_as_properties_of_objects_are_jobs(browser: Any, tmp_path: Pa
     )
     report = compared(instance)
     later = {job: explain(instance, job) for job in ("9", "10")}
+    (first,) = [row.job for row in About(replace(report, advice=later)).rows][:1]
     file = tmp_path / "properties.html"
     file.write_text(page(replace(report, advice=later)), encoding="utf-8")
     browser.get(file.as_uri())
-    assert find(browser, "#job h3").text == "10"
+    assert find(browser, "#job h2").text == f"Job {first}"
     for name in (*names, "toString"):
         button = find(browser, f"#comparison button.name[data-job='{name}']")
         browser.execute_script("arguments[0].click()", button)
-        assert find(browser, "#job h3").text == name
-        helped = "What would help" in find(browser, "#job").text
-        assert helped is (name in later)
+        assert find(browser, "#job h2").text == f"Job {name}"
+        asked = f"slotwise explain lab.yaml {name}" in find(browser, "#job").text
+        assert asked is (name not in later)
         assert "function" not in find(browser, "#job").text
     assert browser.get_log("browser") == []
 
@@ -387,23 +447,15 @@ def test_hostile_names_stay_text_in_the_browser(browser: Any, tmp_path: Path) ->
     browser.get(file.as_uri())
     for button in browser.find_elements("css selector", "#comparison button.name"):
         browser.execute_script("arguments[0].click()", button)
-    for name in ("gantt", "free"):
-        browser.execute_script(f"document.querySelector('#behind-{name} summary').click()")
-    browser.execute_script("Slotwise.gantt.show(Slotwise.data.views[0], Slotwise.data.views[1])")
+    open_all(browser)
+    browser.execute_script("Slotwise.gantt.show(Slotwise.data.views[0])")
+    ours = ":not(.load):not(.plot svg)"
     strange = (
-        "return document.querySelectorAll('img, svg, script[src], [onerror], [onload]').length"
+        f"return document.querySelectorAll('img, svg{ours}, script[src], [onerror], [onload]')"
+        ".length"
     )
     assert browser.execute_script(strange) == 0
     assert browser.get_log("browser") == []
-
-
-def test_names_on_bars_are_readable_in_light_and_dark(opened: Any) -> None:
-    """Chosen or beside a chosen one: the colours that the page itself draws with."""
-    for _ in range(2):
-        pairs = opened.execute_script("return Slotwise.gantt.labelColours()")
-        assert len(pairs) > 60
-        assert all(contrast(fill, words) >= AA for fill, words in pairs)
-        find(opened, "#theme").click()
 
 
 def test_a_running_job_is_said(opened: Any, small: tuple[Path, Any]) -> None:
@@ -415,24 +467,27 @@ def test_a_running_job_is_said(opened: Any, small: tuple[Path, Any]) -> None:
     assert f"Job {job['id']} runs: " in listed
 
 
-def test_all_rows_are_printed_in_light_and_nothing_is_cut(opened: Any) -> None:
-    """A4 upright and lying: as wide as the paper, every row of the table, the theme back after."""
+def test_all_is_printed_in_light_and_nothing_is_cut(opened: Any) -> None:
+    """A4 lying and upright: folds open, legend and heads there, every row, the theme back after."""
     find(opened, "#theme").click()
     theme = "return document.documentElement.dataset.theme"
     dark = opened.execute_script(theme)
     opened.execute_script("dispatchEvent(new Event('beforeprint'))")
     assert opened.execute_script(theme) == "light"
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    for width in (703, 1031):
-        opened.set_window_size(width, 1400)
-        nothing_hangs_over(opened)
-        cut = opened.execute_script(
-            """const wide = document.querySelectorAll("table.sortable, .chart canvas");
-            const end = document.documentElement.clientWidth;
-            return [...wide].filter((each) => each.getBoundingClientRect().right > end).length"""
-        )
-        assert cut == 0
-    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    try:
+        for width in (1047, 718):
+            fitted(opened, width)
+            until(lambda: opened.execute_script(BEYOND) == [])
+            nothing_hangs_over(opened)
+        for part in ("#key", "#picks thead th button", "#verdict .answer", "#comparison"):
+            assert find(opened, part).is_displayed()
+        assert not find(opened, "#theme").is_displayed()
+        assert not find(opened, ".seg").is_displayed()
+    finally:
+        opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     opened.execute_script("dispatchEvent(new Event('afterprint'))")
     assert opened.execute_script(theme) == dark
+    assert not find(opened, "#verdict").get_attribute("open")
     find(opened, "#theme").click()

@@ -13,6 +13,18 @@ THEMES = {"light": r":root \{", "dark": r':root\[data-theme="dark"\] \{'}
 #: Colours of words, and what they are written on.
 WORDS = ("--ink", "--soft", "--accent", "--good", "--bad", "--warn")
 GROUNDS = ("--card", "--page", "--faint")
+#: Words on a ground of their own.
+OWN = (
+    *(("--accent-ink", "--accent"), ("--good", "--good-ground"), ("--warn", "--warn-ground")),
+    *(("--bad", "--bad-ground"), ("--ink", "--good-ground"), ("--ink", "--warn-ground")),
+    *(("--ink", "--bad-ground"), ("--running-ink", "--running"), ("--now", "--card")),
+    *(("--planned-ink", "--planned"), ("--sooner-ink", "--sooner")),
+)
+#: Edges by which things are told apart, and what they are seen against: 3:1.
+EDGES = (
+    *(("--running-edge", "--card"), ("--planned-edge", "--card"), ("--sooner-edge", "--card")),
+    ("--edge", "--card"),
+)
 
 
 def luminance(colour: str) -> float:
@@ -27,7 +39,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def colours(theme: str) -> dict[str, str]:
-    found = re.search(THEMES[theme] + r"(.*?)\}", asset("report.css"), flags=re.DOTALL)
+    found = re.search(THEMES[theme] + r"(.*?)\}", asset("base.css"), flags=re.DOTALL)
     assert found is not None
     return dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})\b", found[1]))
 
@@ -40,10 +52,17 @@ def test_the_measure_is_that_of_wcag() -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_words_of_the_page_are_readable(theme: str) -> None:
     known = colours(theme)
-    pairs = [*product(WORDS, GROUNDS), ("--accent-ink", "--accent")]
+    pairs = [*product(WORDS, GROUNDS), *OWN]
     low = {
         f"{word} on {ground}": round(contrast(known[word], known[ground]), 2)
         for word, ground in pairs
         if contrast(known[word], known[ground]) < AA
     }
     assert low == {}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_edges_of_bars_and_controls_are_seen(theme: str) -> None:
+    known = colours(theme)
+    low = [pair for pair in EDGES if contrast(known[pair[0]], known[pair[1]]) < 3]
+    assert low == []

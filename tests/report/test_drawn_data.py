@@ -20,12 +20,18 @@ from slotwise.cli.report.bars import (
     ticks,
     visible_rows,
 )
-from slotwise.cli.report.data import chart, report_of_plan, report_of_simulation, use_over_time
+from slotwise.cli.report.data import (
+    chart,
+    report_of_comparison,
+    report_of_plan,
+    report_of_simulation,
+    use_over_time,
+)
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
-from slotwise.solver.advice.likely import free_over_time
+from slotwise.solver.advice.likely import free_over_time_of_each
 from slotwise.solver.scheduler.run_on import placed_by_loop, run_on
 from slotwise.solver.scheduler.simulation import simulate
 
@@ -194,7 +200,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
     )
     plan = sw.plan(instance, "time-based")
     assert plan["p"].start == 100
-    found = free_over_time(instance, plan)
+    (found,) = free_over_time_of_each(instance, (plan,))
     assert found.times == (0, 100, 150)
     assert found.slots == (5, 4, 8)
     assert found.memory == (1300, 1200, 1500)
@@ -202,7 +208,7 @@ def test_free_slots_and_memory_of_a_plan_are_those_of_the_profile() -> None:
 
 def test_no_memory_curve_where_no_host_has_memory() -> None:
     instance = sw.load(sw.example("headline"))
-    assert free_over_time(instance, ()).memory is None
+    assert free_over_time_of_each(instance, ((),))[0].memory is None
 
 
 @pytest.mark.parametrize("name", ["headline", "backfill", "joint-wins", "cu-racks"])
@@ -220,22 +226,40 @@ def test_places_of_the_loop_have_the_starts_that_the_comparison_shows(name: str)
     }
 
 
-def test_a_chart_of_greedy_shows_what_it_holds_until_the_loop_starts_the_job() -> None:
+def test_a_chart_of_greedy_shows_what_it_holds_for_later() -> None:
     instance = sw.load(sw.example("headline"))
-    comparison = compare(instance, effort=1.0, methods=True)
-    from slotwise.cli.report.data import report_of_comparison
-
-    report = report_of_comparison("x", instance, comparison, {})
-    greedy = report.views[0]
-    assert [view.name for view in report.views] == ["greedy", "time-based", "optimal"]
+    plan = sw.plan(instance, "greedy")
+    report = report_of_plan("x", instance, plan, {})
+    (greedy,) = report.views
     held = [s for s in greedy.stretches if s.kind == "reserved"]
-    assert [(s.job, s.start, s.finish) for s in held] == [("job5", 0, 3 * HOUR)]
-    assert held[0].allocation == comparison.greedy["job5"].reserved
+    assert [(s.job, s.start, s.finish) for s in held] == [("job5", 0, None)]
+    assert held[0].allocation == plan["job5"].reserved
     assert greedy.estimates == {"job5": 2 * HOUR}
-    assert [(s.start, s.finish) for s in greedy.stretches if s.kind == "planned"] == [
-        (3 * HOUR, 4 * HOUR)
-    ]
-    assert (chart(report, greedy).begin, chart(report, greedy).end) == (0, 4 * HOUR)
+
+
+def test_the_two_charts_of_a_comparison_are_those_of_the_outlook() -> None:
+    """Example joint-wins: as configured `large` starts two hours later than possible."""
+    instance = sw.load(sw.example("joint-wins"))
+    comparison = compare(instance, effort=1.0)
+    report = report_of_comparison("x", instance, comparison, {})
+    found = {
+        view.name: {s.job: (s.start, s.finish, dict(s.allocation)) for s in view.stretches}
+        for view in report.views
+    }
+    outlook = comparison.outlook
+    assert found == {
+        "as configured": {
+            row.job: (row.as_configured, row.as_configured_end, dict(row.as_configured_on))
+            for row in outlook
+        },
+        "possible": {
+            item.job: (item.start, item.finish, dict(item.allocation))
+            for item in comparison.optimal
+        },
+    }
+    assert found["as configured"]["large"][0] == 2 * HOUR
+    assert found["possible"]["large"][0] == 0
+    assert [chart(report, view).end for view in report.views] == [5 * HOUR, 5 * HOUR]
 
 
 def test_every_planned_slot_is_drawn_once() -> None:

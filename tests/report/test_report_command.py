@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import fields, replace
+from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -59,6 +60,17 @@ def test_a_page_has_the_numbers_of_compare(tmp_path: Path) -> None:
     advice = json.loads(run(*words).stdout)
     assert found["advice"]["job5"] == advice
     assert found["name"] == "headline.yaml"
+    verdict = run("diagnose", HEADLINE).stdout.decode()
+    for line in re.findall(r"<p[^>]*>([^<]+)</p>", text[text.index('id="verdict"') :])[:2]:
+        assert " ".join(unescape(line).split()) in " ".join(verdict.split())
+
+
+def test_without_an_output_the_page_is_report_html_and_that_is_said(tmp_path: Path) -> None:
+    done = run("report", HEADLINE, *QUICK, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == "slotwise: wrote report.html; --open shows it in the browser\n"
+    assert data_of((tmp_path / "report.html").read_text(encoding="utf-8"))["name"]
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_the_page_goes_to_standard_output_and_the_instance_comes_from_standard_input(
@@ -67,7 +79,8 @@ def test_the_page_goes_to_standard_output_and_the_instance_comes_from_standard_i
     page = written(tmp_path / "page.html", HEADLINE, *QUICK)
     done = run("report", "-", "-o", "-", *QUICK, input=Path(HEADLINE).read_bytes())
     assert done.returncode == 0
-    assert done.stdout.decode().replace('"name":"-"', '"name":"headline.yaml"') == page
+    same = done.stdout.decode().replace('"name":"-"', '"name":"headline.yaml"')
+    assert same.replace("explain FILE job5", "explain headline.yaml job5") == page
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
@@ -130,7 +143,6 @@ def test_a_log_is_simulated_on_the_hosts_that_are_asked_for(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((HEADLINE,), "-o report.html"),
         ((HEADLINE, "-o", "none/such/x.html"), "no such folder"),
         (("none.yaml", "-o", "x.html"), "No such file"),
         ((HEADLINE, "-o", "x.html", "--until", "1d"), "--simulate"),
@@ -413,7 +425,7 @@ def test_pictures_are_whole_and_the_same_each_time(tmp_path: Path) -> None:
     root = ElementTree.fromstring((tmp_path / "a" / "x.svg").read_text())
     words = {"".join(node.itertext()).strip() for node in root.iter() if node.tag.endswith("text")}
     instance = sw.load(sw.example("cu-racks"))
-    assert {"greedy", "time-based", "optimal", "now"} <= words
+    assert {"as configured", "possible", "now"} <= words
     assert {host.name for host in instance.cluster.hosts} <= words
 
 

@@ -1,89 +1,48 @@
-/* What is known of one job: its starts, why not earlier, what would help. */
+/* The chosen job: its starts, why not earlier, what would help; all words are those of the data. */
 "use strict";
 (function (S) {
   const data = S.data;
-  const rows = new Map((data.comparison ? data.comparison.jobs : []).map((row) => [row.job, row]));
-  const records = new Map(data.records.map((record) => [record.job, record]));
-  const planned = new Map((data.plan ? data.plan.reservations : []).map((item) => [item.job, item]));
-  const unplaced = new Map((data.plan ? data.plan.unplaced : []).map((item) => [item.job, item]));
-
-  /** The line of the comparison, of the plan or of the simulation about a job. */
-  S.comparisonOf = (job) => rows.get(job) || planned.get(job) || records.get(job);
-
+  const E = S.element;
   const panel = document.getElementById("job");
   if (!panel) return;
-  const E = S.element;
 
-  function facts(pairs) {
-    const list = E("dl", { class: "facts" });
-    for (const [name, value] of pairs) {
-      if (value !== null && value !== undefined && value !== "") list.append(E("dt", { text: name }), E("dd", { text: String(value) }));
-    }
-    return list;
+  function starts(item) {
+    return E("dl", { class: "big" }, ...item.starts.map((start) => E("div", {},
+      E("dt", { text: start.what }),
+      E("dd", { class: /^[a-z?]/.test(start.time) && start.time !== "now" ? "word" : "" }, start.time, E("small", { class: start.good ? "good" : "soft", text: start.more || "\u00a0" })))));
   }
-
-  S.where = function (allocation) {
-    const pairs = Object.entries(allocation || {});
-    const shown = (pairs.length > 6 ? pairs.slice(0, 2) : pairs).map(([host, slots]) => `${slots}*${host}`).join(" ");
-    return pairs.length > 6 ? `${shown} … (${pairs.length} hosts)` : shown;
-  };
 
   function proof(item) {
-    if (item.proved) return ", proved the earliest";
-    const jobs = item.proved_if || [];
-    return jobs.length ? `, proved the earliest if ${jobs.join(", ")} ${jobs.length > 1 ? "start" : "starts"} where planned` : "";
+    if (!item.proof) return null;
+    const [kind, text] = item.proof;
+    const limits = document.getElementById("limits");
+    return E("p", {}, E(limits && kind === "warn" ? "a" : "span", { class: `badge ${kind}`, ...(limits && kind === "warn" ? { href: "#limits" } : {}), text }));
   }
 
-  function starts(job) {
-    const row = rows.get(job);
-    if (row) {
-      return [
-        ...["greedy", "time_based", "optimal"].flatMap((method) => [
-          [`${method.replace("_", "-")} estimate`, S.startOf(job, `${method}_estimate`, row[`${method}_estimate`]) + (method === "optimal" ? proof(row) : "")],
-          [`${method.replace("_", "-")} simulated`, S.data.comparison.simulated.includes(method.replace("_", "-")) ? S.startOf(job, `${method}_simulated`, row[`${method}_simulated`]) : ""],
-        ]),
-        ["sooner by", row.sooner_by === null ? "" : S.duration(row.sooner_by)], ["hosts", S.where(row.possible_on)],
-        ["waits for", row.waits_for], ["note", row.fallback],
-        ["needs", row.needs_backfill ? `BACKFILL in queue ${row.needs_backfill}` : ""],
-      ];
-    }
-    const item = planned.get(job);
-    if (item) {
-      return [
-        ["start", item.start === null ? `no sooner than ${S.clock(item.estimate, "unknown")}` : S.clock(item.start) + proof(item)],
-        ["end", item.finish === null ? "" : S.clock(item.finish)], ["hosts", S.where(item.allocation)], ["waits for", item.waits_for],
-      ];
-    }
-    if (unplaced.has(job)) return [["start", S.startOf(job, "start", null)], ["why", unplaced.get(job).reason]];
-    const record = records.get(job);
-    if (record) {
-      return [
-        ["submitted", S.clock(record.submit)], ["start", S.startOf(job, "start", record.start)], ["end", S.clock(record.end, "unknown")],
-        ["waited", record.wait === null ? "" : S.duration(record.wait)], ["status", record.status], ["why it waited", record.reason],
-      ];
-    }
-    return [];
+  function whys(item) {
+    return E("ul", { class: "whys" }, ...item.why.map(([when, text]) => E("li", { class: when ? "" : "plain" },
+      when ? E("span", { class: "tm", text: when }) : null, E("span", { text }))));
   }
 
-  function advice(job) {
-    if (!Object.hasOwn(data.advice, job)) return [];
-    const found = data.advice[job];
-    const parts = [];
-    if (found.obstacles.length) {
-      parts.push(E("h3", { text: "Why not earlier" }), E("ol", { class: "advice" }, ...found.obstacles.map((item) => E("li", {},
-        E("b", { text: `${S.clock(item.from)}${item.until === null ? "" : ` – ${S.clock(item.until)}`}: ` }), item.reason))));
-    }
-    parts.push(E("h3", { text: "What would help" }));
-    if (found.suggestions.length) {
-      parts.push(E("ol", { class: "advice", id: "helps" }, ...found.suggestions.map((item) => E("li", {},
-        E("b", { class: "good", text: item.gain === null ? `starts ${S.clock(item.start)} ` : `${S.duration(item.gain)} sooner ` }),
-        `(${S.clock(item.start)}) ${item.change}`, E("div", { class: "soft", text: S.where(item.allocation) })))));
-    } else parts.push(E("p", { text: `Nothing that was tried starts it sooner (${S.count(found.tried, "change")}).` }));
-    parts.push(E("p", { class: "hint", text: `By ${found.method} planning (start ${S.clock(found.start, found.missing)}); each change was planned before it is shown.` }));
-    return parts;
+  const helpOf = (help, number) => E("li", {}, E("span", { class: "no", "aria-hidden": "true", text: String(number + 1) }), E("div", {},
+    E("p", {}, E("b", { class: "good", text: help.gives }), " ", E("span", { class: "soft", text: help.by })),
+    ...help.lines.map((line) => E("code", { class: "line", tabindex: "0", text: line })),
+    E("p", { class: `costs ${help.kind || "soft"}`, text: help.costs })));
+
+  /** The first changes, the others behind a fold. */
+  function helps(item) {
+    const made = item.helps.map(helpOf);
+    const [first, rest] = [made.slice(0, 2), made.slice(2)];
+    return [
+      E("ul", { class: "fix", id: "helps" }, ...first),
+      rest.length ? E("details", {}, E("summary", { text: `${S.count(rest.length, "more change")} that would help` }), E("ul", { class: "fix" }, ...rest)) : null,
+    ].filter(Boolean);
   }
 
-  /** What a screen reader says of a running job: where, and until when. */
+  const isCommand = (text) => text.startsWith("slotwise ");
+  const more = (text) => isCommand(text) ? E("p", { class: "soft" }, "To work it out: ", E("code", { class: "line", tabindex: "0", text })) : E("p", { class: "soft", text });
+
+  /** Where a running job is, and until when. */
   function running(job) {
     const bars = data.running.filter((bar) => data.jobs[bar[0]].id === job);
     const hosts = new Map();
@@ -95,29 +54,38 @@
 
   function show(job) {
     if (job === null) {
-      panel.replaceChildren(E("h3", { text: "A job" }), E("p", { class: "soft", text: "Choose one in a picture or in a table to see why it does not start earlier and what would help." }));
+      panel.replaceChildren(E("div", { class: "who" }, E("h2", { text: "A job" }), E("p", { class: "facts", text: "Choose one in the table or in the picture." })));
       return;
     }
-    const known = data.jobs[S.jobNumber.get(job)];
-    const parts = [E("h3", { text: job })];
-    if (known) {
-      parts.push(facts([
-        ["slots", known.slots], ["user", known.user], ["queue", known.queue], ["state", known.state],
-        ["runs for", known.duration === null ? "unknown" : `at most ${S.duration(known.duration)}`],
-      ]));
+    const title = E("h2", { id: "job-title", text: /^job/i.test(job) ? job : `Job ${job}` });
+    const item = Object.hasOwn(data.about, job) ? data.about[job] : null;
+    if (!item) {
+      const known = data.jobs[S.jobNumber.get(job)];
+      const said = known && known.state === "running" ? running(job) : "";
+      panel.replaceChildren(E("div", { class: "who" }, title,
+        E("p", { class: "facts", text: known ? `${known.user} · queue ${known.queue} · ${S.count(known.slots, "slot")}` : "" }), E("p", { text: said })));
+      S.say(`${job}: ${said}`);
+      return;
     }
-    const found = starts(job);
-    if (found.length) parts.push(E("h3", { text: "Start" }), facts(found));
-    const more = advice(job);
-    parts.push(...more);
-    const waits = rows.has(job) ? rows.get(job).optimal !== data.now : planned.has(job) ? planned.get(job).start !== data.now : unplaced.has(job);
-    if (!more.length && known && known.state === "pending" && waits && data.kind !== "simulation") {
-      parts.push(E("p", { class: "hint" }, "Why not earlier, what would help: ", E("code", { text: `slotwise explain ${data.name} ${job}` })));
+    const who = E("div", { class: "who" }, title, E("p", { class: "facts", text: item.facts }), starts(item), proof(item),
+      item.notes.length ? E("p", { class: "places" }, ...item.notes.flatMap((note, n) => n ? [E("br"), note] : [note])) : null);
+    const parts = [who];
+    if (item.why.length) parts.push(E("div", {}, E("h3", { text: data.kind === "simulation" ? "Why it waited" : "Why not earlier" }), whys(item)));
+    const helping = item.helps.length > 0;
+    if (helping || item.more) {
+      parts.push(E("div", { class: item.why.length ? "" : "wide" },
+        E("h3", { text: !helping ? "What would help" : item.helps.length === 1 ? "What would help" : "What would help, any one of these" }),
+        ...(helping ? helps(item) : []), item.more ? more(item.more) : null));
     }
+    if (parts.length === 2) parts[1].classList.add("wide");
     panel.replaceChildren(...parts);
-    S.say(`${job}: ${known && known.state === "running" ? running(job) : found.slice(0, 4).map(([name, value]) => `${name} ${value}`).join(", ")}`);
+    S.say(`${job}: ${item.starts.map((start) => `${start.what} ${start.time} ${start.more}`.trim()).join(", ")}`);
   }
 
+  panel.addEventListener("click", (event) => {
+    const line = event.target.closest("code.line");
+    if (line) getSelection().selectAllChildren(line);
+  });
   S.onChoice(show);
   show(null);
 })(Slotwise);

@@ -1,379 +1,367 @@
-/* The Gantt chart: hosts under their groups, bars of jobs, loads of folded groups. */
+/* The picture: hosts under their groups, bars of jobs, loads of groups. Rows are elements of the page. */
 "use strict";
 (function (S) {
   const data = S.data;
+  const E = S.element;
   const holder = document.getElementById("gantt");
   if (!holder) return;
-  const chart = S.chartIn(holder);
-  const state = {
-    view: data.views[data.views.length - 1], base: null, opened: new Set(data.opened), rows: [], cursor: 0, mouse: null,
-  };
-  S.gantt = { chart, state };
-  const [RESERVED, GHOST] = [1, 2];
+  const RESERVED = 1;
+  const AXIS = 20;
+  const FEW_ROWS = 16;
+  const SOME_ROWS = 200;
+  const SOME_BARS = 400;
+
+  let last = data.end;
+  for (const bar of [...data.running, ...data.views.flatMap((view) => view.bars)]) last = Math.max(last, bar[5], bar[6] || 0);
+  const span = Math.max(60, data.end - data.begin);
+  const whole = [data.begin - 0.08 * span, data.end + 0.02 * span];
+  let earliest = whole[0];
+  for (const bar of data.running) earliest = Math.min(earliest, bar[5]);
+  // What has no known end reaches behind everything else.
+  const bounds = [earliest, Math.max(last + 0.05 * Math.max(3600, last - data.begin), whole[1])];
+
+  const state = { view: data.views[data.views.length - 1], opened: new Set(data.opened), rows: [], cursor: 0, range: [...whole] };
+  S.gantt = { state };
+  const other = () => data.views.length > 1 ? data.views.find((view) => view !== state.view) : null;
 
   // --- rows -------------------------------------------------------------------------------------
 
+  const children = data.groups.map(() => []);
+  data.groups.forEach((group, place) => { if (group[2] !== null) children[group[2]].push(place); });
+  const sizes = data.groups.map((group) => group[3].reduce((sum, host) => sum + data.hosts[host][1], 0));
+
+  /** Hosts on which several jobs are at once in a view: they get more height. */
+  const shared = new Set();
+  for (const view of data.views) for (const bar of view.bars) if (bar[3] > 0) shared.add(bar[2]);
+  for (const bar of data.running) if (bar[3] > 0) shared.add(bar[2]);
+  const lanes = data.hosts.map((host) => Math.max(1, host[1]));
+  for (const bar of [...data.running, ...data.views.flatMap((view) => view.bars)]) lanes[bar[2]] = Math.max(lanes[bar[2]], bar[3] + bar[4]);
+
   function rowsNow() {
     const rows = [];
+    const host = (index, depth) => { if (data.hosts[index][1] > 0) rows.push({ host: index, depth, height: shared.has(index) ? 34 : 22 }); };
     const add = (place, depth) => {
-      const [, , , hosts, own] = data.groups[place];
-      rows.push({ group: place, depth, hosts });
+      if (!sizes[place]) return;
+      rows.push({ group: place, depth, height: 22 });
       if (!state.opened.has(place)) return;
-      data.groups.forEach((group, child) => { if (group[2] === place) add(child, depth + 1); });
-      own.forEach((host) => rows.push({ host, depth: depth + 1 }));
+      for (const child of children[place]) add(child, depth + 1);
+      for (const index of data.groups[place][4]) host(index, depth + 1);
     };
-    if (!data.groups.length) return data.hosts.map((_, host) => ({ host, depth: 0 }));
-    data.groups.forEach((group, place) => { if (group[2] === null) add(place, 0); });
+    if (data.groups.length) data.groups.forEach((group, place) => { if (group[2] === null) add(place, 0); });
+    else data.hosts.forEach((_, index) => host(index, 0));
+    const needed = rows.reduce((sum, row) => sum + row.height, 0);
+    const room = rows.length === 1 ? 290 : Math.min(290, needed * 2.4);
+    if (needed < room) for (const row of rows) row.height = Math.round(row.height * room / needed);
+    let top = 0;
+    for (const row of rows) { row.top = top; top += row.height; }
     return rows;
   }
-
   const nameOf = (row) => row.host === undefined ? data.groups[row.group][0] : data.hosts[row.host][0];
 
-  function label(row) {
-    const indent = "  ".repeat(row.depth);
-    const name = nameOf(row).length > 20 ? nameOf(row).slice(0, 19) + "…" : nameOf(row);
-    if (row.host !== undefined) return (data.groups.length ? indent + "  " : "") + name;
-    return `${indent}${state.opened.has(row.group) ? "▾" : "▸"} ${name}`;
-  }
+  // --- one row ----------------------------------------------------------------------------------
 
-  // --- bars -------------------------------------------------------------------------------------
+  const at = (time) => 100 * (time - state.range[0]) / (state.range[1] - state.range[0]);
+  const inRange = (bar) => bar[5] < state.range[1] && (bar[6] === null || bar[6] > state.range[0]);
 
-  const byHost = new Map();
-  /** Bars of a view by host, the running jobs first; made once a view. */
-  function barsOf(view) {
-    if (!byHost.has(view)) {
-      const found = new Map();
-      for (const bar of [...data.running, ...view.bars]) {
-        if (!found.has(bar[2])) found.set(bar[2], []);
-        found.get(bar[2]).push(bar);
-      }
-      byHost.set(view, found);
+  function styleOf(bar) {
+    const job = data.jobs[bar[0]];
+    if (job.id === S.chosen) return "chosen";
+    if (bar[1] === RESERVED) return "reserved";
+    if (S.isRunning(bar[0])) return "running";
+    const beside = other();
+    if (beside && state.view === data.views[data.views.length - 1]) {
+      const before = S.startsOf(beside).get(bar[0]);
+      if (before === undefined || bar[5] < before) return "sooner";
     }
-    return byHost.get(view);
+    return "planned";
   }
 
-  const startOf = new Map();
-  /** Start of each job in a view. */
-  function startsOf(view) {
-    if (!startOf.has(view)) {
-      startOf.set(view, new Map(view.bars.filter((bar) => bar[1] !== RESERVED).map((bar) => [bar[0], bar[5]])));
+  function titleOf(bar) {
+    const job = data.jobs[bar[0]];
+    const what = bar[1] === RESERVED ? "holds" : S.isRunning(bar[0]) ? "runs on" : "planned on";
+    const end = bar[6] === null ? "end unknown" : S.clock(bar[6]);
+    return `${job.id} ${what} ${bar[4]} of its ${S.count(job.slots, "slot")}, ${data.hosts[bar[2]][0]}\n${S.clock(bar[5])} – ${end} · ${job.user} · ${job.queue}`;
+  }
+
+  function place(made, bar, row) {
+    const left = Math.max(0, at(bar[5]));
+    const right = bar[6] === null ? 100 : Math.min(100, at(bar[6]));
+    const lane = (row.height - 3) / lanes[bar[2]];
+    made.style.left = `${left}%`;
+    made.style.width = `max(${right - left}%, 2px)`;
+    made.style.top = `${1 + bar[3] * lane}px`;
+    made.style.height = `${Math.max(bar[4] * lane - (lane * bar[4] > 5 ? 1 : 0), 1)}px`;
+    return [right - left, bar[4] * lane];
+  }
+
+  function barElement(bar, row, width) {
+    const style = styleOf(bar);
+    const made = E("i", { class: `b ${style}`, title: titleOf(bar), style: "font-style:normal" });
+    const [share, height] = place(made, bar, row);
+    const name = data.jobs[bar[0]].id;
+    // What began before now has its name behind the line of now.
+    const past = bar[5] < data.now ? Math.max(0, at(data.now) - Math.max(0, at(bar[5]))) : 0;
+    if (height >= 12 && (share - past) / 100 * width > 7.5 * name.length + 6) {
+      made.append(E("span", { text: name }));
+      made.style.paddingLeft = `${past}%`;
     }
-    return startOf.get(view);
-  }
-  S.startsOf = startsOf;
-
-  // What has no known end reaches behind everything else.
-  let behind = data.end;
-  for (const bar of [...data.running, ...data.views.flatMap((view) => view.bars)]) behind = Math.max(behind, bar[6] || 0, bar[5]);
-  behind += 0.05 * Math.max(3600, behind - data.begin);
-  const far = () => S.axisTime(behind);
-
-  let earliest = data.begin;
-  for (const bar of data.running) earliest = Math.min(earliest, bar[5]);
-
-  function items() {
-    const bars = [];
-    const loads = [];
-    const last = far();
-    state.rows.forEach((row, place) => {
-      if (row.host === undefined) {
-        loads.push([place, S.axisTime(data.begin), last, row.group]);
-        return;
-      }
-      const slots = data.hosts[row.host][1];
-      const own = barsOf(state.view).get(row.host) || [];
-      const lanes = Math.max(slots, 1, ...own.map((bar) => bar[3] + bar[4]));
-      const put = (bar, kind) => bars.push([
-        place, S.axisTime(bar[5]), bar[6] === null ? last : S.axisTime(bar[6]), bar[3], bar[4], lanes, bar[0], kind,
-      ]);
-      own.forEach((bar) => put(bar, bar[1]));
-      if (state.base) (barsOf(state.base).get(row.host) || []).forEach((bar) => {
-        if (bar[1] !== RESERVED && data.jobs[bar[0]].state !== "running") put(bar, GHOST);
-      });
-    });
-    return { bars, loads };
+    return made;
   }
 
-  function colourOf(number) {
-    if (!state.base || data.jobs[number].state === "running") return S.jobColour(number);
-    const [before, after] = [startsOf(state.base).get(number), startsOf(state.view).get(number)];
-    if (before === after) return S.css("--planned");
-    return after !== undefined && (before === undefined || after < before) ? S.css("--good") : S.css("--bad");
-  }
+  const shape = (tag, options) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(options)) made.setAttribute(key, value);
+    return made;
+  };
 
-  /** Colours of the name on a bar: over a hatch it has a ground of its own. */
-  S.gantt.labelOf = (kind, fill) => kind === RESERVED
-    ? { fill: S.css("--ink"), backgroundColor: S.css("--card"), padding: [1, 3] } : { fill: S.readable(fill) };
-
-  /** Fill and label of every job's bar, chosen or beside a chosen one: what a test measures. */
-  S.gantt.labelColours = () => data.jobs.flatMap((_, number) => [S.jobColour(number), S.mixed(S.jobColour(number), 0.4)])
-    .map((fill) => [fill, S.gantt.labelOf(0, fill).fill]);
-
-  let hatch = null;
-  function hatched() {
-    if (hatch) return hatch;
-    const image = document.createElement("canvas");
-    image.width = image.height = 8;
-    const pen = image.getContext("2d");
-    pen.strokeStyle = S.css("--reserved");
-    pen.lineWidth = 2;
-    for (const shift of [-8, 0, 8]) {
-      pen.beginPath();
-      pen.moveTo(shift, 8);
-      pen.lineTo(shift + 8, 0);
-      pen.stroke();
+  /** Very many bars as one path a colour, without names. */
+  function manyBars(bars, row) {
+    const paths = {};
+    const lane = 100 / lanes[row.host];
+    for (const bar of bars) {
+      const left = Math.max(0, at(bar[5])), right = bar[6] === null ? 100 : Math.min(100, at(bar[6]));
+      const style = styleOf(bar);
+      paths[style] = (paths[style] || "") + `M${(10 * left).toFixed(1)} ${(bar[3] * lane).toFixed(2)}H${(10 * right).toFixed(1)}V${((bar[3] + bar[4]) * lane).toFixed(2)}H${(10 * left).toFixed(1)}Z`;
     }
-    hatch = { image, repeat: "repeat" };
-    return hatch;
+    const drawing = shape("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true", class: "load" });
+    for (const style of ["running", "planned", "sooner", "reserved", "chosen"]) if (paths[style]) drawing.append(shape("path", { class: style, d: paths[style] }));
+    return drawing;
   }
 
-  function shapeOfBar(params, api) {
-    const [row, start, finish, first, count, lanes, number, kind] = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => api.value(n));
-    const begin = api.coord([start, row]);
-    const end = api.coord([finish, row]);
-    const band = api.size([0, 1])[1];
-    const room = band > 8 ? band * 0.86 : band;
-    const lane = room / lanes;
-    const top = begin[1] - room / 2 + first * lane;
-    const gap = lane * count > 5 ? 1 : 0;
-    const whole = { x: begin[0], y: top + gap / 2, width: Math.max(end[0] - begin[0] - gap, 1), height: Math.max(lane * count - gap, 0.8) };
-    const area = params.coordSys;
-    const shape = echarts.graphic.clipRectByRect(whole, { x: area.x, y: area.y, width: area.width, height: area.height });
-    if (!shape) return null;
-    const job = data.jobs[number];
-    const dim = S.chosen !== null && S.chosen !== job.id;
-    const colour = colourOf(number);
-    const style = kind === GHOST ? { fill: "transparent", stroke: S.css("--soft"), lineDash: [4, 3], lineWidth: 1 }
-      : kind === RESERVED ? { fill: hatched(), stroke: S.css("--reserved"), lineWidth: 1 }
-        : { fill: dim ? S.mixed(colour, 0.4) : colour };
-    if (S.chosen === job.id) Object.assign(style, { stroke: S.css("--ink"), lineWidth: 2 });
-    if (kind === GHOST || kind === RESERVED) style.opacity = dim ? 0.4 : 1;
-    shape.r = Math.min(3, shape.height / 3);
-    const wide = shape.width > 7 * job.id.length + 10 && shape.height >= 12 && kind !== GHOST;
-    return {
-      type: "rect", shape, style,
-      textContent: wide ? { style: Object.assign({ text: job.id, fontSize: 12 }, S.gantt.labelOf(kind, style.fill)) } : undefined,
-      textConfig: wide ? { position: "inside" } : undefined,
-    };
-  }
-
-  // --- loads of folded groups ---------------------------------------------------------------------
-
-  /** The step line of some kinds summed, as points [time, slots]. */
-  function steps(load, kinds) {
-    return load.times.map((time, n) => [S.axisTime(time), kinds.reduce((sum, kind) => sum + load[kind][n], 0)]);
-  }
-
-  function outline(points, place, size, band, area) {
-    const at = (value) => place([value, 0])[0];
-    const left = area.x, right = area.x + area.width;
-    const line = [];
-    points.forEach(([time, level], n) => {
-      const from = Math.max(at(time), left);
-      const to = n + 1 < points.length ? Math.min(at(points[n + 1][0]), right) : right;
-      if (to <= left || from >= right) return;
-      const y = band.bottom - (band.height * Math.min(level, size)) / size;
-      line.push([from, y], [to, y]);
-    });
-    return line;
-  }
-
-  function shapeOfLoad(params, api) {
-    const row = api.value(0), group = api.value(3);
-    const hosts = data.groups[group][3];
-    const size = Math.max(1, hosts.reduce((sum, host) => sum + data.hosts[host][1], 0));
-    const step = api.size([0, 1])[1];
-    const middle = api.coord([api.value(1), row])[1];
-    const band = { height: step * 0.84, bottom: middle + step * 0.42 };
-    const area = params.coordSys;
+  function loadOf(group) {
     const load = state.view.loads[group];
-    const place = (value) => api.coord(value);
-    const polygon = (kinds, below, fill) => {
-      const upper = outline(steps(load, kinds), place, size, band, area);
-      if (!upper.length) return null;
-      const lower = below.length ? outline(steps(load, below), place, size, band, area).reverse()
-        : [[upper[upper.length - 1][0], band.bottom], [upper[0][0], band.bottom]];
-      return { type: "polygon", shape: { points: [...upper, ...lower] }, style: { fill }, silent: true };
-    };
-    const children = [
-      { type: "rect", shape: { x: area.x, y: band.bottom - band.height, width: area.width, height: band.height }, style: { fill: S.css("--faint") } },
-      polygon(["running"], [], S.css("--running")),
-      polygon(["running", "planned"], ["running"], S.css("--planned")),
-      polygon(["running", "planned", "reserved"], ["running", "planned"], hatched()),
-    ];
-    if (state.base) {
-      const points = outline(steps(state.base.loads[group], ["running", "planned"]), place, size, band, area);
-      children.push({ type: "polyline", shape: { points }, style: { stroke: S.css("--bad"), fill: null, lineWidth: 1.5, lineDash: [4, 2] }, silent: true });
+    const drawing = shape("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true", class: "load" });
+    let below = load.times.map(() => 0);
+    for (const kind of ["running", "planned", "reserved"]) {
+      const above = below.map((level, n) => level + load[kind][n]);
+      if (load[kind].some((level) => level > 0)) {
+        const x = (n) => n < load.times.length ? 10 * Math.min(100, Math.max(0, at(load.times[n]))) : 1000;
+        const y = (level) => 100 - 92 * Math.min(1, level / sizes[group]);
+        let d = `M${x(0).toFixed(1)} ${y(below[0]).toFixed(1)}`;
+        above.forEach((level, n) => { d += `L${x(n).toFixed(1)} ${y(level).toFixed(1)}H${x(n + 1).toFixed(1)}`; });
+        for (let n = below.length - 1; n >= 0; n -= 1) d += `L${x(n + 1).toFixed(1)} ${y(below[n]).toFixed(1)}H${x(n).toFixed(1)}`;
+        drawing.append(shape("path", { class: kind, d: `${d}Z` }));
+      }
+      below = above;
     }
-    return { type: "group", children: children.filter((child) => child) };
+    return drawing;
   }
 
-  // --- words --------------------------------------------------------------------------------------
-
-  function tipOfBar(value) {
-    const [row, start, finish, , count, , number, kind] = value;
-    const job = data.jobs[number];
-    const what = kind === RESERVED ? "holds now" : kind === GHOST ? `in ${state.base.name}` : job.state === "running" ? "runs" : "planned";
-    const end = finish >= far() ? "end unknown" : S.clock(S.dataTime(finish));
-    const row2 = S.comparisonOf(job.id);
-    return S.element("div", { class: "tip" },
-      S.element("b", { text: job.id }), ` ${what} on ${nameOf(state.rows[row])}`,
-      S.element("div", { text: `${S.clock(S.dataTime(start))} – ${end} · ${count} of its ${S.count(job.slots, "slot")}` }),
-      S.element("div", { class: "soft", text: `${job.user} · ${job.queue}` }),
-      row2 && row2.waits_for ? S.element("div", { text: row2.waits_for }) : null,
-      S.element("div", { class: "soft", text: "click: why not earlier, what would help" }));
+  function rowElement(row, number, width) {
+    const track = E("div", { class: "trk" });
+    const made = E("div", { class: row.host === undefined ? `row group${state.opened.has(row.group) ? " open" : ""}` : "row", "data-row": number },
+      E("div", { class: "lab", title: nameOf(row) }, E("span", { text: nameOf(row) })), track);
+    made.style.height = `${row.height}px`;
+    made.style.setProperty("--depth", row.depth);
+    if (number === state.cursor && document.activeElement === holder) made.classList.add("at");
+    if (row.host === undefined) {
+      track.append(loadOf(row.group));
+      return [made, 0];
+    }
+    const bars = (S.barsOf(state.view).get(row.host) || []).filter(inRange);
+    if (bars.length > SOME_BARS) track.append(manyBars(bars, row));
+    else track.append(...bars.map((bar) => barElement(bar, row, width)));
+    const beside = other();
+    if (beside && S.chosen !== null) {
+      for (const bar of S.barsOf(beside).get(row.host) || []) {
+        if (data.jobs[bar[0]].id !== S.chosen || S.isRunning(bar[0]) || !inRange(bar)) continue;
+        const ghost = E("i", { class: "b ghost" });
+        place(ghost, bar, row);
+        track.append(ghost);
+      }
+    }
+    return [made, bars.length];
   }
 
-  function levelAt(load, time) {
-    let place = -1;
-    while (place + 1 < load.times.length && load.times[place + 1] <= time) place += 1;
-    return ["running", "planned", "reserved"].map((kind) => place < 0 ? 0 : load[kind][place]);
+  // --- drawing ----------------------------------------------------------------------------------
+
+  function axis(width) {
+    const found = S.ticks(...state.range, Math.max(2, Math.floor(width / 58)));
+    const inside = found.filter((tick) => at(tick.time) >= 0 && at(tick.time) <= 100);
+    const clear = (tick) => tick.now || inside.every((item) => !item.now || Math.abs(at(item.time) - at(tick.time)) / 100 * width > 40);
+    const labels = inside.filter((tick) => clear(tick) && (tick.now || at(tick.time) / 100 * width < width - 16)).map((tick) => {
+      const made = E("span", { class: tick.now ? "at-now" : "", text: tick.text });
+      made.style.left = `${Math.max(at(tick.time), 100 * 14 / width)}%`;
+      return made;
+    });
+    const line = (tick) => {
+      const made = E("i", { class: tick.now ? "at-now" : "" });
+      made.style.left = `${at(tick.time)}%`;
+      return made;
+    };
+    return { labels, under: inside.filter((tick) => !tick.now).map(line), over: inside.filter((tick) => tick.now).map(line) };
   }
 
-  function tipOfLoad(group) {
-    const [name, type, , hosts] = data.groups[group];
-    const size = hosts.reduce((sum, host) => sum + data.hosts[host][1], 0);
-    const time = state.mouse === null ? data.now : Math.round(S.dataTime(state.mouse));
-    const [running, planned, reserved] = levelAt(state.view.loads[group], time);
-    return S.element("div", { class: "tip" },
-      S.element("b", { text: name }), ` ${type}, ${S.count(hosts.length, "host")}, ${S.count(size, "slot")}`,
-      S.element("div", { text: `at ${S.clock(time)}: ${running} running, ${planned} planned, ${reserved} held, ${Math.max(0, Math.round((size - running - planned - reserved) * 100) / 100)} free` }),
-      S.element("div", { class: "soft", text: "click to unfold" }));
-  }
-
-  // --- drawing ------------------------------------------------------------------------------------
-
-  function heightFor(count) {
-    const most = Math.max(...state.rows.map((row) => row.host === undefined ? 8 : data.hosts[row.host][1]));
-    const each = Math.min(Math.max(20, Math.min(64, most * 9)), Math.max(20, 620 / count));
-    if (count === 1) return 420;
-    return Math.min(780, Math.max(170, count * each + 90));
-  }
+  const parts = { axis: E("div", { class: "axis", "aria-hidden": "true" }), under: E("div", { class: "lines" }), rows: E("div", { class: "rows" }), over: E("div", { class: "lines over" }) };
+  holder.append(parts.axis, parts.under, parts.rows, parts.over);
 
   function draw() {
-    hatch = null;
     state.rows = rowsNow();
     state.cursor = Math.min(state.cursor, state.rows.length - 1);
-    const height = heightFor(state.rows.length);
-    holder.style.height = `${height}px`;
-    chart.resize();
-    const fits = Math.floor((height - 90) / 15);
-    const many = state.rows.length > fits;
-    const before = chart.getOption();
-    const range = before && before.dataZoom && before.dataZoom.length ? before.dataZoom[0] : null;
-    const [first, last] = range ? [range.startValue, range.endValue] : S.firstRange();
-    const top = before && many && before.dataZoom.find((zoom) => zoom.id === "rows");
-    const begin = top ? Math.min(top.startValue, state.rows.length - fits) : 0;
-    const narrow = holder.clientWidth < 640;
-    const found = items();
-    const rowsZoom = { yAxisIndex: 0, filterMode: "filter", startValue: begin, endValue: begin + fits - 1, zoomLock: true };
-    chart.setOption({
-      animation: false,
-      aria: { enabled: true, label: { description: `Gantt chart of ${S.count(data.hosts.length, "host")}; the table below it has the same.` } },
-      grid: { left: narrow ? 96 : 176, right: many ? 34 : 14, top: 10, bottom: 64 },
-      tooltip: S.tooltip({ trigger: "item", formatter: (it) => it.seriesId === "loads" ? tipOfLoad(it.value[3]) : it.seriesId === "bars" ? tipOfBar(it.value) : "" }),
-      xAxis: S.timeAxis({ min: Math.min(S.firstRange()[0], S.axisTime(earliest)), max: far() }),
-      yAxis: {
-        type: "category", inverse: true, data: state.rows.map((_, place) => place), triggerEvent: true,
-        axisTick: { show: false }, axisLine: { lineStyle: { color: S.css("--line") } }, splitLine: { show: state.rows.length <= 60, interval: 0, lineStyle: { color: S.css("--line"), opacity: 0.6 } },
-        axisLabel: { align: "left", margin: narrow ? 92 : 170, color: S.css("--ink"), fontSize: 12, width: narrow ? 88 : 164, overflow: "truncate", interval: 0, hideOverlap: true, formatter: (place) => state.rows[place] ? label(state.rows[place]) : "" },
-      },
-      dataZoom: [
-        { id: "time", type: "inside", xAxisIndex: 0, filterMode: "weakFilter", startValue: first, endValue: last, zoomOnMouseWheel: "ctrl", moveOnMouseMove: true },
-        { id: "slider", type: "slider", xAxisIndex: 0, filterMode: "weakFilter", startValue: first, endValue: last, bottom: 10, height: 20, showDataShadow: false, labelFormatter: (value) => S.tick(value), textStyle: { color: S.css("--soft") }, borderColor: S.css("--line"), fillerColor: S.css("--cursor"), brushSelect: false },
-        ...(many ? [
-          { id: "rows", type: "slider", ...rowsZoom, right: 6, width: 14, showDetail: false, showDataShadow: false, borderColor: S.css("--line"), fillerColor: S.css("--cursor"), brushSelect: false, handleSize: 0 },
-          { id: "wheel", type: "inside", ...rowsZoom, zoomOnMouseWheel: false, moveOnMouseWheel: true, moveOnMouseMove: false },
-        ] : []),
-      ],
-      series: [
-        { id: "cursor", type: "custom", silent: true, z: 0, data: document.activeElement === holder ? [[state.cursor, first, last]] : [], encode: { x: [1, 2], y: 0 }, renderItem: shapeOfCursor },
-        { id: "loads", type: "custom", clip: true, data: found.loads, encode: { x: [1, 2], y: 0 }, renderItem: shapeOfLoad },
-        { id: "bars", type: "custom", clip: true, data: found.bars, encode: { x: [1, 2], y: 0 }, renderItem: shapeOfBar, markLine: S.nowLine() },
-      ],
-    }, { replaceMerge: ["dataZoom", "series"] });
-    holder.dataset.rows = state.rows.length;
-    holder.dataset.bars = found.bars.length;
+    drawRows();
   }
 
-  function shapeOfCursor(params, api) {
-    const step = api.size([0, 1])[1];
-    const y = api.coord([api.value(1), api.value(0)])[1] - step / 2;
-    return { type: "rect", shape: { x: params.coordSys.x, y, width: params.coordSys.width, height: step }, style: { fill: S.css("--cursor"), stroke: S.css("--accent"), lineWidth: 1 } };
+  function drawRows() {
+    const rows = state.rows;
+    const width = Math.max(60, parts.axis.clientWidth);
+    const found = axis(width);
+    parts.axis.replaceChildren(...found.labels);
+    parts.under.replaceChildren(...found.under);
+    parts.over.replaceChildren(...found.over);
+    const height = rows.length ? rows[rows.length - 1].top + rows[rows.length - 1].height : 0;
+    for (const part of [parts.under, parts.over]) part.style.height = `${height}px`;
+    const view = [holder.scrollTop - 400, holder.scrollTop + holder.clientHeight + 400];
+    const few = rows.length <= SOME_ROWS;
+    const shown = rows.map((row, number) => [row, number]).filter(([row]) => few || row.top + row.height >= view[0] && row.top <= view[1]);
+    let count = 0;
+    const made = shown.map(([row, number]) => {
+      const [element, bars] = rowElement(row, number, width);
+      count += bars;
+      return element;
+    });
+    parts.rows.replaceChildren(...made);
+    const first = shown.length ? shown[0][0].top : 0;
+    const end = shown.length ? shown[shown.length - 1][0].top + shown[shown.length - 1][0].height : 0;
+    parts.rows.style.paddingTop = `${first}px`;
+    parts.rows.style.paddingBottom = `${height - end}px`;
+    holder.dataset.rows = rows.length;
+    holder.dataset.bars = count;
+    state.window = few ? null : view;
   }
 
-  // --- what people do -----------------------------------------------------------------------------
+  let waiting = false;
+  holder.addEventListener("scroll", () => {
+    if (!state.window || waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; drawRows(); });
+  });
+  new ResizeObserver(() => drawRows()).observe(holder);
 
-  function toggle(group) {
-    if (state.opened.has(group)) state.opened.delete(group);
-    else state.opened.add(group);
-    draw();
-    S.say(`${data.groups[group][0]} ${state.opened.has(group) ? "unfolded" : "folded"}`);
-  }
+  S.gantt.draw = draw;
+  S.gantt.show = function (view) { state.view = view; draw(); };
 
-  S.gantt.toggle = toggle;
+  // --- folding, zoom ----------------------------------------------------------------------------
+
+  const depthOf = (place) => { let depth = 0; for (let up = data.groups[place][2]; up !== null; up = data.groups[up][2]) depth += 1; return depth; };
+  const levels = data.groups.length ? 1 + Math.max(...data.groups.map((_, place) => depthOf(place))) : 0;
+
+  /** Groups down to a level are open, all others shut; 0 shuts all. */
   S.gantt.fold = function (level) {
-    const depth = (group) => data.groups[group][2] === null ? 0 : 1 + depth(data.groups[group][2]);
-    state.opened = new Set(data.groups.map((_, group) => group).filter((group) => depth(group) < level));
+    state.opened = new Set(data.groups.map((_, place) => place).filter((place) => depthOf(place) < level));
     draw();
   };
-  S.gantt.levels = data.groups.length ? 1 + Math.max(...data.groups.map((group) => { let n = 0; for (let at = group[2]; at !== null; at = data.groups[at][2]) n += 1; return n; })) : 0;
-
-  /** Show a view; base: another one to show the difference from, or null. */
-  S.gantt.show = function (view, base) {
-    state.view = view;
-    state.base = base;
+  S.gantt.unfold = function () {
+    const deepest = state.opened.size ? Math.max(...[...state.opened].map(depthOf)) + 1 : 0;
+    S.gantt.fold(Math.min(deepest + 1, levels));
+  };
+  S.gantt.toggle = function (place) {
+    if (!state.opened.delete(place)) state.opened.add(place);
     draw();
   };
-  S.gantt.zoom = function (factor, shift) {
-    const zoom = chart.getOption().dataZoom[0];
-    const width = zoom.endValue - zoom.startValue;
-    const middle = (zoom.startValue + zoom.endValue) / 2 + (shift || 0) * width;
-    chart.dispatchAction({ type: "dataZoom", dataZoomId: "time", startValue: middle - (width * factor) / 2, endValue: middle + (width * factor) / 2 });
-  };
-  S.gantt.whole = function () {
-    const [first, last] = S.firstRange();
-    chart.dispatchAction({ type: "dataZoom", dataZoomId: "time", startValue: first, endValue: last });
+
+  /** Opens the groups that a job has hosts in, as long as not too many rows come of it, and shows the first. */
+  S.gantt.reveal = function (job) {
+    const number = S.jobNumber.get(job);
+    const hosts = new Set();
+    for (const view of data.views) for (const bar of view.bars) if (bar[0] === number) hosts.add(bar[2]);
+    for (const bar of data.running) if (bar[0] === number) hosts.add(bar[2]);
+    if (!hosts.size) return;
+    if (data.groups.length && !state.touched) {
+      const open = new Set();
+      data.groups.forEach((group, place) => { if (group[3].some((host) => hosts.has(host))) open.add(place); });
+      const whole = data.hosts.length + data.groups.length;
+      if (whole <= FEW_ROWS) data.groups.forEach((_, place) => open.add(place));
+      const count = [...open].reduce((sum, place) => sum + data.groups[place][4].length + 1, 0);
+      state.opened = count <= 120 ? open : new Set([...open].filter((place) => depthOf(place) === 0 && levels > 1));
+      draw();
+    }
+    const row = state.rows.find((item) => hosts.has(item.host));
+    if (!row) return;
+    if (row.top < holder.scrollTop || row.top + row.height > holder.scrollTop + holder.clientHeight - AXIS) {
+      holder.scrollTop = Math.max(0, row.top - 2 * 22);
+    }
   };
 
-  chart.on("click", (event) => {
-    if (event.componentType === "yAxis") {
-      const row = state.rows[Number(event.value)];
-      if (row && row.host === undefined) toggle(row.group);
-    } else if (event.seriesId === "loads") toggle(event.value[3]);
-    else if (event.seriesId === "bars") S.choose(data.jobs[event.value[6]].id);
+  S.gantt.zoom = function (factor, shift, middle) {
+    const width = state.range[1] - state.range[0];
+    const wide = Math.min(Math.max(width * factor, 30), bounds[1] - bounds[0]);
+    const centre = middle === undefined ? (state.range[0] + state.range[1]) / 2 + (shift || 0) * width : middle;
+    const share = middle === undefined ? 0.5 : (middle - state.range[0]) / width;
+    const begin = Math.min(Math.max(centre - wide * share, bounds[0]), bounds[1] - wide);
+    state.range = [begin, begin + wide];
+    drawRows();
+  };
+  S.gantt.whole = function () { state.range = [...whole]; drawRows(); };
+
+  const timeAt = (event) => {
+    const area = parts.axis.getBoundingClientRect();
+    return state.range[0] + (event.clientX - area.left) / area.width * (state.range[1] - state.range[0]);
+  };
+  holder.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    S.gantt.zoom(event.deltaY > 0 ? 1.25 : 0.8, 0, timeAt(event));
+  }, { passive: false });
+
+  let drag = null;
+  holder.addEventListener("pointerdown", (event) => { if (event.button === 0 && event.target.closest(".trk")) drag = { x: event.clientX, range: [...state.range], moved: false }; });
+  addEventListener("pointermove", (event) => {
+    if (!drag || state.range[1] - state.range[0] >= bounds[1] - bounds[0]) return;
+    const moved = event.clientX - drag.x;
+    if (Math.abs(moved) < 5 && !drag.moved) return;
+    drag.moved = true;
+    const width = drag.range[1] - drag.range[0];
+    const begin = Math.min(Math.max(drag.range[0] - moved / parts.axis.clientWidth * width, bounds[0]), bounds[1] - width);
+    state.range = [begin, begin + width];
+    drawRows();
   });
-  chart.getZr().on("mousemove", (event) => {
-    const at = chart.convertFromPixel({ xAxisIndex: 0 }, event.offsetX);
-    state.mouse = Number.isFinite(at) ? at : null;
+  addEventListener("pointerup", () => { if (drag && drag.moved) setTimeout(() => { drag = null; }); else drag = null; });
+
+  /** The bar below the pointer: the one drawn last there. */
+  function barAt(row, event, track) {
+    const area = track.getBoundingClientRect();
+    const time = timeAt(event);
+    const lane = Math.floor((event.clientY - area.top - 1) / ((row.height - 3) / lanes[row.host]));
+    const found = (S.barsOf(state.view).get(row.host) || []).filter((bar) => bar[5] <= time && (bar[6] === null || time < bar[6]) && bar[3] <= lane && lane < bar[3] + bar[4]);
+    return found.length ? found[found.length - 1] : null;
+  }
+  holder.addEventListener("click", (event) => {
+    if (drag && drag.moved) return;
+    const element = event.target.closest(".row");
+    if (!element) return;
+    const row = state.rows[Number(element.dataset.row)];
+    state.touched = state.touched || row.host === undefined;
+    if (row.host === undefined) { S.gantt.toggle(row.group); return; }
+    const track = event.target.closest(".trk");
+    const bar = track && barAt(row, event, track);
+    if (bar) S.choose(data.jobs[bar[0]].id);
   });
+
+  // --- keys -------------------------------------------------------------------------------------
 
   function alongRow(step) {
     const row = state.rows[state.cursor];
-    if (row.host === undefined) return;
-    const jobs = [...new Set((barsOf(state.view).get(row.host) || []).slice().sort((a, b) => a[5] - b[5] || a[3] - b[3]).map((bar) => data.jobs[bar[0]].id))];
+    if (!row || row.host === undefined) return;
+    const jobs = [...new Set((S.barsOf(state.view).get(row.host) || []).slice().sort((a, b) => a[5] - b[5] || a[3] - b[3]).map((bar) => data.jobs[bar[0]].id))];
     if (!jobs.length) return;
-    const at = jobs.indexOf(S.chosen);
-    const next = at < 0 ? (step > 0 ? 0 : jobs.length - 1) : Math.min(Math.max(at + step, 0), jobs.length - 1);
-    S.choose(jobs[next]);
+    const from = jobs.indexOf(S.chosen);
+    S.choose(jobs[from < 0 ? (step > 0 ? 0 : jobs.length - 1) : Math.min(Math.max(from + step, 0), jobs.length - 1)]);
   }
 
-  function moveTo(place) {
-    state.cursor = Math.min(Math.max(place, 0), state.rows.length - 1);
-    const zoom = chart.getOption().dataZoom.find((item) => item.id === "rows");
-    if (zoom && (state.cursor < zoom.startValue || state.cursor > zoom.endValue)) {
-      const size = zoom.endValue - zoom.startValue;
-      const start = state.cursor < zoom.startValue ? state.cursor : state.cursor - size;
-      chart.dispatchAction({ type: "dataZoom", dataZoomId: "rows", startValue: start, endValue: start + size });
-    }
-    draw();
+  function moveTo(number) {
+    state.cursor = Math.min(Math.max(number, 0), state.rows.length - 1);
     const row = state.rows[state.cursor];
+    if (!row) return;
+    if (row.top < holder.scrollTop) holder.scrollTop = row.top;
+    else if (row.top + row.height > holder.scrollTop + holder.clientHeight - AXIS) holder.scrollTop = row.top + row.height - holder.clientHeight + AXIS;
+    drawRows();
     if (row.host !== undefined) {
-      const count = new Set((barsOf(state.view).get(row.host) || []).map((bar) => bar[0])).size;
-      S.say(`${nameOf(row)}, ${S.count(data.hosts[row.host][1], "slot")}, ${S.count(count, "job")}`);
+      const jobs = new Map();
+      for (const bar of S.barsOf(state.view).get(row.host) || []) if (!jobs.has(bar[0])) jobs.set(bar[0], bar);
+      const named = [...jobs].slice(0, 6).map(([job, bar]) => `${data.jobs[job].id} from ${S.clock(bar[5])}`).join(", ");
+      S.say(`${nameOf(row)}, ${S.count(data.hosts[row.host][1], "slot")}, ${S.count(jobs.size, "job")}${named ? `: ${named}` : ""}`);
     } else {
-      const folded = state.opened.has(row.group) ? "unfolded" : "folded";
-      S.say(`${data.groups[row.group][1]} ${nameOf(row)}, ${S.count(row.hosts.length, "host")}, ${folded}`);
+      S.say(`${data.groups[row.group][1]} ${nameOf(row)}, ${S.count(data.groups[row.group][3].length, "host")}, ${state.opened.has(row.group) ? "unfolded" : "folded"}`);
     }
   }
 
@@ -381,7 +369,13 @@
     ArrowDown: () => moveTo(state.cursor + 1), ArrowUp: () => moveTo(state.cursor - 1),
     PageDown: () => moveTo(state.cursor + 10), PageUp: () => moveTo(state.cursor - 10),
     ArrowRight: () => alongRow(1), ArrowLeft: () => alongRow(-1),
-    Enter: () => { const row = state.rows[state.cursor]; if (row.host === undefined) toggle(row.group); },
+    Enter: () => {
+      const row = state.rows[state.cursor];
+      if (!row || row.host !== undefined) return;
+      state.touched = true;
+      S.gantt.toggle(row.group);
+      moveTo(state.cursor);
+    },
     "+": () => S.gantt.zoom(0.5), "-": () => S.gantt.zoom(2), ",": () => S.gantt.zoom(1, -0.3), ".": () => S.gantt.zoom(1, 0.3),
     Home: () => S.gantt.whole(), Escape: () => S.choose(null),
   };
@@ -393,8 +387,12 @@
     event.preventDefault();
     act();
   });
-  holder.addEventListener("focus", () => draw());
-  holder.addEventListener("blur", () => draw());
-  S.onChoice(() => draw());
-  S.drawn(draw, true);
+  // Elements stay: a click between whose two halves they were replaced would be none.
+  const mark = () => {
+    for (const row of parts.rows.children) row.classList.toggle("at", Number(row.dataset.row) === state.cursor && document.activeElement === holder);
+  };
+  holder.addEventListener("focus", mark);
+  holder.addEventListener("blur", mark);
+  S.onChoice((job) => { draw(); if (job !== null) S.gantt.reveal(job); });
+  draw();
 })(Slotwise);

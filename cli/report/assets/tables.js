@@ -1,4 +1,4 @@
-/* Tables that sort and filter, and the tables behind the pictures. */
+/* Tables that sort and filter, and the table behind the picture. */
 "use strict";
 (function (S) {
   const data = S.data;
@@ -17,17 +17,12 @@
       filters.append(E("td", {}, input));
     });
     table.tHead.append(filters);
-    table.addEventListener("click", (event) => {
-      const button = event.target.closest("button.name");
-      if (button) S.choose(button.dataset.job);
-    });
-    S.onChoice((job) => {
-      for (const row of table.tBodies[0].rows) row.classList.toggle("chosen", job !== null && row.dataset.job === job);
-    });
-    made.on("draw", () => { for (const row of table.tBodies[0].rows) row.classList.toggle("chosen", S.chosen !== null && row.dataset.job === S.chosen); });
+    const mark = () => { for (const row of table.tBodies[0].rows) row.classList.toggle("chosen", S.chosen !== null && row.dataset.job === S.chosen); };
+    S.onChoice(mark);
+    made.on("draw", mark);
   }
 
-  // On paper: every row, light colours, and then as before.
+  // On paper: every row, and then as before.
   let before = null;
   const each = (act) => document.querySelectorAll("table.sortable").forEach((table) => act(new DataTable.Api(table), table));
   addEventListener("beforeprint", () => {
@@ -43,31 +38,14 @@
     before = null;
   });
 
-  const clock = (time, type, missing) => type === "display" || type === "filter" ? S.clock(time, missing) : time === null ? Infinity : time;
   const text = DataTable.render.text();
-  const times = (missing) => ({ display: (time) => S.clock(time, missing), sort: (time) => clock(time, "sort"), filter: (time) => S.clock(time, missing) });
   const column = (title, more) => Object.assign({ title, render: text }, more);
-  const timed = (title, missing) => column(title, { render: (value, type) => times(missing)[type === "sort" || type === "type" ? "sort" : "display"](value), className: "time" });
+  const timed = (title, missing) => column(title, { render: (time, type) => type === "sort" || type === "type" ? time === null ? Infinity : time : S.clock(time, missing), className: "time" });
 
-  /** A table that is made when it is first opened, again when `again` says so. */
-  function behind(id, columns, rows) {
-    const details = document.getElementById(id);
-    if (!details) return () => {};
-    let table = null;
-    const fill = () => {
-      if (!details.open) return;
-      if (table) table.clear().rows.add(rows()).draw();
-      else table = new DataTable(details.querySelector("table"), Object.assign({}, common, { columns, data: rows(), deferRender: true }));
-    };
-    details.addEventListener("toggle", fill);
-    return fill;
-  }
-
-  /** One row a job and kind of the view on show: what the bars of the Gantt say. */
+  /** One row a job and kind of the view on show: what the bars of the picture say. */
   function jobsOfGantt() {
     const found = new Map();
-    const view = S.gantt.state.view;
-    for (const bar of [...data.running, ...view.bars]) {
+    for (const bar of [...data.running, ...S.gantt.state.view.bars]) {
       const job = data.jobs[bar[0]];
       const kind = bar[1] === 1 ? "reserved" : job.state === "running" ? "running" : "planned";
       const key = `${bar[0]} ${bar[1]} ${bar[5]}`;
@@ -79,17 +57,15 @@
     }
     return [...found.values()].map(([job, kind, start, end, slots, hosts]) => [job, kind, start, end, slots, hosts.size, S.where(Object.fromEntries(hosts))]);
   }
-  S.refillGantt = behind("behind-gantt", [
-    column("Job"), column("Kind"), timed("Start"), timed("End", "unknown"), column("Slots", { className: "number" }), column("Hosts", { className: "number" }), column("Where"),
-  ], jobsOfGantt);
 
-  function freeRows() {
-    return data.views.filter((view) => view.free).flatMap((view) => view.free.times.map((time, n) =>
-      [view.name, time, view.free.slots[n], view.free.memory ? Math.round(view.free.memory[n] / 102.4) / 10 : null]));
-  }
-  behind("behind-free", [column("Method"), timed("From"), column("Free slots", { className: "number" }), column("Free memory, GB", { className: "number" })], freeRows);
-  behind("behind-use", [timed("From"), column("Slots in use", { className: "number" }), column("Waiting jobs", { className: "number" }), column("Slots they ask for", { className: "number" })],
-    () => data.use.times.map((time, n) => [time, data.use.slots[n], data.use.waiting[n], data.use.asked[n]]));
-  behind("behind-shares", [column("Account"), timed("At"), column("Share", { className: "number" }), column("Target", { className: "number" }), column("Priority", { className: "number" })],
-    () => data.accounts.flatMap((curve) => curve.times.map((time, n) => [curve.account, time, curve.shares[n], curve.target, curve.priorities[n]])));
+  /** The table is made when it is first opened, and filled again for another view. */
+  const details = document.getElementById("behind-gantt");
+  let table = null;
+  S.refillGantt = function () {
+    if (!details || !details.open) return;
+    if (table) { table.clear().rows.add(jobsOfGantt()).draw(); return; }
+    const columns = [column("Job"), column("Kind"), timed("Start"), timed("End", "unknown"), column("Slots", { className: "number" }), column("Hosts", { className: "number" }), column("Where")];
+    table = new DataTable(details.querySelector("table"), Object.assign({}, common, { columns, data: jobsOfGantt(), deferRender: true }));
+  };
+  if (details) details.addEventListener("toggle", S.refillGantt);
 })(Slotwise);

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...confined import is_inside
 from ...errors import InputError, Problem, nearest
-from ...windows import WEEK, parse_windows
+from ...windows import MINUTES_A_DAY, MINUTES_A_WEEK, parse_windows
 from ..reading import file_bytes
 
 
@@ -176,12 +176,14 @@ def _time(argument: str, circumstances: Circumstances) -> bool:
         raise ValueError(f"time({argument.strip()}) needs to know the time")
     minute = _minute_of_week(circumstances.at)
     return any(
-        first <= moment < last for first, last in periods for moment in (minute, minute + WEEK)
+        first <= moment < last
+        for first, last in periods
+        for moment in (minute, minute + MINUTES_A_WEEK)
     )
 
 
 def _minute_of_week(moment: datetime) -> int:
-    return moment.isoweekday() % 7 * 1440 + moment.hour * 60 + moment.minute
+    return moment.isoweekday() % 7 * MINUTES_A_DAY + moment.hour * 60 + moment.minute
 
 
 def _listed(argument: str, name: str) -> bool:

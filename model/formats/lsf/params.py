@@ -32,7 +32,7 @@ CHANGES_ANSWERS = {
     "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
     "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
     "DEFAULT_HOST_SPEC": "run limits count on this host's processor; see CPU factors",
-    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, whose limit is not applied",
+    "DEFAULT_JOBGROUP": "jobs without -g belong to this job group, here to none",
     "DEFAULT_USER_GROUP": "jobs without -G belong to this group, here to none",
     "DISPATCH_BY_QUEUE": "jobs start before all queues were looked at; here after that",
     "ELIGIBLE_PEND_JOBS": "not applied: more jobs may be looked at in a cycle",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from ...configuration import Queue
+from ...display import MINUTE
 from ...errors import nearest
 from ...gpu_request import GPUS_NAMED
 from ...job import Application
@@ -14,7 +15,7 @@ from ...omissions import GPUS
 from ...resreq import Options, ResreqError, heeded_part
 from ...resreq.scanner import alternatives
 from ..names import expand_range, tokens
-from ..units import MINUTE, format_duration, parse_duration
+from ..units import format_duration, parse_duration
 from .cluster import Machine
 from .draft import Concerned, Draft, Item, Mark, Notes
 from .hosts import internal_members, put_thresholds

@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
 from ....model.cluster import Thresholds
 from ....model.configuration import Queue
+from ....model.display import HOUR, WEEK
 from ....model.duration import expected_duration
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
@@ -36,17 +38,20 @@ from ..what_if import Asker
 from .limits import limit_probes
 from .probes import (
     IN_LINE,
+    OF_THE_JOB,
     ONE_USER,
     RANK,
     JobInLine,
     Probe,
     SettingChange,
     joined,
+    lines_of,
     looking_ahead_probes,
     present_value,
     reserving_probes,
+    together,
 )
-from .records import HOUR, Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
+from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
     host_probes,
     longest_limit,
@@ -58,8 +63,8 @@ from .surroundings import (
 )
 
 Starts = Mapping[str, int]
-#: Jobs that are listed as waiting longer, and less, under a remedy.
-MOST_LISTED = 8
+#: Runs that look for members of a rule that need not be changed.
+MOST_LEFT_OUT = 24
 #: A start that is so much later than another one is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
@@ -153,13 +158,51 @@ class Simulations:
         full = self.start(probe.steps[-1], wanted, wanted.latest)
         if full is None:
             return []
-        if probe.parts:
-            found = [item for part in probe.parts for item in self.remedies(part, wanted)]
-            near = [item for item in found if item.start <= full + self._alike(full, wanted)]
-            if near:
-                return near
+        if probe.of_some is not None:
+            probe = self._needed(probe, wanted, full + self._alike(full, wanted))
+            if self.start(probe.steps[-1], wanted, wanted.latest) is None:
+                return []
         step = probe.steps[self.smallest(probe.steps, wanted)]
         return [self.remedy(probe, step, wanted)]
+
+    def _needed(self, probe: Probe, wanted: Wanted, enough: int) -> Probe:
+        """Of a rule with several members those that are needed, each in its smallest change."""
+        found = self._fewest(probe, wanted, enough, joined)
+        if found.of_some is None:
+            return found
+        parts = [found.of_some([place]) for place in range(found.members)]
+        if len(parts) == 1 or not any(len(part.steps) > 1 or part.of_some for part in parts):
+            return found
+        chosen = [part.steps[-1] for part in parts]
+        for at, part in enumerate(parts):
+            beside = partial(_in_place, chosen, at)
+            parts[at] = self._fewest(part, wanted, enough, beside)
+            steps = [beside(step) for step in parts[at].steps]
+            chosen[at] = parts[at].steps[self.smallest(steps, wanted)]
+        return replace(together(parts), steps=(joined(*chosen),))
+
+    def _fewest(
+        self,
+        probe: Probe,
+        wanted: Wanted,
+        enough: int,
+        whole: Callable[[SettingChange], SettingChange],
+    ) -> Probe:
+        """The probe of few of its members; whole: what is changed beside them, with them."""
+        some, kept, tried = probe.of_some, list(range(probe.members)), 0
+        size = len(kept) // 2
+        while some is not None and size and tried < MOST_LEFT_OUT:
+            at = 0
+            while at < len(kept) and tried < MOST_LEFT_OUT:
+                fewer = [*kept[:at], *kept[at + size :]]
+                tried += 1
+                change = whole(some(fewer).steps[-1]) if fewer else None
+                if change is not None and self.start(change, wanted, enough) is not None:
+                    kept = fewer
+                else:
+                    at += size
+            size //= 2
+        return probe if some is None or len(kept) == probe.members else some(kept)
 
     def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
         """The place of the smallest change that is as good as the last, which helps; bisected."""
@@ -194,13 +237,14 @@ class Simulations:
             gain=gain,
             slot_hours=None if gain is None else gain * wanted.slots / HOUR,
             reaches=reaches,
-            cost=self.cost(starts, wanted.job),
+            cost=self.cost(starts, wanted.job, change.requeues),
             whatif=change.whatif,
-            now=present_value(self.instance, change),
+            now=present_value(self.instance, next(change.singles())),
+            lines=lines_of(self.instance, change),
         )
 
-    def cost(self, starts: Starts, job: str) -> RemedyCost:
-        """What other starts mean for the other pending jobs."""
+    def cost(self, starts: Starts, job: str, requeues: Sequence[str] = ()) -> RemedyCost:
+        """What other starts mean for the other pending jobs; requeues: jobs that begin anew."""
         others = [
             WaitChange(other.id, other.slots, self.today.get(other.id), starts.get(other.id))
             for other in self.instance.pending
@@ -210,14 +254,25 @@ class Simulations:
         changes = [change for _, change in known]
         longer = sorted((pair for pair in known if pair[1] > 0), key=lambda pair: -pair[1])
         sooner = sorted((pair for pair in known if pair[1] < 0), key=lambda pair: pair[1])
+        lost = [item.job for item in others if item.today is not None and item.then is None]
+        again = [run for run in self.instance.running if run.job.id in set(requeues)]
         return RemedyCost(
             jobs=len(others),
             mean_wait=sum(changes) / len(changes) if changes else 0.0,
             longer=tuple(item for item, _ in longer),
             sooner=tuple(item for item, _ in sooner),
             slot_hours=sum(item.slots * change for item, change in known) / HOUR,
-            lost=tuple(i.job for i in others if i.today is not None and i.then is None),
+            lost=(*lost, *(item for item in requeues if item not in starts)),
+            won=tuple(i.job for i in others if i.today is None and i.then is not None),
+            neither=sum(item.today is None and item.then is None for item in others),
+            begin_anew=tuple(requeues),
+            work_lost=sum(run.slots * (self.instance.now - run.start) for run in again) / HOUR,
         )
+
+
+def _in_place(chosen: Sequence[SettingChange], at: int, change: SettingChange) -> SettingChange:
+    """The changes with another one in one place."""
+    return joined(*chosen[:at], change, *chosen[at + 1 :])
 
 
 def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Remedy, ...]:
@@ -233,7 +288,8 @@ def ranked(remedies: Sequence[Remedy], today: int | None, most: int) -> tuple[Re
 
     def order(item: Remedy) -> tuple[int, int, float]:
         level = 0 if item.start <= best + alike else item.start
-        return level, RANK[item.kind], item.cost.slot_hours
+        # Of ways to ask for the job the one that asks for the most: they come in that order.
+        return level, RANK[item.kind], 0 if item.kind in OF_THE_JOB else item.cost.slot_hours
 
     kept: dict[str, Remedy] = {}
     for item in sorted(remedies, key=order):
@@ -387,13 +443,12 @@ STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
 MOST_PAIRED = 8
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
-WEEK = 7 * 24 * 3600
 #: Jobs for which all changes are tried, remedies that are kept of each.
 MOST_JOBS, MOST_REMEDIES = 3, 4
 #: Causes beside which future allocations are tried, and for so many jobs at least.
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
 #: Later than any start.
-NEVER = 1 << 60
+BEYOND_ANY_START = 1 << 60
 #: Wall seconds of the plan that proves a start.
 PROOF_TIME = 5.0
 
@@ -498,12 +553,13 @@ class _Diagnosing:
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)
-        added = 0
+        added = {True: 0, False: 0}
         for job, earliest in late:
-            if self._add_alike(job, earliest) or added == self.most:
+            starts = job.id in self.runs.today
+            if self._add_alike(job, earliest) or added[starts] == self.most:
                 continue
             self._add(job, earliest)
-            added += 1
+            added[starts] += 1
         known = {job.id for job, _ in late}
         others = [job for job in pending if job.id not in known and self._waits_long(job)]
         for job in self._by_hope(others)[: self.most]:
@@ -592,11 +648,7 @@ class _Diagnosing:
             whole = joined(one.steps[-1], other.steps[-1])
             if self.runs.start(whole, wanted, wanted.latest) is None:
                 continue
-            cause = f"{one.cause}. And {other.cause}"
-            seconds = tuple(joined(one.steps[-1], step) for step in other.steps)
-            place = self.runs.smallest(seconds, wanted)
-            firsts = tuple(joined(step, other.steps[place]) for step in one.steps)
-            return self.runs.remedies(Probe(one.kind, cause, firsts), wanted)
+            return self.runs.remedies(together((one, other)), wanted)
         return []
 
     def _unexplained(self, item: WaitingJob) -> bool:
@@ -609,13 +661,15 @@ class _Diagnosing:
     def _add_alike(self, job: Job, earliest: int) -> bool:
         """Whether a remedy of a job before it helps this one about as much as can be."""
         start = self.runs.today.get(job.id)
-        latest = NEVER if start is None else start - round(HELPS_TOO * (start - earliest))
+        latest = (
+            BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
+        )
         wanted = Wanted(job.id, job.slots, start, latest, earliest)
         known = {item.key: item for other in self.found for item in other.remedies[:1]}
         remedies = [
             self.runs.remedy(Probe(item.kind, item.cause, ()), self.runs.changes[key], wanted)
             for key, item in known.items()
-            if self.runs.starts(key).get(job.id, NEVER + 1) <= latest
+            if self.runs.starts(key).get(job.id, BEYOND_ANY_START + 1) <= latest
         ]
         best = ranked(remedies, start, 1)
         if best:
@@ -650,7 +704,7 @@ class _Diagnosing:
     def _half(self, job: Job) -> int:
         """The latest start that saves enough of its wait."""
         if job.id not in self.runs.today:
-            return NEVER
+            return BEYOND_ANY_START
         return round(self.instance.now + (1 - SAVED) * self._wait(job))
 
     def _with_planning(self, job: Job, wanted: Wanted, item: WaitingJob) -> WaitingJob:
@@ -675,7 +729,7 @@ class _Diagnosing:
     def _alone(self, probe: Probe, wanted: Wanted) -> tuple[Remedy, ...]:
         """What a change gives that is not enough."""
         change = probe.steps[-1]
-        start = self.runs.start(change, wanted, NEVER)
+        start = self.runs.start(change, wanted, BEYOND_ANY_START)
         return () if start is None else (self.runs.remedy(probe, change, wanted),)
 
     def _add_waiting(self, job: Job) -> None:
@@ -780,15 +834,15 @@ class _Diagnosing:
                 yield job, state, why or reasons.get(job, "")
 
 
-def _prominence(item: WaitingJob) -> tuple[bool, int]:
-    """Sorts what starves first, as found, and what waits by what says most."""
-    in_line = item.cause in IN_LINE
-    return not item.starves, 0 if item.starves or in_line else RANK.get(item.cause, len(RANK))
+def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:
+    """Sorts what can never start first, then what starves, and what waits by what says most."""
+    rank = 0 if item.starves or item.cause in IN_LINE else RANK.get(item.cause, len(RANK))
+    return item.state != "impossible", not item.starves, rank
 
 
 def _helping(start: int | None, earliest: int) -> int:
     """The latest start that takes away enough of what a job waits too long."""
-    return NEVER if start is None else start - round(HELPS * (start - earliest))
+    return BEYOND_ANY_START if start is None else start - round(HELPS * (start - earliest))
 
 
 def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:

@@ -60,6 +60,7 @@ def _without(queue: Queue, key: str, field: str) -> SettingChange:
         f"{key} = (empty: no window)",
         queue_with(queue.name, **{field: ""}),
         f"queues.{queue.name}.{key}=",
+        f"{key} = {getattr(queue, field)}",
     )
 
 
@@ -76,16 +77,16 @@ def _windows(instance: Instance, queue: Queue) -> Iterator[Probe]:
     parts = []
     for window, names in by_window.items():
         change = SettingChange(
-            f"lsb.hosts, {named(names)}",
+            f"lsb.hosts, {', '.join(names)}",
             "DISPATCH_WINDOW = (empty: no window)",
             hosts_with(names, lambda host: replace(host, windows="")),
+            now=f"DISPATCH_WINDOW = {window}",
         )
         have = "host {} has" if len(names) == 1 else "hosts {} have"
         cause = f"{have.format(named(names))} a dispatch window: DISPATCH_WINDOW = {window}"
         parts.append(Probe("host window", cause, (change,)))
     if parts:
-        cause = "hosts have dispatch windows"
-        yield together("host window", cause, "lsb.hosts", "no DISPATCH_WINDOW", tuple(parts))
+        yield together(parts)
 
 
 def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
@@ -96,9 +97,10 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
             by_value.setdefault((name, value), []).append(host.name)
     for (name, value), names in by_value.items():
         change = SettingChange(
-            f"lsb.hosts, {named(names)}",
-            f"no threshold of {name}",
+            f"lsb.hosts, {', '.join(names)}",
+            f"{name} = (empty: no threshold)",
             hosts_with(names, partial(_without_threshold, name)),
+            now=f"{name} = {value:g}",
         )
         take = "host {} takes" if len(names) == 1 else "hosts {} take"
         cause = (
@@ -106,9 +108,7 @@ def _thresholds(instance: Instance, queue: Queue) -> Iterator[Probe]:
         )
         parts.append(Probe("load threshold", cause, (change,)))
     if parts:
-        cause = "load thresholds close hosts"
-        where = "lsb.queues and lsb.hosts"
-        yield together("load threshold", cause, where, "no load thresholds", tuple(parts))
+        yield together(parts)
 
 
 def _queue_threshold(queue: Queue, name: str) -> Probe:
@@ -118,6 +118,7 @@ def _queue_threshold(queue: Queue, name: str) -> Probe:
         f"lsb.queues, queue {queue.name}",
         f"{name} = (empty: no threshold)",
         queue_with(queue.name, thresholds=Thresholds(sched, limits.stop)),
+        now=f"{name} = {limits.sched[name]:g}",
     )
     cause = (
         f"queue {queue.name} starts jobs only on hosts below a load threshold: "
@@ -134,9 +135,7 @@ def _without_threshold(name: str, host: Host) -> Host:
 def _sections(instance: Instance, job: Job) -> Iterator[Probe]:
     parts = [part for limit in instance.limits for part in _of_section(instance, limit, job)]
     if parts:
-        yield together(
-            "limit", "Limit sections", "lsb.resources", "none of these limits", tuple(parts)
-        )
+        yield together(parts)
 
 
 def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
@@ -160,6 +159,7 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
             f"lsb.resources, Limit section {limit.name}",
             "SLOTS_PER_PROCESSOR = - (no limit)",
             _limits_with(replace(limit, slots_per_processor=None)),
+            now=f"SLOTS_PER_PROCESSOR = {limit.slots_per_processor:g}",
         )
         least = f"SLOTS_PER_PROCESSOR = {limit.slots_per_processor:g}"
         yield Probe("limit", f"Limit section {limit.name} allows {scope} {least}", (change,))
@@ -185,6 +185,7 @@ def _limit_at(limit: Limit, name: str, amount: float) -> SettingChange:
         f"{name.upper()} = {amount:g}",
         _limits_with(replace(limit, amounts={**limit.amounts, name: float(amount)})),
         f"limits.{limit.name}.{name.upper()}={amount:g}",
+        f"{name.upper()} = {limit.amounts[name]:g}",
     )
 
 
@@ -213,6 +214,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
                     f"MAX_JOBS = {number}",
                     _user_with(user.name, max_slots=number),
                     f"users.{user.name}.MAX_JOBS={number}",
+                    f"MAX_JOBS = {user.max_slots}",
                 )
                 for number in amounts_from(user.max_slots, *wanted)
             )
@@ -221,12 +223,15 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
                 parts.append(Probe("user limit", cause, steps))
         if user.processor_slots is not None:
             change = SettingChange(
-                where, "JL/P = - (no limit)", _user_with(user.name, processor_slots=None)
+                where,
+                "JL/P = - (no limit)",
+                _user_with(user.name, processor_slots=None),
+                now=f"JL/P = {user.processor_slots:g}",
             )
             cause = f"{whose} may use few slots a processor: JL/P = {user.processor_slots:g}"
             parts.append(Probe("user limit", cause, (change,)))
     if parts:
-        yield together("user limit", "limits of users", "lsb.users", "no limits", tuple(parts))
+        yield together(parts)
 
 
 def _user_with(name: str, **changes: Any) -> Apply:
@@ -265,21 +270,29 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
     if queue.processor_slots is not None:
         change = SettingChange(
             f"lsb.queues, queue {queue.name}",
-            "PJOB_LIMIT = - (no limit)",
+            "PJOB_LIMIT = (empty: no limit)",
             queue_with(queue.name, processor_slots=None),
+            now=f"PJOB_LIMIT = {queue.processor_slots:g}",
         )
         per = f"PJOB_LIMIT = {queue.processor_slots:g}"
         cause = f"jobs of queue {queue.name} may use few slots a processor: {per}"
         yield Probe("queue limit", cause, (change,))
     if queue.slots is not None:
+        least, usual, top = queue.slots
+        wider = (min(least, job.slots), usual, None if top is None else max(top, job.most_slots))
+        shown = _numbers(queue.slots)
         change = SettingChange(
             f"lsb.queues, queue {queue.name}",
-            f"TASKLIMIT = 1 {job.most_slots}",
-            queue_with(queue.name, slots=(1, None, job.most_slots)),
+            f"TASKLIMIT = {_numbers(wider)}",
+            queue_with(queue.name, slots=wider),
+            now=f"TASKLIMIT = {shown}",
         )
-        shown = " ".join(str(number) for number in queue.slots if number is not None)
         cause = f"queue {queue.name} takes jobs of some sizes only: TASKLIMIT (PROCLIMIT) = {shown}"
         yield Probe("queue limit", cause, (change,))
+
+
+def _numbers(values: tuple[int | None, ...]) -> str:
+    return " ".join(str(number) for number in values if number is not None)
 
 
 def _queue_limit(queue: Queue, key: str, field: str, number: int) -> SettingChange:
@@ -297,9 +310,10 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
         values = {host.user_slots for host in instance.cluster.hosts if host.name in set(names)}
         shown = " or ".join(str(value) for value in sorted(v for v in values if v is not None))
         change = SettingChange(
-            f"lsb.hosts, {named(names)}",
+            f"lsb.hosts, {', '.join(names)}",
             "JL/U = () (no limit)",
             hosts_with(names, lambda host: replace(host, user_slots=None)),
+            now=f"JL/U = {shown}",
         )
         cause = f"each user may use {shown} slots on each of {named(names)}: JL/U"
         yield Probe("host limit", cause, (change,))
@@ -315,9 +329,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
         cause = f"advance reservation {item.name} keeps {slots} slots for itself"
         parts.append(Probe("advance reservation", cause, (change,)))
     if parts:
-        where = "command of the administrator"
-        cause = "advance reservations keep slots for themselves"
-        yield together("advance reservation", cause, where, "brsvdel all", tuple(parts))
+        yield together(parts)
 
 
 def _without_reservation(name: str) -> Apply:

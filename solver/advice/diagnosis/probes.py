@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ....model.cluster import Host
@@ -58,7 +59,7 @@ RANK = {kind: place for place, kind in enumerate(KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One value of one setting."""
+    """One value of one setting, or several settings that are changed together."""
 
     #: File and section.
     where: str
@@ -68,15 +69,73 @@ class SettingChange:
     apply: Callable[[Instance], Instance]
     #: The same for ``slotwise whatif --set``.
     whatif: str = ""
+    #: What the line says now, "" where :func:`present_value` finds it or there is no line.
+    now: str = ""
+    #: What the line is to say, where that is not the setting.
+    line: str = ""
+    #: What makes it take effect, "" where :func:`effect_of` says that.
+    command: str = ""
+    #: Running jobs that wait again and begin anew.
+    requeues: tuple[str, ...] = ()
+    #: The single changes of which it consists, () where it is one itself.
+    members: tuple[SettingChange, ...] = ()
 
     @property
     def key(self) -> str:
         """What tells it from other changes."""
         return f"{self.where}: {self.setting}"
 
+    def singles(self) -> Iterator[SettingChange]:
+        """The single changes of which it consists, in the order in which they are made."""
+        if not self.members:
+            yield self
+        for member in self.members:
+            yield from member.singles()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """One line of LSF's files, a command, or an option of a job: as it is, and as it is to be."""
+
+    #: File and section, or who is to act.
+    where: str
+    #: What stands there now, "" for a command and where that is not known.
+    now: str
+    proposed: str
+    #: By which it takes effect, "" where it is one itself.
+    command: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain data."""
+        told = {"where": self.where, "now": self.now, "proposed": self.proposed}
+        return told | ({"command": self.command} if self.command else {})
+
+    def __str__(self) -> str:
+        """``lsb.queues, queue short: BACKFILL = N → BACKFILL = Y``."""
+        return (
+            f"{self.where}: {self.now} → {self.proposed}"
+            if self.now
+            else (f"{self.where}: {self.proposed}")
+        )
+
+
+def lines_of(instance: Instance, change: SettingChange) -> tuple[ChangedLine, ...]:
+    """The lines that a change consists of."""
+    return tuple(
+        ChangedLine(
+            one.where,
+            present_value(instance, one),
+            one.line or one.setting,
+            one.command or effect_of(one),
+        )
+        for one in change.singles()
+    )
+
 
 def present_value(instance: Instance, change: SettingChange) -> str:
-    """``BACKFILL = N``, ``no SLOT_RESERVE``: what the lines of a change say now, "" if unknown."""
+    """``BACKFILL = N``, ``no SLOT_RESERVE``: what the line of a change says now, "" if unknown."""
+    if change.now:
+        return change.now
     key, equals, _ = change.setting.partition(" = ")
     file, _, section = change.where.partition(", ")
     if not equals or not key.isupper():
@@ -99,22 +158,53 @@ def present_value(instance: Instance, change: SettingChange) -> str:
     return f"{key} = {value}"
 
 
-def takes_effect(where: str, setting: str) -> str:
-    """The command by which changed lines of LSF's files take effect, "" where there are none."""
-    named_files = f"{where} {setting}"
-    if any(name in named_files for name in ("lsf.conf", "lsb.modules")):
-        return "badmin mbdrestart"
-    return "badmin reconfig" if "lsb." in named_files else ""
+#: Files that mbatchd reads when it starts, and keys that count for running jobs from then on only.
+_READ_AT_START = ("lsf.conf", "lsb.modules")
+_OF_RUNNING_JOBS = ("RUNLIMIT", "RUN_WINDOW")
+_RECONFIGURED, _RESTARTED = "badmin reconfig", "badmin mbdrestart"
 
 
-def joined(one: SettingChange, other: SettingChange) -> SettingChange:
-    """Two changes as one."""
+def effect_of(change: SettingChange) -> str:
+    """The command by which a changed line of LSF's files takes effect, "" where it is none."""
+    if not change.where.startswith(("lsf.", "lsb.")):
+        return ""
+    at_start = change.where.startswith(_READ_AT_START)
+    return _RESTARTED if at_start or change.setting.startswith(_OF_RUNNING_JOBS) else _RECONFIGURED
+
+
+def takes_effect(lines: Iterable[ChangedLine]) -> str:
+    """The commands by which lines take effect, "" where they do by themselves."""
+    commands = dict.fromkeys(line.command for line in lines if line.command)
+    if _RESTARTED in commands:
+        commands.pop(_RECONFIGURED, None)
+    return "; ".join(commands)
+
+
+def joined(*changes: SettingChange) -> SettingChange:
+    """Several changes as one."""
+    if len(changes) == 1:
+        return changes[0]
+
+    def apply(instance: Instance) -> Instance:
+        for change in changes:
+            instance = change.apply(instance)
+        return instance
+
+    first, *others = changes
+    more = "".join(f", with {other.where}: {other.setting}" for other in others)
+    whatif = [change.whatif for change in changes]
     return SettingChange(
-        one.where,
-        f"{one.setting}, with {other.where}: {other.setting}",
-        lambda instance: other.apply(one.apply(instance)),
-        f"{one.whatif}; {other.whatif}" if one.whatif and other.whatif else "",
+        first.where,
+        f"{first.setting}{more}",
+        apply,
+        "; ".join(whatif) if all(whatif) else "",
+        requeues=tuple(job for change in changes for job in change.requeues),
+        members=changes,
     )
+
+
+#: Rules that the cause of several together names.
+MOST_CAUSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +216,26 @@ class Probe:
     cause: str
     #: Values of the setting, from the smallest change to the largest, which takes the rule away.
     steps: tuple[SettingChange, ...]
-    #: Of a rule with several members, each alone; the steps are then of all of them together.
-    parts: tuple[Probe, ...] = ()
+    #: How many members the rule has; the steps are of all of them together.
+    members: int = 1
+    #: Of a rule with several members, the probe of some of them, by their places.
+    of_some: Callable[[Sequence[int]], Probe] | None = None
 
 
-def together(kind: str, cause: str, where: str, setting: str, parts: tuple[Probe, ...]) -> Probe:
-    """Several probes of one kind as one, with its parts."""
+def together(parts: Sequence[Probe]) -> Probe:
+    """Several rules as one, of the kind of the first, with its parts."""
     if len(parts) == 1:
         return parts[0]
+    cause = "; ".join(part.cause for part in parts[:MOST_CAUSES])
+    if len(parts) > MOST_CAUSES:
+        cause += f"; and {len(parts) - MOST_CAUSES} more of the kind"
+    whole = joined(*(part.steps[-1] for part in parts))
+    some = partial(_some_of, tuple(parts))
+    return Probe(parts[0].kind, cause, (whole,), len(parts), some)
 
-    def apply(instance: Instance) -> Instance:
-        for part in parts:
-            instance = part.steps[-1].apply(instance)
-        return instance
 
-    return Probe(kind, cause, (SettingChange(where, setting, apply),), parts)
+def _some_of(parts: Sequence[Probe], places: Sequence[int]) -> Probe:
+    return together([parts[place] for place in places])
 
 
 Apply = Callable[[Instance], Instance]
@@ -214,15 +309,9 @@ def amounts_from(current: int, *wanted: int) -> tuple[int, ...]:
 
 def named(names: Iterable[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
-    listed = list(names)
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
-
-
-def chunks(items: tuple[Any, ...], size: int) -> Iterator[tuple[Any, ...]]:
-    """The items in groups of at most so many."""
-    for first in range(0, len(items), size):
-        yield items[first : first + size]
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 #: Cycles that are enough where nobody knows how long the job waits.

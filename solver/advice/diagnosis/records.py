@@ -14,9 +14,7 @@ from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
 from ..likely import Likely, times_of
-from .probes import IN_LINE, OF_THE_JOB, named, takes_effect
-
-HOUR = 3600
+from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class RemedyCost:
 
     #: How many others there are.
     jobs: int = 0
-    #: Seconds that they wait longer on average; where one never starts, of the others.
+    #: Seconds that they wait longer on average, of those that start both today and then.
     mean_wait: float = 0.0
     #: Who waits longer, the most first.
     longer: tuple[WaitChange, ...] = ()
@@ -65,16 +63,31 @@ class RemedyCost:
     slot_hours: float = 0.0
     #: Jobs that start today and would never start.
     lost: tuple[str, ...] = ()
+    #: Jobs that do not start today and would start.
+    won: tuple[str, ...] = ()
+    #: How many start neither today nor then; they are in no mean.
+    neither: int = 0
+    #: Running jobs that wait again and begin anew.
+    begin_anew: tuple[str, ...] = ()
+    #: Slot-hours that these have run in vain.
+    work_lost: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "other_jobs": self.jobs,
-            "mean_wait_change": self.mean_wait,
+            "mean_wait_change": None if self.lost else self.mean_wait,
             "slot_hours": self.slot_hours,
             "wait_longer": [item.to_dict() for item in self.longer],
             "wait_less": [item.to_dict() for item in self.sooner],
             "never_start": list(self.lost),
+            "start_only_then": list(self.won),
+            "start_neither_way": self.neither,
+            **(
+                {"begin_anew": list(self.begin_anew), "work_lost": self.work_lost}
+                if self.begin_anew
+                else {}
+            ),
         }
 
 
@@ -103,13 +116,15 @@ class Remedy:
     whatif: str = ""
     #: When it would likely start, by the history.
     likely: Likely | None = None
-    #: What the setting is now, as it would be written, "" where that is not known.
+    #: What the first line says now, "" where that is not known.
     now: str = ""
+    #: The lines to change, and commands.
+    lines: tuple[ChangedLine, ...] = ()
 
     @property
     def takes_effect(self) -> str:
         """The command by which the changed lines take effect, "" where there are none."""
-        return takes_effect(self.where, self.setting)
+        return takes_effect(self.lines)
 
     @property
     def key(self) -> str:
@@ -125,6 +140,7 @@ class Remedy:
             "where": self.where,
             "setting": self.setting,
             "now": self.now,
+            "lines": [line.to_dict() for line in self.lines],
             "takes_effect": self.takes_effect,
             **({"whatif": self.whatif} if self.whatif else {}),
             "start": self.start,
@@ -299,6 +315,8 @@ class Diagnosis:
 MOST_NAMED = 3
 #: Seconds that make no difference to a person.
 SAME = 60
+#: Words of a line that are shown.
+MOST_WORDS = 40
 #: Hosts of an allocation that are named.
 MOST_HOSTS = 4
 
@@ -307,11 +325,22 @@ MOST_HOSTS = 4
 class Advised:
     """A remedy in words: what to write, what it gives, what it costs."""
 
-    write: str
+    #: Lines of LSF's files as they are and are to be, and commands, in the order of doing.
+    lines: tuple[str, ...]
+    #: The command by which they take effect, "" where they do by themselves.
+    then: str
     gives: str
+    #: What the others pay, in a sentence.
     costs: str
+    #: Who of them pays and who gains.
+    whose: str = ""
     #: To try it.
     whatif: str = ""
+
+    @property
+    def write(self) -> str:
+        """What to write, in one line."""
+        return "; ".join([*self.lines, *([f"then {self.then}"] if self.then else ())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +352,8 @@ class Verdict:
     sentences: tuple[str, ...]
     #: Why, as configured.
     cause: str
+    #: Who passes it, and what else only some readers want to know.
+    details: tuple[str, ...] = ()
     #: What helps.
     remedies: tuple[Advised, ...] = ()
     #: What does not help enough.
@@ -336,6 +367,8 @@ class Page:
     answer: str
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
+    #: Which jobs can never start, or when nobody knows, and why; they come before the verdicts.
+    facts: tuple[str, ...] = ()
 
 
 def page_of(instance: Instance, found: Diagnosis) -> Page:
@@ -343,7 +376,8 @@ def page_of(instance: Instance, found: Diagnosis) -> Page:
     clock = SpokenTimes(instance)
     groups = list(_alike(found.jobs))
     verdicts = tuple(_verdict(clock, group) for group in groups)
-    return Page(_answer(found), verdicts, tuple(_notes(clock, found)))
+    facts = tuple(_facts(found))
+    return Page(_answer(found), verdicts, tuple(_notes(clock, found, verdicts)), facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,14 +399,16 @@ class SpokenTimes:
         same = today is not None and moment.date() == today.date()
         return f"at {moment:%H:%M}" if same else f"on {moment:%Y-%m-%d} at {moment:%H:%M}"
 
-    def since(self, time: int) -> str:
-        """``since 07:30 (1h 30m)``."""
+    def waited(self, time: int) -> str:
+        """``has waited since 07:30 (1h 30m)``."""
+        if self.instance.now - time < SAME:
+            return "was submitted just now"
         waited = lasting(self.instance.now - time)
         moment, today = self._moment(time), self._moment(self.instance.now)
         if moment is None or today is None:
-            return f"for {waited}"
+            return f"has waited for {waited}"
         day = "" if moment.date() == today.date() else f"{moment:%Y-%m-%d} "
-        return f"since {day}{moment:%H:%M} ({waited})"
+        return f"has waited since {day}{moment:%H:%M} ({waited})"
 
     def _moment(self, time: int) -> datetime | None:
         origin = self.instance.origin
@@ -385,17 +421,23 @@ def _answer(found: Diagnosis) -> str:
         return _of_starving(found)
     texts, who = [], f"of {counted(found.pending, 'waiting job')}"
     if stuck:
-        names = named(stuck, MOST_NAMED)
-        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {names}.")
+        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {_jobs(stuck)}.")
     if undated:
         verb = "has" if len(undated) == 1 else "have"
-        names = named(undated, MOST_NAMED)
-        texts.append(f"{len(undated)} {who} {verb} no known start: {names}.")
+        texts.append(f"{len(undated)} {who} {verb} no known start: {_jobs(undated)}.")
     rest = [item for item in found.jobs if item.state != "impossible"]
     others = len(stuck) + len(undated)
     if others < found.pending and (rest or not found.cut):
         texts.append(_of_starving(replace(found, jobs=tuple(rest)), others=others))
     return " ".join(texts)
+
+
+def _jobs(jobs: Sequence[str]) -> str:
+    """``job 110``, ``jobs 1, 2 and 3 more``; names that say themselves that they are jobs alone."""
+    names = named(jobs, MOST_NAMED)
+    if names.lower().startswith("job"):
+        return names
+    return f"{'jobs' if len(jobs) > 1 else 'job'} {names}"
 
 
 def _of_starving(found: Diagnosis, others: int = 0) -> str:
@@ -409,9 +451,7 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
     unexplained = sum(not item.remedies for item in found.jobs)
     if starving:
         verb = "starve" if len(starving) > 1 else "starves"
-        names = named([item.job for item in starving], MOST_NAMED)
-        if not names.lower().startswith("job"):
-            names = f"{'jobs' if len(starving) > 1 else 'job'} {names}"
+        names = _jobs([item.job for item in starving])
         return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {names}."
     if found.cut:
         return (
@@ -441,7 +481,7 @@ def _some_of(found: Diagnosis, count: int) -> str:
     return f"{count} of the {found.pending} waiting jobs wait{'s' * (count == 1)}"
 
 
-def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
+def _facts(found: Diagnosis) -> Iterator[str]:
     for job, reason in found.never[:MOST_NAMED]:
         yield f"{called(job)} cannot start on this cluster: {reason}."
     if len(found.never) > MOST_NAMED:
@@ -451,11 +491,20 @@ def _notes(clock: SpokenTimes, found: Diagnosis) -> Iterator[str]:
     if len(found.undated) > MOST_NAMED:
         more = len(found.undated) - MOST_NAMED
         yield f"{counted(more, 'more job')} {'has' if more == 1 else 'have'} no known start."
+
+
+def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield (
         f"How this was found: the scheduler was simulated from now on, as configured and under "
         f"{counted(found.tried, 'change')}, each alone. Jobs run to their run limits and no new "
         "jobs come."
     )
+    if verdicts:
+        cycle = lasting(clock.instance.params.mbd_sleep_time)
+        yield (
+            "Times are to the minute. A job starts in a dispatch cycle, some time after what it "
+            f"waits for has happened: cycles are {cycle} apart or less."
+        )
     if found.forecast and found.run_by:
         yield f"Likely starts are by the history, run by {found.run_by}."
     yield from found.notes
@@ -488,9 +537,17 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     cause = "no single change that was tried brings it forward"
     if first.remedies:
         cause = first.remedies[0].cause
-    remedies = tuple(_advised(clock, first, item) for item in first.remedies)
-    little = tuple(_advised(clock, first, item) for item in first.too_little)
-    return Verdict(title, tuple(sentences), _sentence(cause), remedies, little)
+    if _asks_too_much(first):
+        cause = first.condition
+    remedies = tuple(advised(clock, first, item) for item in first.remedies)
+    little = tuple(advised(clock, first, item) for item in first.too_little)
+    details = tuple(_passed(first))
+    return Verdict(title, tuple(sentences), _sentence(cause), details, remedies, little)
+
+
+def _asks_too_much(item: WaitingJob) -> bool:
+    """Whether it fits nowhere by what it asks for itself."""
+    return item.state == "impossible" and item.cause in OF_THE_JOB
 
 
 def called(job: str) -> str:
@@ -499,7 +556,7 @@ def called(job: str) -> str:
 
 
 def lasting(seconds: int) -> str:
-    """A duration without the seconds where it is of ten minutes or more."""
+    """A duration, to the minute where it is of ten minutes or more."""
     return duration_text(seconds if abs(seconds) < 600 else round(seconds / 60) * 60)
 
 
@@ -511,21 +568,30 @@ def _sentence(text: str) -> str:
 def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     who = called(item.job)
     asks = f"{counted(item.slots, 'slot')}, queue {item.queue}, user {item.user}"
-    yield f"{who} ({asks}) has waited {clock.since(item.submit)}."
-    starts = _starts(clock, item)
-    together = "its slots are free together" if item.slots > 1 else "its slot is free"
-    proof = "proved the earliest" if item.proved else "by time-based reservation"
+    yield f"{who} ({asks}) {clock.waited(item.submit)}."
+    starts = "cannot start" if _asks_too_much(item) else _starts(clock, item)
     if item.cause in IN_LINE | OF_THE_JOB:
         then = clock.at(item.remedies[0].start)
         yield f"As the cluster is configured it {starts}; with one change it would start {then}."
+        return
+    later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
+    sign = ";" if item.simulated is None else ":"
+    yield f"As the cluster is configured it {starts}{later}{sign} {_together(clock, item)}."
+
+
+def _together(clock: SpokenTimes, item: WaitingJob) -> str:
+    """When its slots are free together, whatever rules keep it from them, and where."""
+    shut = [host.name for host in clock.instance.cluster.hosts if not host.takes_jobs]
+    needed = [host for host in shut if host in item.allocation]
+    proof = proved_text(item, "proved the earliest" if item.proved else "by time-based reservation")
+    if needed:
+        free = "would be free together" if item.slots > 1 else "would be free"
+        back = f"with {named(needed)} open "
     else:
-        later = "" if item.excess is None else f", {lasting(item.excess)} later than need be"
-        sign = ";" if item.simulated is None else ":"
-        yield (
-            f"As the cluster is configured it {starts}{later}{sign} {together} "
-            f"{clock.at(item.earliest)} ({proved_text(item, proof)})."
-        )
-    yield from _passed(item)
+        free = "are free together" if item.slots > 1 else "is free"
+        back = ""
+    slots = "its slots" if item.slots > 1 else "its slot"
+    return f"{back}{slots} {free} {clock.at(item.earliest)} ({proof})"
 
 
 def _starts(clock: SpokenTimes, item: WaitingJob) -> str:
@@ -591,7 +657,8 @@ def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[st
         yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
 
 
-def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
+    """A remedy of a job in words."""
     gives = f"{called(item.job)} starts {clock.at(remedy.start)}"
     if remedy.gain is not None and remedy.gain >= SAME:
         gives += f", {lasting(remedy.gain)} sooner"
@@ -610,31 +677,78 @@ def _advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     if remedy.cost.lost:
         lost = named(remedy.cost.lost, MOST_NAMED)
         gives = f"By it {lost} would never start. {gives}"
-    told = [f"now {remedy.now}" if remedy.now else "", remedy.takes_effect]
-    behind = "; then ".join(filter(None, told))
-    write = f"{remedy.where}: {remedy.setting}" + (f" ({behind})" if behind else "")
-    return Advised(write, f"{gives}.", cost_text(remedy.cost), remedy.whatif)
+    lines = tuple(map(_shortened, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
+    costs, whose = cost_text(remedy.cost), cost_details(remedy.cost)
+    return Advised(lines, remedy.takes_effect, f"{gives}.", costs, whose, remedy.whatif)
+
+
+def _shortened(line: ChangedLine) -> str:
+    """A line; of one that names very many hosts the first ones."""
+    words = str(line).split(" ")
+    if len(words) <= MOST_WORDS:
+        return str(line)
+    return f"{' '.join(words[:MOST_WORDS])} … ({len(words) - MOST_WORDS} more: --format json)"
 
 
 def cost_text(cost: RemedyCost) -> str:
-    """What the other jobs pay, in one or two sentences."""
+    """What the other jobs pay, in a sentence or two."""
+    again = _begun_anew(cost)
     if not cost.jobs:
-        return "No other job waits."
-    whose = f"the other {counted(cost.jobs, 'waiting job')}"
-    if not cost.longer and not cost.sooner and not cost.lost:
-        return f"It costs {whose} nothing: all start as before."
+        return f"No other job waits.{again}"
+    many = cost.jobs > 1
+    whose = f"the other {cost.jobs} waiting jobs" if many else "the other waiting job"
+    if cost.lost or cost.won or cost.neither:
+        return f"{' '.join(_with_and_without_start(cost, whose))}{again}"
+    if not cost.longer and not cost.sooner:
+        start = "all start" if many else "it starts"
+        return f"It costs {whose} nothing: {start} as before.{again}"
+    return f"{_cap(whose)} {_mean(cost, many)}.{again}"
+
+
+def _mean(cost: RemedyCost, many: bool) -> str:
+    """How much longer they wait, on average where they are many."""
+    wait, average = ("wait", " on average") if many else ("waits", "")
+    if abs(cost.mean_wait) < SAME:
+        return f"{wait} about as long as before{average}"
+    more = "longer" if cost.mean_wait > 0 else "less"
+    return f"{wait} {lasting(abs(round(cost.mean_wait)))} {more}{average}"
+
+
+def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
+    """Where some do not start: no mean says what these pay."""
+    if cost.jobs == cost.neither == 1:
+        yield f"{_cap(whose)} starts neither way."
+        return
+    told = []
     if cost.lost:
-        return _cost_of_lost(cost, whose)
-    mean = lasting(abs(round(cost.mean_wait)))
-    hours = f"{abs(cost.slot_hours):.1f} slot-hours"
-    if round(cost.mean_wait) > 0:
-        more = "more" if cost.slot_hours >= 0 else "less"
-        text = f"{_cap(whose)} wait {mean} longer on average ({hours} {more} in all)"
-    elif round(cost.mean_wait) < 0:
-        less = "less" if cost.slot_hours <= 0 else "more"
-        text = f"{_cap(whose)} wait {mean} less on average ({hours} {less} in all)"
-    else:
-        text = f"{_cap(whose)} wait as long as before on average"
+        told.append(f"{named(cost.lost, MOST_NAMED)} would never start")
+    if cost.won:
+        told.append(f"{named(cost.won, MOST_NAMED)} would start, and would not without it")
+    if cost.neither:
+        told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} neither way")
+    yield f"Of {whose} {'; '.join(told)}."
+    rest = cost.jobs - sum(map(len, (cost.lost, cost.won))) - cost.neither
+    if rest > 0:
+        what = "as before" if not cost.longer and not cost.sooner else ""
+        verb = ("starts " if rest == 1 else "start ") + what if what else _mean(cost, rest > 1)
+        yield f"The {'other one' if rest == 1 else f'other {rest}'} {verb}."
+
+
+def _begun_anew(cost: RemedyCost) -> str:
+    """Which running jobs lose what they have done."""
+    if not cost.begin_anew:
+        return ""
+    verb = "begins" if len(cost.begin_anew) == 1 else "begin"
+    who = named(cost.begin_anew, MOST_NAMED)
+    return f" {who} {verb} anew, which loses {cost.work_lost:.1f} slot-hours of work."
+
+
+def cost_details(cost: RemedyCost) -> str:
+    """Who waits longer and who less, "" where nobody does."""
+    if not cost.longer and not cost.sooner:
+        return ""
+    more = "more" if cost.slot_hours >= 0 else "less"
+    text = f"In all {abs(cost.slot_hours):.1f} slot-hours {more}"
     if cost.longer:
         text += f"; longer: {_changes(cost.longer)}"
     if cost.sooner:
@@ -642,21 +756,16 @@ def cost_text(cost: RemedyCost) -> str:
     return f"{text}."
 
 
-def _cost_of_lost(cost: RemedyCost, whose: str) -> str:
-    """A price without a mean: jobs that never start wait longer than any number says."""
-    text = f"Of {whose} {counted(len(cost.lost), 'job')} would never start"
-    if cost.longer:
-        text += f"; longer wait {_changes(cost.longer)}"
-    if cost.sooner:
-        text += f"; less wait {_changes(cost.sooner)}"
-    return f"{text}."
-
-
 def _cap(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _felt(seconds: int) -> str:
+    """A duration to the minute."""
+    return "less than a minute" if seconds < SAME else lasting(round(seconds / 60) * 60)
+
+
 def _changes(items: Sequence[WaitChange]) -> str:
-    shown = [f"{item.job} by {lasting(abs(item.change or 0))}" for item in items[:MOST_NAMED]]
+    shown = [f"{item.job} by {_felt(abs(item.change or 0))}" for item in items[:MOST_NAMED]]
     more = f" and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
     return ", ".join(shown) + more

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition
+from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
 from ....model.instance import Instance
@@ -24,21 +27,21 @@ from .probes import (
     SettingChange,
     hosts_with,
     job_as,
+    joined,
     named,
     params_with,
     queue_with,
     together,
 )
 
-HOUR = 3600
 #: Share of the slots from which on one user's running jobs may be what others wait for.
 MUCH = 0.5
-#: Hosts in a family from which on they are halved first.
-_BY_THE_USER = "the user who submitted it"
+#: Closed hosts of which it is said how to ask who closed them.
+MOST_ASKED = 3
 
 
 def host_probes(instance: Instance) -> Iterator[Probe]:
-    """Hosts that are closed, and hosts that are down: each kind together, and its members."""
+    """Hosts that are closed, and hosts that are down: each kind together, and each host alone."""
     closed = [host for host in instance.cluster.hosts if not host.takes_jobs]
     dead = [host for host in closed if host.status in DEAD_STATUSES]
     shut = [host for host in closed if host.status not in DEAD_STATUSES]
@@ -48,8 +51,8 @@ def host_probes(instance: Instance) -> Iterator[Probe]:
         yield _hosts("hosts down", dead)
 
 
-def _hosts(kind: str, hosts: list[Host]) -> Probe:
-    """Some hosts back, and halves of them as parts."""
+def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
+    """Some hosts back."""
     names = [host.name for host in hosts]
     slots = sum(host.slots for host in hosts)
     states = ", ".join(dict.fromkeys(host.status for host in hosts))
@@ -59,18 +62,20 @@ def _hosts(kind: str, hosts: list[Host]) -> Probe:
         f"host{'s' * (len(hosts) > 1)} {named(names)} {verb} {'closed' if shut else 'down'} "
         f"({states}): {counted(slots, 'slot')} {'is' if slots == 1 else 'are'} missing"
     )
-    where = "command of the administrator" if shut else "repair"
-    setting = f"badmin hopen {' '.join(names[:8])}" if shut else f"bring back {named(names, 8)}"
-    if shut and len(names) > 8:
-        setting += f" … ({len(names)} hosts)"
     if shut:
-        setting += f" (badmin hhist {names[0]} says who closed it)"
-    back = hosts_with(names, lambda host: replace(host, status="ok"))
-    parts: tuple[Probe, ...] = ()
-    if len(hosts) > 1:
-        middle = len(hosts) // 2
-        parts = (_hosts(kind, hosts[:middle]), _hosts(kind, hosts[middle:]))
-    return Probe(kind, cause, (SettingChange(where, setting, back),), parts)
+        whom = "it" if len(hosts) == 1 else "them"
+        cause += f" (badmin hhist {' '.join(names[:MOST_ASKED])} says who closed {whom})"
+    change = SettingChange(
+        "command of the administrator" if shut else "repair",
+        f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
+        hosts_with(names, lambda host: replace(host, status="ok")),
+    )
+    some = partial(_some_hosts, kind, hosts) if len(hosts) > 1 else None
+    return Probe(kind, cause, (change,), len(hosts), some)
+
+
+def _some_hosts(kind: str, hosts: Sequence[Host], places: Sequence[int]) -> Probe:
+    return _hosts(kind, [hosts[place] for place in places])
 
 
 def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -82,6 +87,7 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
             "RES_REQ = (empty: no requirement)",
             queue_with(queue.name, res_req=""),
             f"queues.{queue.name}.RES_REQ=",
+            f"RES_REQ = {queue.res_req}",
         )
         memory = "rusage" in queue.res_req and "mem" in queue.res_req
         cause = f"queue {queue.name} asks for {queue.res_req} for each of its jobs (RES_REQ)"
@@ -119,6 +125,7 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
                 f"FAIRSHARE = {_shares_text(changed)}",
                 queue_with(queue.name, user_shares=changed),
                 f"queues.{queue.name}.FAIRSHARE.{account}={number}",
+                f"FAIRSHARE = {_shares_text(shares)}",
             )
             for number in _larger(own, shares)
             for changed in [_with_share(shares, account, number)]
@@ -134,6 +141,7 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             "no FAIRSHARE (first come, first served)",
             queue_with(queue.name, user_shares=None, fairshare_queues=(), dispatch_order=""),
             f"queues.{queue.name}.FAIRSHARE=",
+            f"FAIRSHARE = {_shares_text(shares)}",
         )
         yield Probe("fairshare", cause, (plain,))
     queue = instance.queue(job.queue)
@@ -142,6 +150,7 @@ def _shares(instance: Instance, job: Job) -> Iterator[Probe]:
             f"lsb.queues, queue {queue.name}",
             "no SLOT_POOL",
             queue_with(queue.name, slot_pool="", slot_share=None, max_slots_in_pool=None),
+            now=f"SLOT_POOL = {queue.slot_pool}",
         )
         cause = (
             f"queue {queue.name} may use its part of slot pool {queue.slot_pool}: SLOT_SHARE = "
@@ -196,6 +205,7 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
                     f"lsb.hosts, HostPartition {partition.name}",
                     f"USER_SHARES = {_shares_text(changed.user_shares)}",
                     _partition_with(changed),
+                    now=f"USER_SHARES = {_shares_text(partition.user_shares)}",
                 )
             )
         cause = (
@@ -253,7 +263,6 @@ def longest_limit(instance: Instance) -> int:
 
 def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
     """Queues whose jobs have no known end."""
-    length = longest_limit(instance)
     running = [
         run
         for run in instance.running
@@ -267,6 +276,9 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
     names = dict.fromkeys([*(run.job.queue for run in running), *(item.queue for item in pending)])
     parts = []
     for name in names:
+        # None that runs is ended at once.
+        ages = [instance.now - run.start for run in running if run.job.queue == name]
+        length = max(longest_limit(instance), (max(ages, default=0) // HOUR + 1) * HOUR)
         jobs = [run.job.id for run in running if run.job.queue == name]
         jobs += [other.id for other in pending if other.queue == name]
         cause = (
@@ -282,8 +294,7 @@ def _endless(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         parts.append(Probe("run limit unknown", cause, (change,)))
     if parts:
-        cause = "jobs without a run limit"
-        yield together("run limit unknown", cause, "lsb.queues", "RUNLIMIT", tuple(parts))
+        yield together(parts)
 
 
 def user_with_most(instance: Instance) -> str:
@@ -310,19 +321,27 @@ def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
         runs = [run for run in instance.running if run.job.user == user]
         queues = Counter(run.job.queue for run in runs)
         name = queues.most_common(1)[0][0]
+        # Each job of the queue may still start.
+        jobs = (*(run.job for run in instance.running), *instance.pending)
+        largest = max(other.slots for other in jobs if other.queue == name)
         steps = []
         for share in (0.75, 0.5, 0.25, 0.125):
-            most = max(1, round(total * share))
+            most = max(largest, round(total * share))
             back = [run.job.id for run in runs_beyond(runs, name, most)]
             if most < slots and back:
-                steps.append(
-                    SettingChange(
-                        "command of the administrator",
-                        f"brequeue {named(back, 8)} (they begin anew), with lsb.queues, queue "
-                        f"{name}: UJOB_LIMIT = {most}",
-                        _capped(name, user, most),
-                    )
+                limit = SettingChange(
+                    f"lsb.queues, queue {name}",
+                    f"UJOB_LIMIT = {most}",
+                    queue_with(name, user_slots=most),
+                    f"queues.{name}.UJOB_LIMIT={most}",
                 )
+                again = SettingChange(
+                    "command of the administrator",
+                    f"brequeue {' '.join(back)}",
+                    requeued(back),
+                    requeues=tuple(back),
+                )
+                steps.append(joined(limit, again))
         cause = (
             f"running jobs of one user, {user}, hold {slots} of the {total} slots it could use; "
             f"nothing in queue {name} limits one user (UJOB_LIMIT)"
@@ -345,16 +364,14 @@ def runs_beyond(running: Iterable[RunningJob], queue: str, most: int) -> list[Ru
     return back
 
 
-def _capped(queue: str, user: str, most: int) -> Apply:
-    """A user's jobs beyond so many slots wait again, and a limit keeps them from starting."""
+def requeued(jobs: Iterable[str]) -> Apply:
+    """Running jobs that wait again and begin anew."""
+    names = frozenset(jobs)
 
     def apply(instance: Instance) -> Instance:
-        own = [run for run in instance.running if run.job.user == user]
-        back = {run.job.id: run.job for run in runs_beyond(own, queue, most)}
-        kept = tuple(run for run in instance.running if run.job.id not in back)
-        changed = queue_with(queue, user_slots=most)(instance)
-        pending = (*instance.pending, *back.values())
-        return replace(changed, running=kept, pending=pending, borrowed=())
+        back = tuple(run.job for run in instance.running if run.job.id in names)
+        kept = tuple(run for run in instance.running if run.job.id not in names)
+        return replace(instance, running=kept, pending=(*instance.pending, *back), borrowed=())
 
     return apply
 
@@ -363,7 +380,6 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Memory, other resources, topology: what the job asks for besides slots."""
     if is_compound(job):
         return
-    where = f"job {job.id}, {_BY_THE_USER}"
     if instance.params.reserve_per_slot and section(job, "rusage") is not None:
         change = SettingChange(
             "lsb.params",
@@ -376,11 +392,11 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
             f"counts for each of its {job.slots} slots (RESOURCE_RESERVE_PER_SLOT = Y)"
         )
         yield Probe("memory per slot", cause, (change,))
-    yield from _memory(instance, job, where)
-    yield from _shapes(instance, job, where)
+    yield from _memory(instance, job)
+    yield from _shapes(instance, job)
 
 
-def _memory(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
+def _memory(instance: Instance, job: Job) -> Iterator[Probe]:
     """Less memory, and no other resources."""
     own = section(job, "rusage")
     if own is None:
@@ -392,19 +408,19 @@ def _memory(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
         for amount in (*ladder(asked), 1):
             edited = edit(amount)
             text = f"rusage[{section(edited, 'rusage')}]"
-            steps.append(SettingChange(where, f"ask for less: {text}", job_as(edited)))
+            steps.append(_asked(job, edited, f"ask for less: {text}"))
         cause = f"job {job.id} waits for memory, not for slots: rusage[{own}]"
         yield Probe("memory", cause, tuple(steps))
     if found is None or len(own.replace(":", ",").split(",")) > 1:
         free = with_section(job, "rusage", None)
-        change = SettingChange(where, f"ask without rusage[{own}]", job_as(free))
+        change = _asked(job, free, f"ask without rusage[{own}]")
         memory = found is None and any(name in own for name in BUILTIN_AMOUNTS)
         kind, what = ("memory", "memory") if memory else ("resource", "a resource")
         cause = f"job {job.id} waits for {what}, not for slots: rusage[{own}]"
         yield Probe(kind, cause, (change,))
 
 
-def _shapes(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
+def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
     try:
         requirement = effective_requirement(instance, job).requirement
     except InputError:
@@ -420,4 +436,25 @@ def _shapes(instance: Instance, job: Job, where: str) -> Iterator[Probe]:
             if unit
             else f"few hosts meet its requirement: {name}[{own}]"
         )
-        yield Probe(kind, cause, (SettingChange(where, f"ask {change}", job_as(edited)),))
+        yield Probe(kind, cause, (_asked(job, edited, f"ask {change}"),))
+
+
+def _asked(job: Job, edited: Job, words: str) -> SettingChange:
+    """The job asked for with another -R."""
+    return SettingChange(
+        f"job {job.id} of user {job.user}",
+        words,
+        job_as(edited),
+        now=_requirement(job),
+        line=_requirement(edited),
+        command=shlex.join(["bmod", *(_options(edited) or ["-Rn"]), job.id]),
+    )
+
+
+def _requirement(job: Job) -> str:
+    """Its -R as in a bsub line."""
+    return shlex.join(_options(job)) or "no -R"
+
+
+def _options(job: Job) -> list[str]:
+    return [word for text in job.res_req for word in ("-R", text)]

@@ -22,7 +22,8 @@ import numpy as np
 from .bounds import PoolBound
 from .problem import Ints, PoolProblem
 
-NEVER = 1 << 62
+#: More than any instant, and than any excess.
+_INFINITE = 1 << 62
 KEPT = 24
 #: Jobs started below the state that a search begins with: deeper is as good as too many nodes.
 DEEPEST = 300
@@ -90,7 +91,7 @@ class Guide:
             rest = []
             for points, suffix in zip(self._points, self._suffix, strict=True):
                 index = bisect_left(points, instant)
-                rest.append(suffix[index] if index < len(points) else NEVER)
+                rest.append(suffix[index] if index < len(points) else _INFINITE)
             found = self._known[instant] = (worth, paid, rest)
         return found
 
@@ -206,11 +207,11 @@ class Chronology:
         """The state at the next event, nothing more being started now; None if there is no
         event."""
         running, step = state.running, state.step
-        following = running[0][0] if running else NEVER
+        following = running[0][0] if running else _INFINITE
         if step + 1 < len(self.times) and self.times[step + 1] <= following:
             step += 1
             following = self.times[step]
-        if following == NEVER:
+        if following == _INFINITE:
             return None
         ended = 0
         while ended < len(running) and running[ended][0] == following:
@@ -275,7 +276,7 @@ class Chronology:
             trail, kind, start = trail
             size = self.sizes[kind]
             upto = min(start + self.durations[kind], state.time)
-            lost += guide.excess[kind].get(start, NEVER)
+            lost += guide.excess[kind].get(start, _INFINITE)
             lost -= guide.at(upto)[1][size] - guide.at(start)[1][size]
         for end, size in guide.base.running:
             lost -= guide.pays(size, min(end, state.time)) - guide.pays(size, guide.base.time)
@@ -334,7 +335,7 @@ class Chronology:
         options = []
         for kind in range(state.since, len(left)):
             if left[kind] and self.startable(kind, state, free):
-                extra = guide.excess[kind].get(state.time, NEVER)
+                extra = guide.excess[kind].get(state.time, _INFINITE)
                 if spent + least - rest[kind] + extra <= self._budget:
                     options.append((extra, kind))
         options.sort()

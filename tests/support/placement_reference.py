@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
-from ..availability.demand import TermCapacity, TermDemand, UnitDemand
-from ..availability.resources import Allocation
+from slotwise.solver.availability.demand import TermCapacity, TermDemand, UnitDemand
+from slotwise.solver.availability.resources import Allocation
 
 
 def placements(term: TermDemand, capacity: TermCapacity, slots: int) -> Iterator[Allocation]:

@@ -1,11 +1,10 @@
-/* What a page of tables needs of model.js: elements, the theme; nothing to choose, nothing drawn. */
+/* The name that everything hangs on, elements, and the theme: the reader's last choice, else the system's. */
 "use strict";
 const Slotwise = { data: null, chosen: null };
 
 (function (S) {
-  S.onChoice = () => {};
-  S.choose = () => {};
-  S.clock = (time, missing) => time === null || time === undefined ? missing || "?" : String(time);
+  const found = document.getElementById("data");
+  S.data = found ? JSON.parse(found.textContent) : null;
 
   /** An element with text and children; text is never taken for markup. */
   S.element = function (tag, options, ...children) {
@@ -19,22 +18,30 @@ const Slotwise = { data: null, chosen: null };
     return made;
   };
 
+  // Choosing a job: every part of the page hears of it.
+  const listeners = [];
+  S.onChoice = (listener) => listeners.push(listener);
+  S.choose = function (job) {
+    S.chosen = job;
+    for (const listener of listeners) listener(job);
+  };
+  S.clock = (time, missing) => time === null || time === undefined ? missing || "?" : String(time);
+
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   function remembered() { try { return localStorage.getItem("slotwise-theme"); } catch { return null; } }
-  function show(name) {
+  S.setTheme = function (name) {
     root.dataset.theme = name;
     root.classList.toggle("dark", name === "dark");
     button.textContent = name === "dark" ? "Light" : "Dark";
     button.setAttribute("aria-label", `Switch to the ${name === "dark" ? "light" : "dark"} theme`);
-  }
-  S.setTheme = show;
+  };
   button.addEventListener("click", () => {
     const name = root.dataset.theme === "dark" ? "light" : "dark";
-    show(name);
+    S.setTheme(name);
     try { localStorage.setItem("slotwise-theme", name); } catch { /* a page from a file may not */ }
   });
-  system.addEventListener("change", () => { if (!remembered()) show(system.matches ? "dark" : "light"); });
-  show(remembered() || (system.matches ? "dark" : "light"));
+  system.addEventListener("change", () => { if (!remembered()) S.setTheme(system.matches ? "dark" : "light"); });
+  S.setTheme(remembered() || (system.matches ? "dark" : "light"));
 })(Slotwise);

@@ -1,0 +1,391 @@
+"""What the page says of each pending job, in words: the row of the table, and its detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from ...model.display import WrittenTimes, duration_text, smallest_difference
+from ...model.duration import expected_duration
+from ...model.job import Job
+from ...model.plan import PlannedJob, proof_text
+from ...solver.advice.comparison import METHOD_STARTS, ComparedJob
+from ...solver.advice.diagnosis.records import SpokenTimes, WaitingJob, advised
+from ...solver.advice.explain import Explanation
+from ...solver.advice.likely import times_of
+from ...solver.advice.suggestions import Suggestion
+from ...solver.pending_reasons import counted
+from ..tables import hosts_text
+from .data import Report
+
+#: Changes of each of the two kinds that are shown of a job; more are named where they stand whole.
+MOST_HELPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job in the slim table; times in seconds, as text where there is one."""
+
+    job: str
+    user: str
+    slots: int
+    #: "stuck", "held back" or "".
+    flag: str
+    #: Of each column of starts: its seconds (None: none) and its text.
+    starts: tuple[tuple[int | None, str], ...]
+    #: Seconds sooner, None where one of the two starts is not known.
+    sooner: int | None
+    waits_for: str
+
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """Sorts what is stuck first, then the longest wait, what has no start before the rest."""
+        first = self.starts[0][0]
+        return self.flag != "stuck", self.flag != "held back", -(1e18 if first is None else first)
+
+
+@dataclass(frozen=True, slots=True)
+class StartText:
+    """One of the starts of a job in large figures."""
+
+    what: str
+    time: str
+    #: "1h sooner", and whether that is good.
+    more: str = ""
+    good: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """A change under which a job starts sooner."""
+
+    gives: str
+    #: Who can do it.
+    by: str
+    #: Lines and commands, in the order of doing.
+    lines: tuple[str, ...]
+    costs: str
+    #: "good" where nobody pays, "bad" where another job would never start, "" else.
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobText:
+    """The detail of a job."""
+
+    facts: str
+    starts: tuple[StartText, ...]
+    #: "good" or "warn", and what is known of the proof; None where there is no plan.
+    proof: tuple[str, str] | None
+    notes: tuple[str, ...]
+    #: When, and what is in the way then.
+    why: tuple[tuple[str, str], ...]
+    helps: tuple[Help, ...]
+    #: What stands for helps where there are none, or below them.
+    more: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class About:
+    """The words of one report."""
+
+    report: Report
+
+    @cached_property
+    def clock(self) -> WrittenTimes:
+        """How its times are written."""
+        return WrittenTimes.of(self.report.instance, self._times())
+
+    @cached_property
+    def found(self) -> Mapping[str, WaitingJob]:
+        """What the diagnosis found, by job."""
+        diagnosis = self.report.diagnosis
+        return {} if diagnosis is None else {item.job: item for item in diagnosis.jobs}
+
+    @cached_property
+    def rows(self) -> tuple[JobRow, ...]:
+        """The rows of the slim table: what is stuck, then the longest wait first."""
+        return tuple(sorted(self._rows(), key=lambda row: row.order))
+
+    @cached_property
+    def words(self) -> Mapping[str, Mapping[str, str]]:
+        """By the name of a time the jobs without it, each with the word for that."""
+        comparison = self.report.comparison
+        return (
+            self.report.missing
+            if comparison is None
+            else comparison.missing_starts(self.clock.short)
+        )
+
+    def detail(self, job: str) -> JobText:
+        """The detail of a pending job."""
+        return self._details[job]
+
+    def flag(self, job: str, state: str = "starts") -> str:
+        """ "stuck" where it starves or cannot start, "held back" where one change helps."""
+        if state == "impossible":
+            return "stuck"
+        item = self.found.get(job)
+        if item is None or not (item.starves or item.remedies):
+            return ""
+        return "stuck" if item.starves else "held back"
+
+    def _times(self) -> Iterator[int | None]:
+        report = self.report
+        for row in report.comparison or ():
+            yield from (row.as_configured, row.possible, row.bound, row.estimate)
+            yield from (getattr(row, name) for name in METHOD_STARTS)
+        for item in report.plan or ():
+            yield from (item.start, item.finish, item.bound, item.estimate)
+        for record in report.jobs:
+            yield from (record["submit"], record["start"], record["end"])
+
+    def time(self, name: str, job: str, time: int | None, beside: int = 0) -> str:
+        """A time of a job, or the word for one that is missing."""
+        if time is None:
+            return self.words.get(name, {}).get(job, "?")
+        return self.clock.short(time, beside)
+
+    def _rows(self) -> Iterator[JobRow]:
+        report = self.report
+        users = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
+        if report.comparison is not None:
+            for row in report.comparison:
+                yield self._compared(row, users[row.job])
+        elif report.plan is not None:
+            for item in report.plan:
+                yield self._planned(item, users[item.job])
+            for left in report.plan.unplaced:
+                word = self.time("start", left.job, None)
+                job = users[left.job]
+                starts = ((None, word), (None, ""))
+                yield JobRow(job.id, job.user, job.slots, "stuck", starts, None, left.reason)
+        else:
+            for record in report.jobs:
+                starts = (
+                    (record["start"], self.time("start", record["job"], record["start"])),
+                    (record["wait"], "" if not record["wait"] else duration_text(record["wait"])),
+                )
+                what = record["reason"] or record["status"]
+                yield JobRow(record["job"], record["user"], record["slots"], "", starts, None, what)
+
+    def _compared(self, row: ComparedJob, job: Job) -> JobRow:
+        beside = smallest_difference((row.as_configured, row.possible))
+        starts = tuple(
+            (time, self.time(name, row.job, time, beside))
+            for name, time in (("as_configured", row.as_configured), ("possible", row.possible))
+        )
+        waits = row.as_configured != self.report.instance.now
+        why = (row.condition or row.waits_for or row.held_back) if waits else ""
+        flag = self.flag(row.job, row.state)
+        return JobRow(row.job, job.user, row.slots, flag, starts, row.sooner_by, why)
+
+    def _planned(self, item: PlannedJob, job: Job) -> JobRow:
+        early = item.bound if item.start is not None else item.estimate
+        starts = (
+            (item.start, self.time("start", item.job, item.start)),
+            (early, "" if early is None else self.clock.short(early)),
+        )
+        return JobRow(job.id, job.user, job.slots, "", starts, None, item.waits_for)
+
+    @cached_property
+    def _details(self) -> Mapping[str, JobText]:
+        report = self.report
+        jobs = {job.id: job for job in (*report.instance.pending, *report.instance.future)}
+        if report.comparison is not None:
+            return {row.job: self._of_compared(row, jobs[row.job]) for row in report.comparison}
+        if report.plan is not None:
+            found = {item.job: self._of_planned(item, jobs[item.job]) for item in report.plan}
+            for left in report.plan.unplaced:
+                start = StartText("Start", self.time("start", left.job, None))
+                why = (("", left.reason),)
+                found[left.job] = self._text(jobs[left.job], (start,), None, (), why)
+            return found
+        return {record["job"]: self._of_record(record) for record in report.jobs}
+
+    def _text(
+        self,
+        job: Job,
+        starts: Iterable[StartText],
+        proof: tuple[str, str] | None,
+        notes: Iterable[str],
+        why: Sequence[tuple[str, str]],
+    ) -> JobText:
+        """With what explain and diagnose say of the job."""
+        explained = self.report.advice.get(job.id)
+        helps = tuple(self._helps(job, explained))
+        shown = tuple(starts)
+        if helps and job.id in self.found and self.found[job.id].remedies:
+            shown = (*shown, self._with_change(self.found[job.id]))
+        if explained is not None and explained.obstacles:
+            why = tuple(self._obstacles(explained))
+        more = "" if explained is None and helps else self._more(job.id, explained, bool(helps))
+        if more and not why:
+            more = "It starts now: nothing has to change."
+        return JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
+
+    def _facts(self, job: Job) -> str:
+        length = expected_duration(self.report.instance, job)
+        parts = [
+            *filter(None, (job.user, f"queue {job.queue}", counted(job.slots, "slot"))),
+            "no run limit" if length is None else f"at most {duration_text(length)}",
+        ]
+        waited = self.report.instance.now - job.submit
+        if waited > 0 and self.report.kind != "simulation":
+            parts.append(f"has waited {duration_text(waited)}")
+        return " · ".join(parts)
+
+    def _of_compared(self, row: ComparedJob, job: Job) -> JobText:
+        beside = smallest_difference((row.as_configured, row.possible, row.bound))
+        gain = row.sooner_by
+        more = "the same" if gain == 0 else ""
+        if gain:
+            more = f"{duration_text(abs(gain))} {'sooner' if gain > 0 else 'later'}"
+        starts = tuple(
+            StartText(name, self.time(key, row.job, getattr(row, key), beside), said, good)
+            for name, key, said, good in (
+                ("As configured", "as_configured", "", False),
+                ("Possible", "possible", more, bool(gain and gain > 0)),
+            )
+        )
+        why = [("", text) for text in dict.fromkeys((row.condition, row.held_back)) if text]
+        if row.as_configured == self.report.instance.now:
+            why = []
+        elif not why and row.waits_for:
+            why = [("", row.waits_for)]
+        notes = self._notes(row, beside)
+        return self._text(job, starts, self._proof(row, beside), notes, why)
+
+    def _proof(self, row: ComparedJob, beside: int) -> tuple[str, str] | None:
+        if row.possible is None:
+            return None
+        if proof := proof_text(row.proved, row.proved_if):
+            return "good", proof.replace("proved", "proved the earliest", 1)
+        if row.cautions:
+            return "warn", f"not proved: {counted(len(row.cautions), 'setting')} not considered"
+        if row.bound is not None:
+            return "warn", f"not proved: not before {self.clock.short(row.bound, beside)}"
+        return "warn", "not proved"
+
+    def _notes(self, row: ComparedJob, beside: int) -> Iterator[str]:
+        """Places, LSF's own estimate, the forecast, and what the possible start hangs on."""
+        if row.as_configured_on and row.as_configured_on != row.possible_on:
+            yield f"As configured on {hosts_text(row.as_configured_on)}"
+        if row.possible_on:
+            yield f"Possible on {hosts_text(row.possible_on)}"
+        if row.estimate is not None:
+            no = "no sooner than " if row.estimate_by == "greedy" else ""
+            at = self.clock.short(row.estimate, beside)
+            yield f"LSF’s {row.estimate_by} estimate: {no}{at}"
+        comparison = self.report.comparison
+        if comparison is not None and comparison.forecast is not None:
+            times = times_of(comparison.forecast.get(row.job))
+            words = ("likely", "9 in 10 by", "1 in 10 by")
+            known = [
+                f"{word} {self.clock.short(time)}"
+                for word, time in zip(words, times.values(), strict=True)
+                if time is not None
+            ]
+            yield "By the history " + (", ".join(known) or "not known")
+        if row.needs_backfill:
+            yield f"The possible start needs BACKFILL in queue {row.needs_backfill}"
+        yield from filter(None, (row.fallback, row.exact_fit))
+
+    def _of_planned(self, item: PlannedJob, job: Job) -> JobText:
+        start = self.time("start", item.job, item.start)
+        if item.start is None and item.estimate is not None:
+            start = f"no sooner than {self.clock.short(item.estimate)}"
+        end = "unknown" if item.finish is None else self.clock.short(item.finish)
+        starts = [StartText("Start", start)]
+        starts += [StartText("End", end)] if item.start is not None else []
+        proof = proof_text(item.proved, item.proved_if) if item.start is not None else ""
+        notes = [f"On {hosts_text(item.allocation)}"] if item.allocation else []
+        notes += [f"Holds {hosts_text(item.reserved)} now"] if item.reserved else []
+        notes += filter(None, (item.fallback, item.exact_fit))
+        why = [("", item.waits_for)] if item.waits_for else []
+        said = ("good", proof.replace("proved", "proved the earliest", 1)) if proof else None
+        return self._text(job, starts, said, notes, why)
+
+    def _of_record(self, record: Mapping[str, Any]) -> JobText:
+        name = record["job"]
+        end = "unknown" if record["end"] is None else self.clock.short(record["end"])
+        wait = record["wait"]
+        starts = (
+            StartText("Start", self.time("start", name, record["start"])),
+            StartText("End", end),
+            StartText("Waited", "–" if wait is None or wait < 0 else duration_text(wait)),
+        )
+        facts = " · ".join(
+            (record["user"], f"queue {record['queue']}", counted(record["slots"], "slot"))
+        )
+        status = record["status"] + (", backfilled" if record["backfilled"] else "")
+        why = (("", record["reason"]),) if record["reason"] else ()
+        return JobText(facts, starts, None, (status,), why, (), "")
+
+    def _with_change(self, item: WaitingJob) -> StartText:
+        first = item.remedies[0]
+        more = "" if not first.gain else f"{duration_text(abs(first.gain))} sooner"
+        return StartText("With change 1", self.clock.short(first.start), more, bool(first.gain))
+
+    def _helps(self, job: Job, explained: Explanation | None) -> Iterator[Help]:
+        item = self.found.get(job.id)
+        known = "" if item is None else " ".join(r.setting for r in item.remedies)
+        if item is not None:
+            spoken = SpokenTimes(self.report.instance)
+            for remedy in item.remedies[:MOST_HELPS]:
+                said = advised(spoken, item, remedy)
+                own = remedy.where.startswith("job ")
+                kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
+                by = f"{job.user or 'its user'} can do this" if own else "for the administrator"
+                prefix = f"{remedy.where}: " if own else ""
+                lines = tuple(line.removeprefix(prefix) for line in said.lines)
+                lines += (said.then,) if said.then else ()
+                costs = " ".join(filter(None, (said.costs, said.whose)))
+                yield Help(said.gives, by, lines, costs, kind)
+        suggestions = () if explained is None else explained.suggestions
+        others = [s for s in suggestions if s.change.removeprefix("with ") not in known]
+        for suggestion in others[:MOST_HELPS]:
+            yield self._suggested(job, suggestion)
+
+    def _suggested(self, job: Job, item: Suggestion) -> Help:
+        at = self.clock.short(item.start)
+        gives = f"Starts {at}" + (f", {duration_text(item.gain)} sooner." if item.gain else ".")
+        own = item.change.startswith(("with ", "without ", "in queue "))
+        by = f"{job.user or 'its user'} can do this" if own else ""
+        costs = "What it costs the others was not looked at."
+        return Help(gives, by, (command_of(job.id, item.change),), costs)
+
+    def _obstacles(self, explained: Explanation) -> Iterator[tuple[str, str]]:
+        for item in explained.obstacles:
+            until = "…" if item.until is None else self.clock.short(item.until)
+            yield f"{self.clock.short(item.first)} – {until}", item.reason
+
+    def _more(self, job: str, explained: Explanation | None, helps: bool) -> str:
+        """What else there is to be known, or the command that finds it."""
+        if explained is not None:
+            if helps:
+                return ""
+            tried = counted(explained.tried, "change")
+            return f"Nothing that was tried starts it sooner ({tried})."
+        name = self.report.name if self.report.name != "-" else "FILE"
+        return f"slotwise explain {name} {job}"
+
+
+def command_of(job: str, change: str) -> str:
+    """The line by which its user makes a change of a job in LSF; the change itself where none is.
+
+    An option of its own is all that bmod needs; a section of -R would need the whole string.
+    """
+    if not job[:1].isdigit():
+        return change
+    if change.startswith("with -"):
+        return f"bmod {change.removeprefix('with ')} {job}"
+    if change.startswith("in queue "):
+        return f"bswitch {change.removeprefix('in queue ')} {job}"
+    return change

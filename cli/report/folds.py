@@ -1,0 +1,290 @@
+"""The folded parts of the page: verdict, methods, reasons, curves, what was not considered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...model.display import duration_text
+from ...model.escaping import html_text
+from ...model.plan import allocation_text, yes_or_no
+from ...solver.advice.comparison import ComparedJob, Comparison
+from ...solver.advice.diagnosis.records import page_of
+from ...solver.advice.likely import times_of
+from ...solver.budget import NOT_LOOKED_AT
+from ...solver.pending_reasons import counted
+from ..tables import hosts_text
+from .about import About
+from .advice import html_of
+from .curves import accounts_html, free_html, starts_html, use_html
+
+_TITLES = {
+    "as_configured": "As configured",
+    "possible": "Possible",
+    "greedy_estimate": "Greedy estimate",
+    "greedy_simulated": "Greedy simulated",
+    "time_based_estimate": "Time-based estimate",
+    "time_based_simulated": "Time-based simulated",
+    "optimal_estimate": "Optimal estimate",
+    "optimal_simulated": "Optimal simulated",
+}
+
+
+def folds_html(about: About, notes: Iterable[str]) -> str:
+    """Every part that this report has something for, each shut."""
+    return "".join(_folds(about, tuple(notes)))
+
+
+def _folds(about: About, notes: tuple[str, ...]) -> Iterator[str]:
+    report = about.report
+    if report.diagnosis is not None:
+        text = html_of(page_of(report.instance, report.diagnosis))
+        tried = counted(report.diagnosis.tried, "change")
+        yield _fold("verdict", "The whole verdict", f"{tried} tried, each simulated", text)
+    if report.comparison is not None and report.comparison.jobs:
+        yield from _of_comparison(about, report.comparison)
+    elif report.plan is not None and report.instance.pending:
+        yield _fold("plan-fold", "The plan", "every job in full", _planned(about))
+    elif report.kind == "simulation":
+        yield from _of_simulation(about)
+    if free := free_html(about):
+        what = "what running and planned jobs leave on hosts that take jobs"
+        yield _fold("free", "Free slots and memory", what, free)
+    bars = '<div class="scroll"><table></table></div>'
+    yield _fold("behind-gantt", "The picture as a table", "every job that it shows", bars)
+    if notes:
+        lines = "".join(f'<p class="note">{html_text(note)}</p>' for note in notes)
+        yield _fold("notes", "How this was found", _short(notes[0]), lines)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 90 else f"{text[:89]}…"
+
+
+def _fold(name: str, title: str, hint: str, body: str) -> str:
+    return (
+        f'<details class="fold card" id="{name}"><summary><h2>{html_text(title)}</h2>'
+        f'<span class="soft">{html_text(hint)}</span></summary><div>{body}</div></details>'
+    )
+
+
+def _rows(name: str, titles: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    body = "".join(f'<tr data-job="{html_text(job)}">{cells}</tr>' for job, cells in rows)
+    return (
+        f'<div class="scroll"><table class="sortable" id="{name}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _name(job: str) -> str:
+    name = html_text(job)
+    return f'<td><button type="button" class="name" data-job="{name}">{name}</button></td>'
+
+
+def _time(about: About, time: int | None, missing: str = "?", mark: str = "") -> str:
+    """A cell that sorts by seconds; what never happens or is not known sorts last."""
+    behind = f" {mark}" if mark else ""
+    if time is None:
+        return f'<td class="time soft" data-order="9e18">{html_text(missing)}{behind}</td>'
+    shown = f"{html_text(about.clock.short(time))}{behind}"
+    return f'<td class="time" data-order="{time}">{shown}</td>'
+
+
+def _number(value: float | None, text: str | None = None, kind: str = "") -> str:
+    shown = "" if value is None else str(value) if text is None else text
+    order = -(10**18) if value is None else value
+    return f'<td class="number {kind}" data-order="{order}">{html_text(shown)}</td>'
+
+
+def _why(*parts: str) -> str:
+    return f'<td class="why">{html_text("; ".join(part for part in parts if part))}</td>'
+
+
+def _where(allocation: Mapping[str, int]) -> str:
+    full = html_text(allocation_text(allocation))
+    return f'<td class="where" title="{full}">{html_text(hosts_text(allocation))}</td>'
+
+
+def _of_comparison(about: About, comparison: Comparison) -> Iterator[str]:
+    hint = "greedy, time-based, optimal: estimate and simulated start of each job"
+    body = starts_html(about, comparison) + _compared(about, comparison)
+    yield _fold("methods", "Methods compared", hint, body)
+    waiting = sum(row.as_configured != comparison.now for row in comparison)
+    hint = f"{waiting} of {len(comparison)} do not start now; where each could, and the proof"
+    yield _fold("why", "Why each job waits", hint, _reasons(about, comparison))
+    limits = _limits(comparison)
+    if limits:
+        count = len(comparison.outlook.cautions())
+        hint = f"{counted(count, 'setting')} that may change a start: nothing they touch is proved"
+        yield _fold("limits", "What was not considered", hint, limits)
+
+
+def _compared(about: About, comparison: Comparison) -> str:
+    shown = [name for name in _TITLES if _has_column(comparison, name)]
+    marks = comparison.cautions().marks
+    likely = () if comparison.forecast is None else ("Likely", "9 in 10 by", "1 in 10 by")
+    rows = [
+        (
+            row.job,
+            _name(row.job)
+            + _number(row.slots)
+            + "".join(_compared_start(about, row, name, marks) for name in shown)
+            + _likely(about, comparison, row.job)
+            + _gain(row.sooner_by),
+        )
+        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
+    ]
+    titles = ("Job", "Slots", *(_TITLES[name] for name in shown), *likely, "Sooner by")
+    return _rows("comparison", titles, rows)
+
+
+def _has_column(comparison: Comparison, name: str) -> bool:
+    if name in ("as_configured", "possible"):
+        return True
+    method = name.removesuffix("_simulated").replace("_", "-")
+    return comparison.by_methods and (name.endswith("_estimate") or method in comparison.simulated)
+
+
+def _compared_start(
+    about: About, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
+) -> str:
+    method = "optimal" if name == "possible" else name.removesuffix("_estimate").replace("_", "-")
+    missing = about.words.get(name, {}).get(row.job, "?")
+    return _time(about, getattr(row, name), missing, marks.get((method, row.job), ""))
+
+
+def _starts_now(row: ComparedJob, now: int) -> bool:
+    """Whether a job starts now anyway: of no interest before those that wait."""
+    return row.as_configured == row.possible == now
+
+
+def _likely(about: About, comparison: Comparison, job: str) -> str:
+    """Cells of a job's forecast, where a history was given."""
+    if comparison.forecast is None:
+        return ""
+    found = comparison.forecast.get(job)
+    missing = "?" if found is None else "never"
+    return "".join(_time(about, time, missing) for time in times_of(found).values())
+
+
+def _gain(gain: int | None) -> str:
+    kind = "" if not gain else "good" if gain > 0 else "bad"
+    return _number(gain, None if gain is None else duration_text(gain), kind)
+
+
+def _reasons(about: About, comparison: Comparison) -> str:
+    rows = [
+        (
+            row.job,
+            _name(row.job)
+            + _time(about, row.as_configured, about.words["as_configured"].get(row.job, "?"))
+            + _time(about, row.possible, about.words["possible"].get(row.job, "?"))
+            + f"<td>{'' if row.possible is None else _yes_or_no(row.proved, row.proved_if)}</td>"
+            + _where(row.possible_on)
+            + _why(row.waits_for, row.fallback, _backfill(row.needs_backfill), row.exact_fit),
+        )
+        for row in sorted(comparison.jobs, key=lambda row: _starts_now(row, comparison.now))
+    ]
+    titles = ("Job", "As configured", "Possible", "Proved", "Where", "The possible start waits for")
+    return _rows("reasons", titles, rows)
+
+
+def _yes_or_no(proved: bool, proved_if: tuple[str, ...]) -> str:
+    return html_text(yes_or_no(proved, proved_if))
+
+
+def _backfill(queue: str) -> str:
+    return f"needs BACKFILL in queue {queue}" if queue else ""
+
+
+def _limits(comparison: Comparison) -> str:
+    """What the plans do not take into account, numbered as in the table of methods."""
+    cautions = comparison.cautions()
+    lines = [*cautions.lines, *cautions.rest]
+    for caution, jobs in comparison.outlook.cautions().values():
+        if not any(caution.name in line for line in lines):
+            lines.append(f"{caution.name} ({counted(len(jobs), 'job')})")
+    items = "".join(f"<li>{html_text(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _planned(about: About) -> str:
+    plan, instance = about.report.plan, about.report.instance
+    assert plan is not None
+    rows = [
+        (
+            item.job,
+            _name(item.job)
+            + _time(about, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
+            + _time(about, item.finish, "unknown")
+            + _time(about, item.bound if item.start is not None else item.estimate, "")
+            + f"<td>{_yes_or_no(item.proved, item.proved_if)}</td>"
+            + _where(item.allocation or item.reserved)
+            + _why(item.waits_for, item.fallback, _backfill(item.needs_backfill), item.exact_fit),
+        )
+        for item in sorted(plan, key=lambda item: item.start == instance.now)
+    ]
+    rows[:0] = [
+        (
+            item.job,
+            _name(item.job)
+            + _time(about, None, about.words.get("start", {}).get(item.job, "?"))
+            + _time(about, None, "")
+            + _time(about, None, "")
+            + f"<td></td><td></td>{_why(item.reason)}",
+        )
+        for item in plan.unplaced
+    ]
+    titles = ("Job", "Start", "End", "Not before", "Proved", "Where", "Waits for")
+    return _rows("plan", titles, rows)
+
+
+def _of_simulation(about: About) -> Iterator[str]:
+    report = about.report
+    yield _fold("all-jobs", "Every job", "sort and filter by every column", _simulated(about))
+    if report.use is not None:
+        what = "slots in use, and jobs that wait, over time"
+        yield _fold("use", "Use of the cluster", what, use_html(about, report.use))
+    if report.accounts:
+        body = accounts_html(about, report.accounts)
+        yield _fold("shares", "Fairshare", "shares and priorities of accounts over time", body)
+    if report.metrics:
+        yield _fold("metrics", "Numbers", "all metrics; times in seconds", _metrics(report.metrics))
+
+
+def _simulated(about: About) -> str:
+    words = about.words.get("start", {})
+    rows = [
+        (
+            record["job"],
+            _name(record["job"])
+            + f"<td>{html_text(record['user'])}</td><td>{html_text(record['queue'])}</td>"
+            + _number(record["slots"])
+            + _time(about, record["submit"])
+            + _time(about, record["start"], words.get(record["job"], "?"))
+            + _time(about, record["end"], "unknown")
+            + _wait(record["wait"])
+            + f"<td>{html_text(record['status'])}"
+            + f"{', backfilled' if record['backfilled'] else ''}</td>"
+            + _why(record["reason"]),
+        )
+        for record in about.report.jobs
+    ]
+    titles = ("Job", "User", "Queue", "Slots", "Submitted", "Start", "End", "Wait", "Status")
+    return _rows("simulation", (*titles, "Why it waited"), rows)
+
+
+def _wait(wait: int | None) -> str:
+    """Nothing for a job that ran before the simulation began."""
+    return _number(wait, duration_text(wait) if wait is not None and wait >= 0 else "")
+
+
+def _metrics(metrics: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th scope=row>{html_text(name.replace('_', ' '))}</th>"
+        f'<td class="number">{f"{value:.3f}" if isinstance(value, float) else value}</td></tr>'
+        for name, value in metrics.items()
+        if isinstance(value, (int, float))
+    )
+    return f"<table><tbody>{rows}</tbody></table>"

@@ -1,0 +1,243 @@
+"""What a report comes to: one line in red, amber or green, and three figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ...model.display import HOUR, duration_text
+from ...model.plan import Plan
+from ...solver.advice.comparison import ComparedJob, Comparison
+from ...solver.advice.diagnosis.records import Diagnosis, Remedy, WaitingJob
+from ...solver.pending_reasons import counted
+from .data import Report
+
+#: Jobs are stuck, something could be better, all is as early as can be; nothing to judge.
+Level: TypeAlias = Literal["bad", "warn", "good", "plain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The line on top: how many, what one change frees, what it costs the others."""
+
+    level: Level
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with what it counts; before it what it is as configured, behind it of how many."""
+
+    value: str
+    what: str
+    more: str
+    before: str = ""
+    of: str = ""
+    #: The fold that says more, "" for none.
+    leads_to: str = ""
+
+
+def status_of(report: Report) -> Status:
+    """The line on top of a report."""
+    if report.refused:
+        return Status("bad", ("The judge objects to a plan that is shown here",))
+    if report.comparison is not None:
+        return _of_comparison(report, report.comparison)
+    if report.plan is not None:
+        return _of_plan(report.plan)
+    started, jobs = report.metrics.get("started", 0), report.metrics.get("jobs", 0)
+    level: Level = "plain" if started == jobs else "warn"
+    return Status(level, (f"{started} of {counted(jobs, 'job')} started in the simulation",))
+
+
+def figures_of(report: Report) -> tuple[Figure, ...]:
+    """Three figures."""
+    if report.comparison is not None:
+        return tuple(_figures_of_comparison(report, report.comparison))
+    if report.plan is not None:
+        return tuple(_figures_of_plan(report, report.plan))
+    return tuple(_figures_of_simulation(report.metrics))
+
+
+def _of_comparison(report: Report, comparison: Comparison) -> Status:
+    if not comparison.jobs:
+        return Status("good", ("Nothing waits",))
+    found = _Concerned.of(report.diagnosis, comparison)
+    if found.stuck:
+        many = len(found.stuck)
+        head = f"{counted(many, 'job')} {'is' if many == 1 else 'are'} stuck"
+        return Status("bad", (head, *_by_changes(found.stuck_items, many)))
+    if found.held:
+        many = len(found.held)
+        head = f"{counted(many, 'job')} {'is' if many == 1 else 'are'} held back"
+        return Status("warn", (head, *_by_changes(found.held, many)))
+    if found.sooner:
+        return Status("warn", tuple(_by_planning(found.sooner, comparison)))
+    if comparison.cut or (report.diagnosis is not None and report.diagnosis.cut):
+        return Status("warn", ("Not everything was examined in time",))
+    if found.undated:
+        many = len(found.undated)
+        verb = "has" if many == 1 else "have"
+        return Status("warn", (f"{counted(many, 'job')} {verb} no known start",))
+    who = "The one job starts as early as it can"
+    if len(comparison) > 1:
+        who = f"All {len(comparison)} jobs start as early as they can"
+    proved = sum(row.proved for row in comparison)
+    every = "proved" if proved == len(comparison) else f"{proved} of {len(comparison)} proved"
+    return Status("good", (who, every))
+
+
+@dataclass(frozen=True, slots=True)
+class _Concerned:
+    """The jobs by what is the matter with them."""
+
+    #: Ids of those that starve or cannot start here.
+    stuck: tuple[str, ...] = ()
+    #: What the diagnosis found of them.
+    stuck_items: tuple[WaitingJob, ...] = ()
+    #: Those that do not starve, and one change helps.
+    held: tuple[WaitingJob, ...] = ()
+    #: Of the others those that could start sooner, all placed together.
+    sooner: tuple[ComparedJob, ...] = ()
+    #: Ids of those whose start is not known.
+    undated: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis | None, comparison: Comparison) -> _Concerned:
+        """As far as a diagnosis was made, else by the outlook alone."""
+        never = [row.job for row in comparison if row.state == "impossible"]
+        undated = [row.job for row in comparison if row.state in ("starts if", "unknown end")]
+        sooner = tuple(row for row in comparison if (row.sooner_by or 0) > 0)
+        if diagnosis is None:
+            return cls(tuple(never), sooner=sooner, undated=tuple(undated))
+        stuck = [item.job for item in diagnosis.starving]
+        names = dict.fromkeys((*stuck, *never, *diagnosis.impossible))
+        return cls(
+            tuple(names),
+            tuple(item for item in diagnosis.jobs if item.job in names),
+            tuple(item for item in diagnosis.jobs if item.job not in names and item.remedies),
+            sooner,
+            tuple(undated),
+        )
+
+
+def _by_changes(items: Sequence[WaitingJob], many: int) -> Iterator[str]:
+    """What one change does for these jobs, and for the others; many: how many the line names."""
+    firsts = [(item, item.remedies[0]) for item in items if item.remedies]
+    if not firsts:
+        yield "no single change that was tried helps"
+        return
+    one = len({remedy.key for _, remedy in firsts}) == 1
+    gains = [remedy.gain for _, remedy in firsts if remedy.gain is not None]
+    who = "it" if many == 1 else "them" if len(firsts) == many else f"{len(firsts)} of them"
+    change = "1 change" if one else "one change each"
+    if gains:
+        yield f"{change} frees {duration_text(sum(gains))} for {who}"
+    else:
+        yield f"{change} lets {who} start"
+    yield _of_others({item.job for item in items}, [remedy for _, remedy in firsts], one)
+
+
+def _of_others(concerned: set[str], remedies: Sequence[Remedy], one: bool) -> str:
+    """Who pays for the changes."""
+    losers = [
+        {*(item.job for item in remedy.cost.longer), *remedy.cost.lost} - concerned
+        for remedy in remedies
+    ]
+    if one or not any(losers):
+        many = len(set().union(*losers))
+        return f"{many} other{'' if many == 1 else 's'} wait{'s' if many == 1 else ''} longer"
+    free = sum(not found for found in losers)
+    return f"for {free} of the {len(remedies)} nobody else waits longer"
+
+
+def _by_planning(sooner: Sequence[ComparedJob], comparison: Comparison) -> Iterator[str]:
+    """What planning all jobs together does for some of them, and for the others."""
+    many = len(sooner)
+    gain = duration_text(sum(row.sooner_by or 0 for row in sooner))
+    yield f"{counted(many, 'job')} could start sooner"
+    yield f"all jobs planned together free {gain} for {'it' if many == 1 else 'them'}"
+    late = sum((row.sooner_by or 0) < 0 for row in comparison)
+    yield f"{late} other{'' if late == 1 else 's'} start{'s' if late == 1 else ''} later"
+
+
+def _of_plan(plan: Plan) -> Status:
+    left = len(plan.unplaced)
+    if left:
+        verb = "has" if left == 1 else "have"
+        return Status("warn", (f"{counted(left, 'job')} {verb} no place", f"method {plan.method}"))
+    planned = f"{counted(len(plan), 'job')} planned by {plan.method}"
+    proved = sum(item.proved for item in plan)
+    done = len(plan) > 0 and proved == len(plan)
+    return Status("good" if done else "plain", (planned, f"{proved} of {len(plan)} starts proved"))
+
+
+def _figures_of_comparison(report: Report, comparison: Comparison) -> Iterator[Figure]:
+    now, total = comparison.now, len(comparison)
+    before, after = (
+        sum(getattr(row, name) == now for row in comparison)
+        for name in ("as_configured", "possible")
+    )
+    yield Figure(
+        *(str(after), "jobs start now", f"as configured → possible, of {total}"), before=str(before)
+    )
+    yield _waiting(comparison)
+    proved = sum(row.proved for row in comparison)
+    settings = len(comparison.outlook.cautions())
+    more = f"{counted(settings, 'setting')} not considered" if settings else "in priority order"
+    yield Figure(
+        *(str(proved), "starts proved the earliest", more),
+        of=str(total),
+        leads_to="limits" if settings else "",
+    )
+
+
+def _waiting(comparison: Comparison) -> Figure:
+    """How long the jobs wait from now on, as configured and as possible."""
+    known = [row for row in comparison if row.sooner_by is not None]
+    what = "of waiting still to come"
+    if not known:
+        return Figure("–", what, "no start is known")
+    waits = [
+        [(getattr(row, name) - comparison.now, row.slots) for row in known]
+        for name in ("as_configured", "possible")
+    ]
+    before, after = (sum(wait for wait, _ in each) for each in waits)
+    hours = [sum(wait * slots for wait, slots in each) / HOUR for each in waits]
+    more = f"{hours[0]:,.0f} → {hours[1]:,.0f} slot-hours"
+    if len(known) < len(comparison):
+        more += f", {len(known)} of {len(comparison)} jobs"
+    left = duration_text(after) if after else "none"
+    return Figure(left, what, more, before=duration_text(before) if before else "none")
+
+
+def _figures_of_plan(report: Report, plan: Plan) -> Iterator[Figure]:
+    unknown = sum(word == "?" for word in report.missing["start"].values())
+    if plan.method == "greedy" and not plan.cut:  # it gives estimates, not starts
+        unknown = 0
+    now = sum(item.start == plan.now for item in plan)
+    yield Figure(
+        *(str(now), "jobs start now", f"method {plan.method}, {plan.objective}"),
+        of=str(len(report.instance.pending)),
+    )
+    left = len(plan.unplaced)
+    more = f"{left} without a place" if left else f"status {plan.status}"
+    yield Figure(
+        *(str(len(plan) - unknown), "jobs planned", more), of=str(len(report.instance.pending))
+    )
+    proved = sum(item.proved for item in plan)
+    yield Figure(str(proved), "starts proved the earliest", "in priority order", of=str(len(plan)))
+
+
+def _figures_of_simulation(metrics: Any) -> Iterator[Figure]:
+    def seconds(name: str) -> str:
+        value = metrics.get(name)
+        return "–" if value is None else duration_text(round(value))
+
+    done = metrics.get("started", 0), metrics.get("jobs", 0)
+    back = f"{metrics.get('backfilled', 0)} backfilled"
+    yield Figure(str(done[0]), "jobs started", back, of=str(done[1]))
+    idle = f"{100 * metrics.get('idle_while_waiting', 0.0):.1f} % idle while jobs waited"
+    yield Figure(f"{100 * metrics.get('utilisation', 0.0):.1f} %", "of the slots in use", idle)
+    yield Figure(seconds("mean_wait"), "mean wait", f"95th percentile {seconds('p95_wait')}")

@@ -1,0 +1,125 @@
+"""affinity[core(n)]: n cores a slot, beside slots; what asks for more is named (AFF-01)."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+import slotwise as sw
+from loop_lab import HOUR, host, instance, job, run, running
+
+pytestmark = pytest.mark.behaviour("AFF-01")
+
+NAMED = [
+    "affinity[core(2,same=socket)]",
+    "affinity[core(2,exclusive=(socket,injob))]",
+    "affinity[core(1):distribute=pack]",
+    "affinity[core(1):cpubind=socket]",
+    "affinity[thread(1)]",
+    "affinity[socket]",
+    "affinity[numa]",
+]
+
+
+@pytest.mark.parametrize("method", ["greedy", "time-based", "optimal", "milp"])
+@pytest.mark.parametrize("asked", ["core(2)", "core*2", "core(1)*2", "core(2):distribute=any"])
+def test_slots_are_tasks_and_cores_are_counted_beside_them(method: str, asked: str) -> None:
+    """Two slots of two cores each are two slots and four cores (10.1)."""
+    problem = instance(
+        host("A", 8, cores=6),
+        running=(running("r", {"A": 2}, 60, res_req=("affinity[core(2)]",)),),
+        pending=(
+            job("p", 1, f"affinity[{asked}]", minutes=30),
+            job("q", 1, f"affinity[{asked}]", minutes=30),
+            job("free", 4, minutes=30),
+        ),
+    )
+    found = sw.plan(problem, method=method)
+    assert found["p"].start == 0
+    assert found["free"].start == 0, "a job without affinity[] takes no cores"
+    if method != "greedy":
+        assert found["q"].start == 30 * 60
+        assert "cores" in found["q"].waits_for
+    assert not sw.validate(problem, found)
+
+
+def test_the_loop_and_suspended_jobs_keep_their_cores() -> None:
+    two = "affinity[core(2)]"
+    holds = running("r", {"A": 2}, 60, res_req=(two,))
+    problem = instance(host("A", 4, cores=4), running=(holds,), pending=(job("p", 1, two),))
+    assert run(problem)["p"].start == HOUR
+    stopped = replace(problem, running=(replace(holds, suspended=True),))
+    assert sw.outlook(stopped)["p"].state == "unknown end"
+
+
+def test_one_core_a_slot_is_no_restriction_where_slots_are_cores() -> None:
+    problem = instance(
+        host("A", 4, cores=4),
+        pending=(job("p", 4, "affinity[core(1)]", minutes=30),),
+    )
+    found = sw.plan(problem)
+    assert (found["p"].start, found["p"].proved) == (0, True)
+    assert not found.omissions
+
+
+@pytest.mark.parametrize("asked", NAMED)
+def test_what_asks_for_more_than_a_number_is_named(asked: str) -> None:
+    problem = instance(host("A", 8, cores=8), pending=(job("p", 1, asked, minutes=30),))
+    found = sw.plan(problem)
+    assert not found["p"].proved
+    assert "affinity[]" in [item.what for item in found.omissions]
+
+
+def test_so_is_any_where_a_host_has_not_said_how_many_it_has() -> None:
+    asked = job("p", 1, "affinity[core(1)]", minutes=30)
+    problem = instance(host("A", 8, cores=8), host("B", 8), pending=(asked,))
+    assert not sw.plan(problem)["p"].proved
+
+
+def test_a_job_that_needs_more_cores_than_a_host_has_fits_nowhere() -> None:
+    problem = instance(host("A", 8, cores=8), pending=(job("p", 1, "affinity[core(9)]"),))
+    assert sw.outlook(problem)["p"].state == "impossible"
+
+
+def test_files_say_the_cores_of_hosts() -> None:
+    text = 'format: slotwise/1\nhosts: [{name: "a[1-2]", slots: 4, cores: 2}]\n'
+    assert [item.cores for item in sw.loads(text).cluster.hosts] == [2, 2]
+    with pytest.raises(sw.InputError, match="cores"):
+        sw.loads(text.replace("cores: 2", "cores: two"))
+
+
+def literal(jobs: list[tuple[int, int]], slots: int, cores: int) -> list[int]:
+    """The earliest hour of each in their order, on one host; (slots, cores of a slot)."""
+    starts: list[int] = []
+    for size, each in jobs:
+        hour = 0
+        while True:
+            here = [asked for asked, start in zip(jobs, starts, strict=False) if start == hour]
+            full = sum(n for n, _ in here) + size > slots
+            if not full and sum(n * c for n, c in here) + size * each <= cores:
+                break
+            hour += 1
+        starts.append(hour)
+    return [hour * HOUR for hour in starts]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plans_agree_with_a_literal_reading(seed: int) -> None:
+    draw = random.Random(seed)
+    jobs = [(draw.randint(1, 3), draw.randint(0, 2)) for _ in range(draw.randint(2, 6))]
+    asked = [f"affinity[core({each})]" if each else "" for _, each in jobs]
+    problem = instance(
+        host("A", 5, cores=6),
+        pending=tuple(
+            job(f"p{n}", jobs[n][0], *filter(None, [asked[n]]), minutes=60)
+            for n in range(len(jobs))
+        ),
+    )
+    found = sw.plan(problem)
+    assert [found[f"p{n}"].start for n in range(len(jobs))] == literal(jobs, 5, 6)
+    assert not sw.validate(problem, found)
+    roomy = replace(problem, cluster=replace(problem.cluster, hosts=(host("A", 5, cores=99),)))
+    without = sw.plan(roomy)
+    if [item.start for item in without] != [item.start for item in found]:
+        assert [fault.check for fault in sw.validate(problem, without)].count("affinity")
