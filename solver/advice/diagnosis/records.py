@@ -10,6 +10,7 @@ from typing import Any
 from ....model.display import duration_text, html_table, wall_clock, with_stamps
 from ....model.errors import UnknownNameError
 from ....model.instance import Instance
+from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
@@ -170,6 +171,9 @@ class WaitingJob:
     earliest: int
     #: Whether that is proved.
     proved: bool = False
+    #: How it is known: in its turn by "time-based" reservation, or by a "simulation" as configured
+    #: but for limits and windows.
+    free_by: str = "time-based"
     #: Where.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Jobs behind it in line that start before it.
@@ -212,6 +216,7 @@ class WaitingJob:
             "simulated": self.simulated,
             "earliest": self.earliest,
             "proved": self.proved,
+            "free_by": self.free_by,
             "excess": self.excess,
             "allocation": dict(self.allocation),
             "passed_by": list(self.passed_by),
@@ -249,6 +254,8 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     #: What the reader has to know beside it.
     notes: tuple[str, ...] = ()
+    #: What is not considered, each with the pending jobs that it touches.
+    omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
@@ -288,6 +295,7 @@ class Diagnosis:
             ],
             "tried": self.tried,
             "notes": list(self.notes),
+            "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
             **({"cut": True} if self.cut else {}),
         }
@@ -508,6 +516,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     if found.forecast and found.run_by:
         yield f"Likely starts are by the history, run by {found.run_by}."
     yield from found.notes
+    yield from sentences(found.omissions)
     if found.cut:
         yield "Cut short by the limit: more may starve, and more may help."
 
@@ -579,11 +588,17 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     yield f"As the cluster is configured it {starts}{later}{sign} {_together(clock, item)}."
 
 
+_FREE_BY = {
+    "time-based": "by time-based reservation",
+    "simulation": "as simulated without limits and windows",
+}
+
+
 def _together(clock: SpokenTimes, item: WaitingJob) -> str:
     """When its slots are free together, whatever rules keep it from them, and where."""
     shut = [host.name for host in clock.instance.cluster.hosts if not host.takes_jobs]
     needed = [host for host in shut if host in item.allocation]
-    proof = proved_text(item, "proved the earliest" if item.proved else "by time-based reservation")
+    proof = proved_text(item, "proved the earliest" if item.proved else _FREE_BY[item.free_by])
     if needed:
         free = "would be free together" if item.slots > 1 else "would be free"
         back = f"with {named(needed)} open "
