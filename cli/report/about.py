@@ -136,8 +136,6 @@ class About:
             return ""
         return "stuck" if item.starves else "held back"
 
-    # --- times ------------------------------------------------------------------------------------
-
     def _times(self) -> Iterator[int | None]:
         report = self.report
         for row in report.comparison or ():
@@ -153,8 +151,6 @@ class About:
         if time is None:
             return self.words.get(name, {}).get(job, "?")
         return self.clock.short(time, beside)
-
-    # --- rows -------------------------------------------------------------------------------------
 
     def _rows(self) -> Iterator[JobRow]:
         report = self.report
@@ -197,8 +193,6 @@ class About:
             (early, "" if early is None else self.clock.short(early)),
         )
         return JobRow(job.id, job.user, job.slots, "", starts, None, item.waits_for)
-
-    # --- details ----------------------------------------------------------------------------------
 
     @cached_property
     def _details(self) -> Mapping[str, JobText]:
@@ -333,8 +327,6 @@ class About:
         status = record["status"] + (", backfilled" if record["backfilled"] else "")
         why = (("", record["reason"]),) if record["reason"] else ()
         return JobText(facts, starts, None, (status,), why, (), "")
-
-    # --- what would help --------------------------------------------------------------------------
 
     def _with_change(self, item: WaitingJob) -> StartText:
         first = item.remedies[0]
