@@ -1,11 +1,11 @@
-# make demo | report | quick | test | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
+# make demo | report | quick | test | test-cost | check | test-all | bench | mutants   (all idempotent; the first call builds .venv)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPES := .cache/types
 
-.PHONY: demo report quick test test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-cost test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,12 @@ quick: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# The same, and what each folder, file and test took of the processor, the dearest first.
+test-cost: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python -m pytest -n auto --dist worksteal --cpu-seconds build/test-cost.txt $(ARGS)
+	@head -n 60 build/test-cost.txt
 
 # Whole products of cases, long proofs, whole traces, many examples of every property.
 test-all: $(STAMP)

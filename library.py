@@ -27,6 +27,7 @@ from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
+from .solver.budget import LEAST_LIMIT
 from .solver.forecast import of_instance as _forecast
 from .solver.outlook import outlook as _outlook
 from .solver.scheduler import simulation as _simulation
@@ -40,8 +41,6 @@ R = TypeVar("R")
 
 #: Seconds that a cancelled call still looks at its instance.
 PATIENCE = 2.0
-#: Seconds that are left at least of a time limit, so that there is something to stop.
-LEAST_LIMIT = 1e-3
 
 
 def _instance(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

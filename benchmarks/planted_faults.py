@@ -2,6 +2,7 @@
 
     python benchmarks/planted_faults.py --seeds 0-49            # sites with a fault
     python benchmarks/planted_faults.py --seeds 0-19 --sound    # sites without one
+    python benchmarks/planted_faults.py --ten 0                 # ten faults, and ten sound sites
 
 A site is a small cluster that is full and has a mixed queue, configured well: reservations that
 last, backfill, future allocations. A fault changes one thing of it. Whether it does harm is looked
@@ -457,6 +458,43 @@ def _cured(sound: Instance, faulty: Instance, kind: str) -> Instance:
     return replace(sound, pending=pending)
 
 
+def _impossible(draw: random.Random, instance: Instance) -> Instance:
+    """One job asks for more than any host has."""
+    job = draw.choice(instance.pending)
+    width = instance.cluster.hosts[0].slots
+    memory = round(instance.cluster.hosts[0].amounts["mem"] * 2)
+    text = draw.choice([f"rusage[mem={memory}]", "span[hosts=1]", f"select[mem>{memory}]"])
+    slots = width + 1 if text == "span[hosts=1]" else job.slots
+    return _job(instance, replace(job, res_req=(text,), slots=slots, max_slots=None))
+
+
+#: What is named where a job fits nowhere by what it asks for itself.
+IMPOSSIBLE = "impossible job"
+#: Ten faults as different as faults are.
+TEN = (
+    *(IMPOSSIBLE, "hosts closed", "reservation expires", "limit", "queue limit"),
+    *("no reservation", "dispatch window", "memory", "no backfill", "load threshold"),
+)
+
+
+def planted_of(kind: str, seed: int, *, small: bool = False) -> Planted:
+    """A site with a fault of this kind that costs some job two hours at least; small: four hosts.
+
+    Raises ValueError where no draw does such harm.
+    """
+    draw = random.Random(f"{kind} {seed}")
+    for _ in range(MOST_DRAWS):
+        sound = sound_site(draw, (4,), (5, 9)) if small else sound_site(draw)
+        if kind == IMPOSSIBLE:
+            faulty = _impossible(draw, sound)
+            changed = (job.id for job in faulty.pending if job not in set(sound.pending))
+            return Planted(faulty, kind, next(changed))
+        faulty = FAULTS[kind](draw, sound)
+        if victim := harmed(sound, faulty, kind):
+            return Planted(faulty, kind, victim)
+    raise ValueError(f"no harm by {kind} in {MOST_DRAWS} draws of seed {seed}")
+
+
 def planted(seed: int) -> Planted:
     """The site of a seed, with a fault that costs some job two hours at least."""
     draw = random.Random(f"fault {seed}")
@@ -480,13 +518,41 @@ def first_cause(found: Diagnosis) -> str:
     return found.jobs[0].cause if found.jobs else ""
 
 
+def first_finding(found: Diagnosis) -> str:
+    """As :func:`first_cause`; of a job that fits nowhere by what it asks for, that it does."""
+    stuck = found.jobs and found.jobs[0].state == "impossible"
+    own = first_cause(found) in ("", "memory", "resource", "requirement", "compute units")
+    return IMPOSSIBLE if found.never or (stuck and own) else first_cause(found)
+
+
+def ten(seed: int) -> None:
+    """A table of ten planted faults and ten sound sites."""
+    print("| planted | found first | what helps first | runs | right |")
+    print("|---|---|---|---|---|")
+    right = 0
+    for kind in TEN:
+        found = diagnose(planted_of(kind, seed).instance)
+        named, good = first_finding(found), first_finding(found) == kind
+        right += good
+        remedies = found.jobs[0].remedies if found.jobs else ()
+        helps = "; ".join(map(str, remedies[0].lines)) if remedies else "-"
+        print(f"| {kind} | {named} | `{helps}` | {found.tried} | {'yes' if good else 'NO'} |")
+    starving = [len(diagnose(sound(10 * seed + n).instance).starving) for n in range(10)]
+    print(f"\n{right} of {len(TEN)} named first; sound sites with a starving job: ", end="")
+    print(f"{sum(map(bool, starving))} of {len(starving)}")
+
+
 def main() -> None:
     """Diagnose the sites of some seeds and count."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seeds", default="0-49", help="first-last")
     parser.add_argument("--sound", action="store_true", help="sites without a fault")
     parser.add_argument("--kind", help="only sites with this fault")
+    parser.add_argument("--ten", type=int, metavar="SEED", help="a table of ten faults")
     given = parser.parse_args()
+    if given.ten is not None:
+        ten(given.ten)
+        return
     first, last = (int(part) for part in given.seeds.split("-"))
     right = count = 0
     begun = perf_counter()

@@ -42,8 +42,6 @@ class Exit(IntEnum):
 
 #: When the command began (monotonic seconds), so that its time limit counts all that it does.
 _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
-#: Seconds that are left at least of a time limit: enough for a lesser answer.
-LEAST_LIMIT = 1e-3
 #: Judging an answer and writing it up takes about so much of the time that reading took.
 KEPT = 0.75
 
@@ -64,6 +62,8 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
     kept: for writing the answer up, as a share of the seconds used so far; half of the rest at
     most.
     """
+    from ..solver.budget import LEAST_LIMIT
+
     began = _BEGAN.get()
     if limit is None or limit == 0 or began is None:
         return limit

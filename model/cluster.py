@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import TypeVar
 
 #: Load indices that grow with load: a reservation is added to them (RSV-01).
 INCREASING_INDICES = frozenset({"r15s", "r1m", "r15m", "ut", "pg", "io", "ls"})
@@ -71,7 +73,13 @@ class Gpus:
     def load(self) -> dict[str, float]:
         """The memory of each as a load index: gpu_mtotal0, gpu_mtotal1, …"""
         found = range(self.count if self.mem is not None and self._plausible else 0)
-        return {f"gpu_mtotal{number}": self.mem or 0.0 for number in found}
+        return dict.fromkeys(map(_memory_index, found), self.mem or 0.0)
+
+
+@cache
+def _memory_index(number: int) -> str:
+    """The load index of the memory of the GPU of that number."""
+    return f"gpu_mtotal{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,16 @@ class Host:
         if isinstance(self.gpus, Gpus):
             object.__setattr__(self, "amounts", {**self.amounts, **self.gpus.amounts()})
             object.__setattr__(self, "load", {**self.load, **self.gpus.load()})
+
+    def alike(self, names: Iterable[str]) -> Iterator[Host]:
+        """Hosts that differ from this one by name only: all else they share."""
+        kept = [(field.name, getattr(self, field.name)) for field in fields(self)][1:]
+        for name in names:
+            host = object.__new__(Host)
+            object.__setattr__(host, "name", name)
+            for key, value in kept:
+                object.__setattr__(host, key, value)
+            yield host
 
     @property
     def gpu_count(self) -> float | None:
@@ -207,12 +225,89 @@ class Cluster:
 
     def expand(self, name: str) -> tuple[str, ...] | None:
         """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
-        if name == "all":
-            return tuple(host.name for host in self.hosts)
-        for group in self.groups:
-            if group.name == name:
-                return group.members
-        for unit in self.units:
-            if unit.name == name:
-                return unit.hosts
-        return (name,) if any(host.name == name for host in self.hosts) else None
+        return NamedHosts(self).expand(name)
+
+
+#: Hosts of lists that are kept to be looked up again.
+_KEPT = 4_000_000
+
+
+class NamedHosts:
+    """What names stand for in a cluster, for those who look up many."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.all = tuple(host.name for host in cluster.hosts)
+        self._hosts = frozenset(self.all)
+        #: Of equal names the first is meant, a group before a unit.
+        self._sets = {unit.name: unit.hosts for unit in reversed(cluster.units)}
+        self._sets |= {group.name: group.members for group in reversed(cluster.groups)}
+        self._sets["all"] = self.all
+        self._listed: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._kept = 0
+        self._members: dict[str, frozenset[str]] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sets or name in self._hosts
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.all
+        yield from self._sets
+
+    def expand(self, name: str) -> tuple[str, ...] | None:
+        """Hosts that a host, host group or compute-unit name stands for; None if unknown."""
+        found = self._sets.get(name)
+        return (name,) if found is None and name in self._hosts else found
+
+    def listed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Hosts of a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions.
+
+        In the cluster's order; equal lists are looked up once, as far as they do not fill memory.
+        """
+        key = tuple(names)
+        found = self._listed.get(key)
+        if found is None:
+            found = self._of(key)
+            self._kept += len(found)
+            if self._kept <= _KEPT:
+                self._listed[key] = found
+        return found
+
+    def meet(self, names: Iterable[str], hosts: Iterable[str]) -> bool:
+        """Whether one of the hosts is of such a list, without a look at all that the list names."""
+        words = tuple(names)
+        excluded = self._unions([name[1:] for name in words if name[0] == "~"])
+        wanted = [name for name in words if name[0] != "~"]
+        if not wanted or not {"all", "others"}.isdisjoint(wanted):
+            return any(not any(host in part for part in excluded) for host in hosts)
+        parts = self._unions(wanted)
+        return any(
+            any(host in part for part in parts) and not any(host in part for part in excluded)
+            for host in hosts
+        )
+
+    def _unions(self, names: Sequence[str]) -> list[frozenset[str]]:
+        """Sets of hosts which together are those of the names."""
+        single = frozenset(name for name in names if name not in self._sets)
+        for name in names:
+            if name in self._sets and name not in self._members:
+                self._members[name] = frozenset(self._sets[name])
+        return [single, *(self._members[name] for name in names if name in self._sets)]
+
+    def _of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        taken = {host for name in names if name[0] != "~" for host in self.expand(name) or ()}
+        if "others" in names or "all" in names or all(name[0] == "~" for name in names):
+            taken = set(self._hosts)
+        for name in names:
+            if name[0] == "~":
+                taken.difference_update(self.expand(name[1:]) or ())
+        return (
+            self.all if len(taken) == len(self.all) else tuple(filter(taken.__contains__, self.all))
+        )
+
+
+Value = TypeVar("Value")
+
+
+def distinct(values: Iterable[Value]) -> list[Value]:
+    """Each object once; hosts of one entry share theirs."""
+    return list({id(value): value for value in values}.values())

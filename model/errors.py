@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import string
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .input_limits import limits, may_suggest
+from .input_limits import compared, limits, may_suggest
 
 #: So many names are listed whole.
 _FEW = 12
 #: Characters of a message that quotes something endless.
 _LONGEST = 2000
+#: Characters of a word for which another one may have been meant.
+_LONGEST_WORD = 200
+#: Words of an input that are compared closely, and at all, to find what was meant.
+_CLOSELY, _COMPARED = 60_000, 3_000_000
+_LETTERS = string.ascii_lowercase + string.digits + "_-."
 
 
 class SlotwiseError(Exception):
@@ -105,9 +111,25 @@ def report(problems: Sequence[Problem]) -> list[str]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for the known word closest to `word`, or ""."""
-    if not may_suggest():
+    """`` (did you mean 'x'?)`` for the known word closest to `word`, or "".
+
+    Among very many words one that differs by a letter is looked for.
+    """
+    if len(word) > _LONGEST_WORD or not may_suggest() or compared(0) > _COMPARED:
         return ""
-    choices = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
+    lower, choices = word.lower(), {name.lower(): name for name in known}
+    if compared(len(choices)) <= _CLOSELY:
+        close = difflib.get_close_matches(lower, choices, n=1, cutoff=0.6)
+    else:
+        close = [other for other in _one_letter_off(lower) if other in choices]
     return f" (did you mean '{choices[close[0]]}'?)" if close else ""
+
+
+def _one_letter_off(word: str) -> Iterator[str]:
+    """The word itself, with two letters swapped, one letter less, another one, and one more."""
+    parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    yield word
+    yield from (left + right[1] + right[0] + right[2:] for left, right in parts if right[1:])
+    yield from (left + right[1:] for left, right in parts if right)
+    yield from (left + letter + right[1:] for left, right in parts if right for letter in _LETTERS)
+    yield from (left + letter + right for left, right in parts for letter in _LETTERS)

@@ -51,6 +51,8 @@ class _Count:
     hosts: int = 0
     names: int = 0
     suggestions: int = 0
+    #: Words among which what was meant has been looked for.
+    compared: int = 0
 
 
 #: The limits of an input unless others are asked for.
@@ -122,6 +124,13 @@ def may_suggest() -> bool:
         return True
     count.suggestions += 1
     return count.suggestions <= 2 * limits().errors
+
+
+def compared(number: int) -> int:
+    """Count words among which what was meant is looked for; how many these are by now."""
+    count = _COUNT.get() or _Count()
+    count.compared += number
+    return count.compared
 
 
 def check_length(text: str) -> None:

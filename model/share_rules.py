@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from itertools import islice
 
+from .cluster import NamedHosts
 from .configuration import Queue
 from .errors import Problem, nearest
+from .input_limits import limits
 from .instance import Instance
 from .job import Job
 from .shares import (
@@ -22,6 +25,7 @@ from .shares import (
     expand_hosts,
     partition_hosts,
     pools,
+    queue_host_names,
     queue_hosts,
     queue_sets,
     share_tree,
@@ -160,6 +164,10 @@ _TAKEN_AS = (
     "nothing names the members of '{}': users without another share are taken for them, nobody "
     "where there is one for others or default"
 )
+#: Names that take as much room as a share account.
+_ACCOUNT = 5
+#: Groups within groups that take as much room as a name.
+_INNER = 8
 #: Share trees within share trees; nobody divides shares so often.
 _DEEPEST = 100
 
@@ -170,6 +178,8 @@ def share_problems(instance: Instance) -> list[Problem]:
     All problems are found, in the order: groups, queues, cross-queue sets, parameters, partitions,
     pools, jobs. Jobs are looked at only where the share lists make sense.
     """
+    if large := list(_size_problems(instance)):
+        return large
     groups = Groups(instance.groups)
     lists = [*_group_problems(instance, groups), *_queue_problems(instance, groups)]
     lists += _set_problems(instance)
@@ -359,9 +369,78 @@ def _assignment_problems(
         )
 
 
+def _sizes(instance: Instance) -> tuple[dict[str, int], dict[str, int], int | None]:
+    """Of each group how many members and share accounts it has, those of groups within counted.
+
+    And the number of the first group with which they are too many in all, None where they are not.
+    """
+    members: dict[str, int] = {}
+    accounts: dict[str, int] = {}
+    inner: dict[str, int] = {}
+    total = groups = 0
+    for index, group in enumerate(instance.groups):
+        within = [item.removeprefix("~") for item in group.members]
+        members[group.name] = sum(members.get(item, 1) for item in within)
+        inner[group.name] = 1 + sum(inner.get(item, 0) for item in within)
+        accounts[group.name] = 1 + _accounts(group.user_shares, group.members, members, accounts)
+        total += members[group.name]
+        groups += inner[group.name]
+        if max(total, accounts[group.name], groups // _INNER) > limits().names:
+            return members, accounts, index
+    return members, accounts, None
+
+
+def _accounts(
+    assignments: Assignments,
+    divided: Iterable[str],
+    members: Mapping[str, int],
+    accounts: Mapping[str, int],
+) -> int:
+    """Share accounts that a list makes at most of the members that it divides."""
+    found = 0
+    named = {name.removesuffix("@") for name, _ in assignments}
+    for name, _ in assignments:
+        if name == DEFAULT:
+            found += sum(accounts.get(item, 1) for item in divided if item not in named)
+        elif name.endswith("@"):
+            found += members.get(name[:-1], 1)
+        else:
+            found += accounts.get(name, 1)
+    return found
+
+
+def _size_problems(instance: Instance) -> Iterator[Problem]:
+    """Groups and share trees that would fill memory: counted before they are made."""
+    members, accounts, large = _sizes(instance)
+    if large is not None:
+        message = f"groups within groups have more than {limits().names:,} members in all"
+        yield Problem(f"{message} (--max-names)", path=f"user_groups[{large}].members")
+        return
+    total = 0
+    lists = [
+        *((f"queues[{n}].FAIRSHARE", item.user_shares) for n, item in enumerate(instance.queues)),
+        *(
+            (f"host_partitions[{n}].USER_SHARES", item.user_shares)
+            for n, item in enumerate(instance.partitions)
+        ),
+    ]
+    for path, assignments in lists:
+        total += _accounts(assignments or (), (), members, accounts)
+        if len(assignments or ()) > 1:  # who is named at all is kept too
+            total += (
+                sum(members.get(n.removesuffix("@"), 0) for n, _ in assignments or ()) // _ACCOUNT
+            )
+        if total * _ACCOUNT > limits().names:
+            most = limits().names // _ACCOUNT
+            message = f"with it policies have more than {most:,} share accounts in all"
+            yield Problem(f"{message} (--max-names, of which each counts {_ACCOUNT})", path=path)
+            return
+
+
 def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
     defined: set[str] = set()
     levels: dict[str, int] = {}
+    looked = 0
     for index, group in enumerate(instance.groups):
         path = f"user_groups[{index}]"
         if group.user_shares:
@@ -378,7 +457,8 @@ def _group_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
                     f"group '{member}' must be defined before '{group.name}', which has it "
                     "as a member"
                 )
-                if group.name in groups.within(member):
+                looked += 1
+                if looked <= limits().errors and group.name in groups.within(member):
                     message = f"user groups contain each other: '{group.name}' and '{member}'"
                 yield Problem(message, path=f"{path}.members", undefined=True)
         defined.add(group.name)
@@ -415,6 +495,7 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
     """Cross-queue sets: membership, masters and the priority range (FSH-09)."""
     by_name = {queue.name: queue for queue in instance.queues}
     set_of: dict[str, str] = {}
+    told = 0
     for index, master in enumerate(instance.queues):
         if not master.fairshare_queues:
             continue
@@ -438,27 +519,30 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
                 )
             else:
                 set_of[name] = master.name
-        if not master.dispatch_order:
-            yield from _range_problems(instance, master, path)
+        if not master.dispatch_order and told < limits().errors:
+            inside = list(_range_problems(instance, master, path))
+            told += len(inside)
+            yield from inside
 
 
 def _range_problems(instance: Instance, master: Queue, path: str) -> Iterator[Problem]:
     members = {master.name, *master.fairshare_queues}
     priorities = [queue.priority for queue in instance.queues if queue.name in members]
     low, high = min(priorities), max(priorities)
-    for queue in instance.queues:
-        if queue.name not in members and low <= queue.priority <= high:
-            yield Problem(
-                f"priority {queue.priority} of queue {queue.name} falls inside {low}-{high}, the "
-                f"range of the cross-queue set of {master.name}: move it outside or set "
-                "DISPATCH_ORDER=QUEUE",
-                path=path,
-                undecided=True,
-            )
+    inside = (q for q in instance.queues if low <= q.priority <= high and q.name not in members)
+    for queue in islice(inside, limits().errors):
+        yield Problem(
+            f"priority {queue.priority} of queue {queue.name} falls inside {low}-{high}, the "
+            f"range of the cross-queue set of {master.name}: move it outside or set "
+            "DISPATCH_ORDER=QUEUE",
+            path=path,
+            undecided=True,
+        )
 
 
 def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
     owner: dict[str, str] = {}
+    known = NamedHosts(instance.cluster)
     for index, partition in enumerate(instance.partitions):
         path = f"host_partitions[{index}]"
         if not partition.user_shares:
@@ -468,31 +552,41 @@ def _partition_problems(instance: Instance, groups: Groups) -> Iterator[Problem]
             )
         yield from _assignment_problems(partition.user_shares, groups, f"{path}.USER_SHARES", None)
         for name in partition.hosts:
-            if instance.cluster.expand(name.removeprefix("~")) is None:
-                known = [host.name for host in instance.cluster.hosts]
-                known += [group.name for group in instance.cluster.groups]
-                hint = nearest(name.removeprefix("~"), known)
-                message = f"unknown host or host group '{name}'{hint}"
+            bare = name.removeprefix("~")
+            if bare not in known:
+                message = f"unknown host or host group '{name}'{nearest(bare, known)}"
                 yield Problem(message, path=f"{path}.HOSTS", undefined=True)
-        for host in partition_hosts(instance.cluster, partition):
-            if host in owner:
-                yield Problem(
-                    f"host {host} is in partition {owner[host]} already: "
-                    "a host belongs to one partition",
-                    path=f"{path}.HOSTS",
-                )
+        hosts = partition_hosts(known, partition)
+        for host in islice(filter(owner.__contains__, hosts), limits().errors):
+            yield Problem(
+                f"host {host} is in partition {owner[host]} already: "
+                "a host belongs to one partition",
+                path=f"{path}.HOSTS",
+            )
+        for host in hosts:
             owner.setdefault(host, partition.name)
-    for pool in pools(instance):
-        for host in pool.hosts:
-            if host in owner:
-                yield Problem(
-                    f"host {host} of slot pool {pool.name} is in host partition {owner[host]}: "
-                    "hosts of queue-based fairshare belong to none",
-                    path="host_partitions",
-                )
+    for pool in pools(instance) if owner and _named_in_pools(instance) <= limits().names else ():
+        for host in islice(filter(owner.__contains__, pool.hosts), limits().errors):
+            yield Problem(
+                f"host {host} of slot pool {pool.name} is in host partition {owner[host]}: "
+                "hosts of queue-based fairshare belong to none",
+                path="host_partitions",
+            )
+
+
+def _named_in_pools(instance: Instance) -> int:
+    """Hosts that slot pools have in all, each different list of their queues counted."""
+    pooled = [queue for queue in instance.queues if queue.slot_pool]
+    if not pooled:
+        return 0
+    known = NamedHosts(instance.cluster)
+    lists = {(queue.slot_pool, queue_host_names(queue)) for queue in pooled}
+    names = (name for _, listed in lists for name in listed if name[0] != "~")
+    return sum(len(known.expand(name) or ()) for name in names)
 
 
 def _pool_problems(instance: Instance) -> Iterator[Problem]:
+    members = _PoolMembers(instance)
     for index, queue in enumerate(instance.queues):
         path = f"queues[{index}]"
         if queue.slot_share is not None and not 0 < queue.slot_share <= 100:
@@ -513,64 +607,80 @@ def _pool_problems(instance: Instance) -> Iterator[Problem]:
                 path=f"{path}.SLOT_POOL",
             )
         if queue.slot_pool:
-            yield from _pool_member_problems(instance, queue, path)
-    for pool in pools(instance):
-        for index, queue in enumerate(instance.queues):
-            if queue.name not in pool.queues:
-                continue
-            if queue_hosts(instance.cluster, queue) != pool.hosts:
-                yield Problem(
-                    f"queue {queue.name} uses other hosts than the first queue of slot pool "
-                    f"{pool.name}: all queues of a pool have the same hosts",
-                    path=f"queues[{index}].HOSTS",
-                )
-        for host in instance.cluster.hosts:
-            if host.name in pool.hosts and not _has_slot_limit(instance, host.name):
-                yield Problem(
-                    f"host {host.name} of slot pool {pool.name} has no slot limit: "
-                    "set MXJ, or SLOTS in a Limit section",
-                    path="queues",
-                    undecided=True,
-                )
+            yield from members.problems(queue, path)
+    yield from _pool_host_problems(instance)
 
 
-def _pool_member_problems(instance: Instance, queue: Queue, path: str) -> Iterator[Problem]:
-    preempted = any(queue.name in (other.preemptive or ()) for other in instance.queues)
-    if queue.preemptive is not None or queue.preemptable is not None or preempted:
-        yield Problem(
-            f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
-            "preemptable",
-            path=path,
-        )
-    listed = any(queue.name in other.fairshare_queues for other in instance.queues)
-    if queue.fairshare_queues or listed:
-        yield Problem(
-            f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in cross-queue "
-            "fairshare",
-            path=f"{path}.SLOT_POOL",
-        )
+def _pool_host_problems(instance: Instance) -> Iterator[Problem]:
+    """Queues of one pool have the same hosts, and these have a slot limit."""
+    if _named_in_pools(instance) > limits().names:
+        message = f"slot pools name more than {limits().names:,} hosts in all (--max-names)"
+        yield Problem(message, path="queues")
+        return
+    found = {pool.name: pool for pool in pools(instance)}
+    known = NamedHosts(instance.cluster) if found else None
+    for index, queue in enumerate(instance.queues):
+        pool = found.get(queue.slot_pool)
+        if known is None or pool is None:
+            continue
+        hosts = queue_hosts(known, queue)
+        if hosts is not pool.hosts and hosts != pool.hosts:
+            yield Problem(
+                f"queue {queue.name} uses other hosts than the first queue of slot pool "
+                f"{pool.name}: all queues of a pool have the same hosts",
+                path=f"queues[{index}].HOSTS",
+            )
+    unbounded = _without_slot_limit(instance, known) if known else frozenset()
+    for pool in found.values() if unbounded else ():
+        for host in islice(filter(unbounded.__contains__, pool.hosts), limits().errors):
+            yield Problem(
+                f"host {host} of slot pool {pool.name} has no slot limit: "
+                "set MXJ, or SLOTS in a Limit section",
+                path="queues",
+                undecided=True,
+            )
 
 
-def _has_slot_limit(instance: Instance, host: str) -> bool:
-    """Whether MXJ or a Limit section bounds the slots of a host."""
-    if any(item.name == host and item.mxj_defined for item in instance.cluster.hosts):
-        return True
-    return any(
-        limit.hosts is not None
-        and ("slots" in limit.amounts or limit.slots_per_processor is not None)
-        and host in expand_hosts(instance.cluster, limit.hosts.names)
-        and host not in limit.hosts.excluded
-        for limit in instance.limits
-    )
+class _PoolMembers:
+    """What the queues of slot pools must not be besides."""
+
+    def __init__(self, instance: Instance) -> None:
+        queues = instance.queues
+        self._preempted = {name for queue in queues for name in queue.preemptive or ()}
+        self._listed = {name for queue in queues for name in queue.fairshare_queues}
+
+    def problems(self, queue: Queue, path: str) -> Iterator[Problem]:
+        """What is wrong with a queue of a slot pool."""
+        preempted = queue.name in self._preempted
+        if queue.preemptive is not None or queue.preemptable is not None or preempted:
+            yield Problem(
+                f"queue {queue.name} of slot pool {queue.slot_pool} cannot be preemptive or "
+                "preemptable",
+                path=path,
+            )
+        if queue.fairshare_queues or queue.name in self._listed:
+            yield Problem(
+                f"queue {queue.name} of slot pool {queue.slot_pool} cannot take part in "
+                "cross-queue fairshare",
+                path=f"{path}.SLOT_POOL",
+            )
+
+
+def _without_slot_limit(instance: Instance, known: NamedHosts) -> frozenset[str]:
+    """Hosts whose slots neither MXJ nor a Limit section bounds."""
+    left = {host.name for host in instance.cluster.hosts if not host.mxj_defined}
+    for limit in instance.limits:
+        counts = "slots" in limit.amounts or limit.slots_per_processor is not None
+        if left and limit.hosts is not None and counts:
+            bounded = frozenset(expand_hosts(known, limit.hosts.names))
+            left -= bounded.difference(limit.hosts.excluded)
+    return frozenset(left)
 
 
 def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
     """Jobs whose user has no share, or whose -G is not allowed (FSH-07, FSH-13)."""
-    lookups = {
-        name: (policy.master, ShareLookup(share_tree(policy.master, policy.shares, groups)))
-        for policy in queue_sets(instance)
-        for name in policy.queues
-    }
+    policies = {name: policy for policy in queue_sets(instance) for name in policy.queues}
+    lookups: dict[tuple[tuple[str, int], ...], ShareLookup] = {}
     checked: set[tuple[str, str, str]] = set()
     for path, job in _jobs(instance):
         key = (job.queue, job.user, job.group)
@@ -578,12 +688,15 @@ def _job_problems(instance: Instance, groups: Groups) -> Iterator[Problem]:
             continue
         checked.add(key)
         wrong = _group_choice_problem(job, groups)
-        if not wrong and job.queue in lookups:
-            master, lookup = lookups[job.queue]
-            if not lookup.accounts(job.user, job.group):
+        if not wrong and job.queue in policies:
+            policy = policies[job.queue]
+            if policy.shares not in lookups:
+                tree = share_tree(policy.master, policy.shares, groups)
+                lookups[policy.shares] = ShareLookup(tree)
+            if not lookups[policy.shares].accounts(job.user, job.group):
                 whose = f"group {job.group}" if job.group else job.user
                 wrong = (
-                    f"{whose} has no share in the fairshare policy of queue {master}: "
+                    f"{whose} has no share in the fairshare policy of queue {policy.master}: "
                     f"add [{job.group or job.user}, number_shares]"
                 )
         if wrong:

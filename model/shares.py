@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .cluster import Cluster
+from .cluster import Cluster, NamedHosts
 from .configuration import HostPartition, Queue, UserGroup
 from .instance import Instance
 
@@ -69,23 +69,30 @@ class Groups:
     def __init__(self, groups: Iterable[UserGroup]) -> None:
         self.by_name: Mapping[str, UserGroup] = {group.name: group for group in groups}
         self._users: dict[str, frozenset[str] | None] = {}
+        self._subgroups: dict[str, tuple[str, ...]] = {}
+        self._within: dict[str, tuple[str, ...]] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self.by_name
 
     def subgroups(self, name: str) -> tuple[str, ...]:
         """The groups among the direct members of `name`."""
-        return tuple(member for member in self.by_name[name].members if member in self.by_name)
+        if name not in self._subgroups:
+            members = self.by_name[name].members
+            self._subgroups[name] = tuple(item for item in members if item in self.by_name)
+        return self._subgroups[name]
 
     def within(self, name: str) -> tuple[str, ...]:
         """`name` and every group below it, each once."""
-        found, seen = [name], {name}
-        for group in found:
-            for sub in self.subgroups(group):
-                if sub not in seen:
-                    seen.add(sub)
-                    found.append(sub)
-        return tuple(found)
+        if name not in self._within:
+            found = {name: None}
+            waiting = [name]
+            for group in waiting:
+                new = [sub for sub in self.subgroups(group) if sub not in found]
+                found.update(dict.fromkeys(new))
+                waiting += dict.fromkeys(new)
+            self._within[name] = tuple(found)
+        return self._within[name]
 
     def users(self, name: str) -> frozenset[str] | None:
         """Every user of group `name`, of subgroups too; None where ``all`` is a member."""
@@ -164,8 +171,11 @@ class ShareLookup:
     """Under which accounts of a tree a user's jobs are considered (FSH-13)."""
 
     def __init__(self, tree: ShareNode) -> None:
-        self._named: dict[str, list[tuple[Path, frozenset[str]]]] = {}
+        #: Accounts of one user and of several, each with its number in the walk.
+        self._own: dict[str, list[tuple[int, Path, ShareNode]]] = {}
+        self._common: list[tuple[int, Path, ShareNode]] = []
         self._open: list[tuple[Path, ShareNode]] = []
+        self._count = 0
         self._walk(tree, ())
 
     def _walk(self, node: ShareNode, path: Path) -> None:
@@ -174,15 +184,22 @@ class ShareLookup:
         if node.default is not None or (node.is_leaf and node.users is None):
             self._open.append((path, node))
         elif node.is_leaf:
-            for user in node.users or ():
-                self._named.setdefault(user, []).append((path, node.groups))
+            self._count += 1
+            place = (self._count, path, node)
+            users = node.users or frozenset()
+            if len(users) == 1:
+                self._own.setdefault(next(iter(users)), []).append(place)
+            else:
+                self._common.append(place)
 
     def accounts(self, user: str, group: str = "") -> tuple[Path, ...]:
         """Paths of the accounts of `user`, of those under ``-G group`` alone where it is given.
 
         Empty when he has no share. An account of ``default`` is named by the user.
         """
-        found = [path for path, groups in self._named.get(user, ()) if not group or group in groups]
+        common = (place for place in self._common if place[2].users and user in place[2].users)
+        places = sorted([*self._own.get(user, ()), *common], key=lambda place: place[0])
+        found = [path for _, path, node in places if not group or group in node.groups]
         for path, node in self._open:
             if node.serves(user) and (not group or group in node.groups):
                 found.append((*path, user) if node.default is not None else path)
@@ -211,9 +228,9 @@ class _Level:
         self.named_groups = frozenset(filter(None, map(self._group, self.shares)))
         named_users = [groups.users(group) for group in self.named_groups]
         self.anyone_left = None not in named_users
-        self.named = self.alone.union(
-            left_out, *(users for users in named_users if users is not None)
-        )
+        named = [self.alone, left_out, *filter(None, named_users)]
+        large = [users for users in named if users]
+        self.named = large[0] if len(large) == 1 else frozenset[str]().union(*large)
 
     def _group(self, name: str) -> str:
         """The group that an assignment's name stands for, "" if none."""
@@ -359,33 +376,34 @@ def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     )
 
 
-def queue_hosts(cluster: Cluster, queue: Queue) -> tuple[str, ...]:
+def queue_hosts(known: Cluster | NamedHosts, queue: Queue) -> tuple[str, ...]:
     """Hosts that HOSTS of a queue stands for, in the cluster's order; all where it is empty."""
+    return expand_hosts(known, queue_host_names(queue))
+
+
+def queue_host_names(queue: Queue) -> tuple[str, ...]:
+    """HOSTS of a queue as a list of names; ``all`` where it is empty."""
     names = [request.name for request in queue.hosts] or [EVERYONE]
-    return expand_hosts(cluster, [*names, *(f"~{name}" for name in queue.excluded_hosts)])
+    return (*names, *(f"~{name}" for name in queue.excluded_hosts))
 
 
-def partition_hosts(cluster: Cluster, partition: HostPartition) -> tuple[str, ...]:
+def partition_hosts(known: Cluster | NamedHosts, partition: HostPartition) -> tuple[str, ...]:
     """Hosts of a partition: names, groups and ``all``, without those marked ``~`` (FSH-08)."""
-    return expand_hosts(cluster, partition.hosts)
+    return expand_hosts(known, partition.hosts)
 
 
 def hosts_beside(instance: Instance, held: Iterable[str]) -> frozenset[str]:
     """Hosts that a job with these may have beside them: of its partitions, or of none (FSH-08)."""
-    cluster, own = instance.cluster, frozenset(held)
-    sides = [frozenset(partition_hosts(cluster, each)) for each in instance.partitions]
-    everywhere = frozenset(host.name for host in cluster.hosts)
+    known, own = NamedHosts(instance.cluster), frozenset(held)
+    sides = [frozenset(partition_hosts(known, each)) for each in instance.partitions]
     around = [side for side in sides if own <= side]
+    everywhere = frozenset(known.all)
     return everywhere.intersection(*around) if around else everywhere.difference(*sides)
 
 
-def expand_hosts(cluster: Cluster, names: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+def expand_hosts(known: Cluster | NamedHosts, names: Iterable[str]) -> tuple[str, ...]:
     """Hosts that a list of hosts, groups, ``all``, ``others`` and ``~`` exceptions stands for."""
-    taken = {host for name in names if name[0] != "~" for host in cluster.expand(name) or ()}
-    if "others" in names or all(name[0] == "~" for name in names):
-        taken = {host.name for host in cluster.hosts}
-    left = {host for name in names if name[0] == "~" for host in cluster.expand(name[1:]) or ()}
-    return tuple(host.name for host in cluster.hosts if host.name in taken - left)
+    return (known if isinstance(known, NamedHosts) else NamedHosts(known)).listed(names)
 
 
 def pools(instance: Instance) -> tuple[SlotPool, ...]:
@@ -394,12 +412,13 @@ def pools(instance: Instance) -> tuple[SlotPool, ...]:
     for queue in instance.queues:
         if queue.slot_pool:
             members.setdefault(queue.slot_pool, []).append(queue)
+    known = NamedHosts(instance.cluster) if members else instance.cluster
     return tuple(
         SlotPool(
             name,
             queues=tuple(queue.name for queue in ranked),
             shares=tuple(queue.slot_share or 0.0 for queue in ranked),
-            hosts=queue_hosts(instance.cluster, queues[0]),
+            hosts=queue_hosts(known, queues[0]),
             max_slots=queues[0].max_slots_in_pool,
             use_priority=queues[0].use_priority_in_pool,
         )

@@ -20,6 +20,8 @@ from pathlib import Path
 MB = 1 << 20
 #: Where nothing is said of memory (MB).
 UNKNOWN = 2000.0
+#: Seconds that are left at least of a time limit, so that there is something to stop.
+LEAST_LIMIT = 1e-3
 
 
 def memory_available() -> float:
@@ -74,8 +76,6 @@ GRACE = 2.0
 MEMORY_SHARE = 0.5
 #: The memory of models (MB) under an effort: nothing then depends on the machine.
 MEMORY_OF_EFFORT = 2000.0
-#: What is said of a job that the limit kept from being looked at.
-NOT_LOOKED_AT = "not examined: the limit was reached first"
 
 
 class Deadline(threading.Event):

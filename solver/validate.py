@@ -12,7 +12,7 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, idle, schedule, shape, times, units
+from .validation import capacity, claims, hosts, idle, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
@@ -29,19 +29,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     times.dependencies,
     times.dispatch_windows,
     times.run_windows,
-    shape.split_terms,
-    shape.slot_count,
-    shape.span_one_host,
-    shape.span_ptile,
-    shape.span_block,
-    shape.same,
-    shape.cu_membership,
-    shape.cu_maxcus,
-    shape.cu_usable_slots,
-    shape.cu_balance,
-    units.cu_fewest,
-    shape.cu_exclusive_allowed,
-    shape.host_exclusive_allowed,
+    *schedule.OF_SHAPE,
     shape.resizable,
     hosts.candidates,
     hosts.first_execution_host,

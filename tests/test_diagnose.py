@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
@@ -300,7 +301,7 @@ def test_a_job_that_waits_for_an_unknown_end_could_start_on_this_cluster() -> No
         ("t", "starts if"),
     ]
     page = page_of(instance, found)
-    assert page.answer == "2 of 2 waiting jobs have no known start: p, t."
+    assert page.answer == "2 of 2 waiting jobs have no known start: jobs p, t."
     assert not any("on this cluster" in note for note in page.notes)
     assert any("a place is free by +15m: later LSF aborts it" in fact for fact in page.facts)
 
@@ -359,6 +360,25 @@ def test_a_planted_fault_is_the_first_cause(faults: ModuleType, seed: int) -> No
 @pytest.mark.parametrize("seed", SOME_SOUND)
 def test_nothing_starves_on_a_sound_site(faults: ModuleType, seed: int) -> None:
     assert sw.diagnose(faults.sound(seed).instance).starving == ()
+
+
+TEN_KINDS = (
+    *("impossible job", "hosts closed", "reservation expires", "limit", "queue limit"),
+    *("no reservation", "dispatch window", "memory", "no backfill", "load threshold"),
+)
+
+
+@pytest.mark.parametrize("kind", some(TEN_KINDS, 1))
+def test_ten_faults_are_each_the_first_finding(faults: ModuleType, kind: str) -> None:
+    """On small sites; `planted_faults.py --ten` has them on larger ones."""
+    assert set(faults.TEN) == set(TEN_KINDS)
+    site = faults.planted_of(kind, 0, small=True)
+    found = sw.diagnose(site.instance)
+    assert faults.first_finding(found) == kind
+    if kind == "impossible job":
+        answer = page_of(site.instance, found).answer
+        assert answer.startswith("1 of ")
+        assert f"cannot start on this cluster: job {site.victim}." in answer
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ from .log_lines import (
     in_range,
     log_lines,
     malformed,
+    number_of,
     refused_records,
 )
 from .names import Domains
@@ -244,13 +245,7 @@ class Fields:
     def number(self, name: str) -> float:
         """The next field, a number."""
         word = self.text(name)
-        try:
-            value = float(word)
-        except ValueError:
-            raise ValueError(f"{name} '{word}' is not a number (field {self._at})") from None
-        if not abs(value) < float("inf") or "_" in word:
-            raise ValueError(f"{name} '{word}' is not a number (field {self._at})")
-        return in_range(value, name, word)
+        return number_of(word, name, f" (field {self._at})")
 
     def known(self, name: str, read: Callable[[str], T], otherwise: U) -> T | U:
         """The next field, or where it cannot be read what stands for one that is not set."""

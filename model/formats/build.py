@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from ..configuration import (
     HostPartition,
@@ -18,7 +19,7 @@ from ..configuration import (
     UserGroup,
     usual_queue,
 )
-from ..input_limits import counting
+from ..input_limits import counting, limits
 from ..instance import (
     AdvanceReservation,
     BorrowedSlots,
@@ -37,6 +38,9 @@ from .hosts import HostBuilder
 from .jobs import EntryColumns, JobBuilder
 from .rules import in_wall_clock, rule_findings
 from .units import Clock
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 def build(
@@ -72,7 +76,7 @@ def build(
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
             HostPartition(
-                e.name, hosts.members(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
+                e.name, hosts.home(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
             )
             for i, e in enumerate(document.host_partitions)
         ),
@@ -252,6 +256,12 @@ def _stamp(
         return clock.now
 
 
+#: So many errors of form are all explained; of more the first, as each takes a kilobyte.
+MOST_ERRORS = 20_000
+#: Entries that are looked at together where there are more.
+_TOGETHER = 2_000
+
+
 def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, list[Finding]]:
     """The instance of plain data, None where an error was found, and everything found.
 
@@ -274,6 +284,8 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
         with counting():
             instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
+        if error.error_count() > MOST_ERRORS:
+            return None, _with_strange(strange, list(_first_errors(data, context, error)))
         with counting():
             found = explain(error)
         remainder = rest(data, error)
@@ -290,6 +302,51 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
             found += [finding for finding in others if finding.place not in broken]
         return None, _with_strange(strange, found)
     return _judged(instance, _with_strange(strange, found))
+
+
+def _first_errors(data: Any, context: Any, error: ValidationError) -> Iterator[Finding]:
+    """The first of very many errors of form, and how many there are."""
+    from pydantic import ValidationError
+
+    from .document import FORMAT, Document
+    from .finding import explain
+
+    stand_in = {"format": FORMAT, "hosts": [{"name": "a", "slots": 1}]}
+    told = 0
+    for place, part in _parts(data):
+        try:
+            with counting():
+                Document.model_validate(stand_in | part, context=context)
+        except ValidationError as partial:
+            with counting():
+                for finding in explain(partial):
+                    told += 1
+                    yield _later(finding, place)
+        if told > limits().errors:
+            break
+    yield Finding((), f"has {error.error_count():,} wrong entries, keys and values in all")
+
+
+def _parts(data: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A document in parts, with the number of the first entry of a list."""
+    given = data if isinstance(data, dict) else {}
+    for key, value in given.items():
+        if isinstance(value, list):
+            for first in range(0, len(value), _TOGETHER):
+                yield first, {key: value[first : first + _TOGETHER]}
+        elif isinstance(value, dict):
+            pairs = iter(value.items())
+            while part := dict(islice(pairs, _TOGETHER)):
+                yield 0, {key: part}
+        else:
+            yield 0, {key: value}
+
+
+def _later(finding: Finding, first: int) -> Finding:
+    """The finding of a part at its place in the whole."""
+    if len(finding.place) < 2 or not isinstance(finding.place[1], int):
+        return finding
+    return replace(finding, place=(finding.place[0], finding.place[1] + first, *finding.place[2:]))
 
 
 def _judged(instance: Instance, found: list[Finding]) -> tuple[Instance | None, list[Finding]]:

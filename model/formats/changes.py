@@ -19,13 +19,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from .. import changes as c
-from ..cluster import BUILTIN_AMOUNTS
+from ..cluster import BUILTIN_AMOUNTS, NamedHosts
 from ..errors import InputError, Problem, nearest
-from ..input_limits import counting, limits
+from ..input_limits import counting, limits, take_names
 from ..instance import Instance
 from ..job import Job
 from . import fields as f
 from .bsub import read_bsub
+from .build import MOST_ERRORS
 from .document import JobEntry, Section
 from .encode import allocation_text, plain_job
 from .field_rules import FieldRule, fits, words
@@ -40,6 +41,8 @@ from .source_text import file_content, plain_data, with_script
 from .units import Clock, size_text
 
 FORMAT = "slotwise-changes/1"
+#: Entries that are looked at where there are very many wrong ones.
+_TOGETHER = 2_000
 #: Keys of an entry that say what happens; each entry has one of them.
 ACTIONS = (
     *("down", "up", "close", "open", "ok", "load"),
@@ -207,10 +210,11 @@ def _interpret(data: Any, instance: Instance) -> tuple[tuple[c.Change, ...], lis
 
     entries, found = _entries(data)
     found += strange_values(data)
-    reader = _ChangeReader(instance)
-    for place, entry in entries:
-        reader.read(place, entry)
-    found += reader.finish()
+    with counting():
+        reader = _ChangeReader(instance)
+        for place, entry in entries:
+            reader.read(place, entry)
+        found += reader.finish()
     return tuple(sorted(reader.changes, key=lambda change: change.time)), found
 
 
@@ -230,6 +234,10 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
         with counting():
             document = ChangesDocument.model_validate(data, context=context)
     except ValidationError as error:
+        if error.error_count() > MOST_ERRORS and len(items) > _TOGETHER:
+            total = f"has {error.error_count():,} wrong entries, keys and values in all"
+            first = {**data, "changes": items[:_TOGETHER]}
+            return [], [*_entries(first)[1], Finding((), total)]
         found = explain(error, ChangesDocument)
     else:
         return [(("changes", i), entry) for i, entry in enumerate(document.changes)], []
@@ -264,6 +272,7 @@ class _ChangeReader:
         running = (item.job for item in instance.running)
         jobs = (*running, *instance.pending, *instance.future)
         self._jobs = {job.id: job for job in jobs}
+        self._hosts_known = NamedHosts(instance.cluster)
         self._scale = LimitScale(instance.cluster, instance.queues)
         self._first_host = {item.job.id: list(item.allocation)[:1] for item in instance.running}
         #: Jobs as they are submitted or changed, and the key of the entry that says so.
@@ -303,19 +312,24 @@ class _ChangeReader:
 
     def _hosts(self, place: Location, words: Iterable[str]) -> list[str]:
         names: list[str] = []
-        cluster = self._instance.cluster
-        for word in words:
+        for word in dict.fromkeys(words):
             try:
                 expanded = expand_range(word)
             except ValueError as error:
                 self._say(place, str(error))
                 continue
             for name in expanded:
-                hosts = cluster.expand(name)
+                hosts = self._hosts_known.expand(name)
                 if hosts is None:
-                    self._say(place, unknown_host(cluster, name))
+                    self._say(place, unknown_host(self._hosts_known, name))
                 names += hosts or ()
-        return list(dict.fromkeys(names))
+        found = list(dict.fromkeys(names))
+        try:
+            take_names(len(found))
+        except ValueError as error:
+            self._say(place, str(error))
+            return []
+        return found
 
     def _load(self, at: int, place: Location, entry: LoadEntry) -> None:
         values = dict(entry.values)
@@ -625,6 +639,7 @@ class _Review:
     instance: Instance
     found: list[tuple[int, Problem]] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
+    hosts: frozenset[str] = frozenset()
     asked: list[tuple[Any, int, c.Change]] = field(default_factory=list)
 
     def all(self, changes: Iterable[object]) -> None:
@@ -632,6 +647,7 @@ class _Review:
         instance = self.instance
         running = (item.job for item in instance.running)
         self.jobs = {job.id: job for job in (*running, *instance.pending, *instance.future)}
+        self.hosts = frozenset(host.name for host in instance.cluster.hosts)
         right: list[tuple[int, Any]] = [
             item for item in enumerate(changes) if self._fields_right(*item)
         ]
@@ -679,10 +695,10 @@ class _Review:
         return {name: early} if at < now else {}
 
     def _known_hosts(self, number: int, name: str, hosts: Iterable[str]) -> None:
-        cluster = self.instance.cluster
         for host in hosts:
-            if host not in cluster.host_index():
-                self._say(number, name, unknown_host(cluster, host))
+            if host not in self.hosts:
+                known = NamedHosts(self.instance.cluster)
+                self._say(number, name, unknown_host(known, host))
 
     def _submitted(self, number: int, change: c.NewJob) -> None:
         job: Any = change.job  # whatever a program puts there

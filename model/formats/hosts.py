@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
-from itertools import islice, repeat
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, islice
 
 from ..cluster import (
     Cluster,
@@ -18,7 +21,7 @@ from ..cluster import (
     Thresholds,
 )
 from ..errors import nearest
-from ..input_limits import limits, take_hosts
+from ..input_limits import limits, take_hosts, take_names
 from ..job import OTHERS
 from . import document as d
 from .fields import MOST
@@ -27,6 +30,9 @@ from .names import inner_first, names, unknown_unit_type
 
 #: Names of a ring that are all written out.
 _LONGEST = 12
+#: Names that are looked at for a pattern in the time in which one is made.
+_LOOKS = 16
+_BEFORE_SIGNS = re.compile(r"[^*?\[]*")
 
 
 class HostBuilder:
@@ -40,6 +46,18 @@ class HostBuilder:
         self._groups: dict[str, tuple[str, ...]] = {}
         self._machines: dict[str, list[str]] = {}
         self._units: dict[str, tuple[str, ...]] = {}
+        #: Hosts of lists of words, of which equal ones are looked up once, and of patterns.
+        self._lists: dict[tuple[str, ...], tuple[str, ...]] = {}
+        #: Sets of hosts of places of shared resources: by the list of their hosts, which has to
+        #: stay as it is found by its identity, and by the sets beside them.
+        self._sets: dict[int, tuple[tuple[str, ...], frozenset[str]]] = {}
+        self._others: dict[frozenset[int], frozenset[str]] = {}
+        self._ranges: dict[str, tuple[str, ...]] = {}
+        self._patterns: dict[str, tuple[str, ...]] = {}
+        self._everything: tuple[str, ...] = ()
+        #: Host names by letters, and the position of each in the cluster.
+        self._sorted: list[str] = []
+        self._position: dict[str, int] = {}
 
     def cluster(self) -> Cluster:
         """The cluster of the document."""
@@ -76,36 +94,79 @@ class HostBuilder:
 
     def members(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
         """Hosts that hosts, groups, units, ``all``, ``host*`` and ``~host`` stand for."""
+        key = tuple(words)
+        if key not in self._lists:
+            before = len(self._findings)
+            found = self._listed(place, key)
+            if len(self._findings) > before:
+                return found  # what is wrong is said at each place
+            self._lists[key] = found
+        return self._lists[key]
+
+    def home(self, place: Location, words: Iterable[str]) -> tuple[str, ...]:
+        """The same of a part of the cluster that hosts are in but one of."""
+        before = len(self._findings)
+        found = self.members(place, words)
+        if self._take(place, len(found)) and (found or len(self._findings) == before):
+            return found
+        return found[:1] or tuple(islice(self._hosts, 1))  # none would mean all
+
+    def _listed(self, place: Location, words: Sequence[str]) -> tuple[str, ...]:
         wanted: dict[str, None] = {}
         excluded: set[str] = set()
-        for word in words:
-            for name in self._expand(place, word.removeprefix("~")):
-                if word.startswith("~"):
-                    excluded.add(name)
-                else:
-                    wanted[name] = None
+        for word in dict.fromkeys(words):
+            found = self._expand(place, word.removeprefix("~"))
+            if isinstance(found, tuple):
+                if len(words) == 1 and not word.startswith("~"):
+                    return found
+                if not self._take(place, len(found)):
+                    return ()
+            if word.startswith("~"):
+                excluded.update(found)
+            else:
+                wanted.update(dict.fromkeys(found))
         return tuple(name for name in wanted if name not in excluded)
+
+    def _take(self, place: Location, number: int) -> bool:
+        """Whether so many names more may be made; if not that is said."""
+        try:
+            take_names(number)
+        except ValueError as error:
+            self._problem(place, str(error))
+            return False
+        return True
 
     def _shared(self) -> tuple[SharedResource, ...]:
         """The places of every shared resource; a host is in one of each resource at most."""
         written = list(self._written_places())
-        explicit = [
-            None if words is None else set(self.members(place, [w for w in words if w != OTHERS]))
-            for _, _, words, place in written
-        ]
-        named: dict[str, set[str]] = {}
+        explicit = [self._place_hosts(words, place) for _, _, words, place in written]
+        named: dict[str, list[frozenset[str]]] = {}
         for (entry, *_), hosts in zip(written, explicit, strict=True):
-            named.setdefault(entry.name, set()).update(hosts or ())
+            named.setdefault(entry.name, []).append(hosts or frozenset())
         places: list[SharedResource] = []
-        for (entry, amount, words, _), hosts in zip(written, explicit, strict=True):
+        for (entry, amount, words, place), hosts in zip(written, explicit, strict=True):
             if hosts is not None and OTHERS in (words or ()):
-                hosts |= set(self._hosts) - named[entry.name]
-            places.append(
-                SharedResource(
-                    entry.name, amount, None if hosts is None else frozenset(hosts), entry.static
-                )
-            )
+                hosts = self._beside(place, hosts, named[entry.name])
+            places.append(SharedResource(entry.name, amount, hosts, entry.static))
         return self._apart(places, [place for *_, place in written])
+
+    def _beside(
+        self, place: Location, hosts: frozenset[str], named: Sequence[frozenset[str]]
+    ) -> frozenset[str]:
+        """Hosts of a place with `others`: its own, and those that no place of it names."""
+        key = frozenset(map(id, (hosts, *named)))
+        if key not in self._others and self._take(place, len(self._hosts)):
+            self._others[key] = hosts | self._hosts.keys() - frozenset[str]().union(*named)
+        return self._others.get(key, hosts)
+
+    def _place_hosts(self, words: Iterable[str] | None, place: Location) -> frozenset[str] | None:
+        """The hosts that a place names, None for all; equal ones are one set."""
+        if words is None:
+            return None
+        found = self.members(place, [word for word in words if word != OTHERS])
+        if id(found) not in self._sets:
+            self._sets[id(found)] = found, frozenset(found)
+        return self._sets[id(found)][1]
 
     def _written_places(
         self,
@@ -125,17 +186,28 @@ class HostBuilder:
         self, places: list[SharedResource], written: list[Location]
     ) -> tuple[SharedResource, ...]:
         """The places, after reporting hosts in two of one resource, and mixed `static`."""
-        home: dict[tuple[str, str], int] = {}
-        static: dict[str, bool] = {}
-        for index, (shared, place) in enumerate(zip(places, written, strict=True)):
-            hosts = self._hosts if shared.hosts is None else sorted(shared.hosts)
-            twice = [host for host in hosts if home.setdefault((shared.name, host), index) != index]
-            if twice:
-                message = f"{twice[0]} has {shared.name} already: a host is in one place of it"
-                self._problem(place, message)
-            if static.setdefault(shared.name, shared.static) != shared.static:
-                message = f"static must be the same in all places of {shared.name}"
-                self._problem((*place[:2], "static"), message)
+        of_resource: dict[str, list[int]] = {}
+        for index, shared in enumerate(places):
+            of_resource.setdefault(shared.name, []).append(index)
+        sound: set[tuple[int, ...]] = set()
+        for name, indices in of_resource.items():
+            key = tuple(id(places[index].hosts) for index in indices)
+            if len(indices) > 1 and key not in sound:
+                seen: set[str] = set()
+                for index in indices:
+                    hosts = places[index].hosts
+                    twice = seen.intersection(self._hosts if hosts is None else hosts)
+                    if twice:
+                        message = f"{min(twice)} has {name} already: a host is in one place of it"
+                        self._problem(written[index], message)
+                        break
+                    seen.update(self._hosts if hosts is None else hosts)
+                else:
+                    sound.add(key)
+            for index in indices:
+                if places[index].static != places[indices[0]].static:
+                    message = f"static must be the same in all places of {name}"
+                    self._problem((*written[index][:2], "static"), message)
         return tuple(places)
 
     def _problem(self, place: Location, message: str, *, undefined: bool = False) -> None:
@@ -152,7 +224,7 @@ class HostBuilder:
                 self._problem(("hosts", index, "count"), str(error))
                 return
             found = tuple(f"{found[0]}{number}" for number in range(1, entry.count + 1))
-        for name, host in zip(found, _alike(self._host(index, entry), found), strict=True):
+        for name, host in zip(found, self._host(index, entry).alike(found), strict=True):
             if name in self._hosts:
                 self._problem(("hosts", index, "name"), f"the host {name} is already defined")
             else:
@@ -164,6 +236,9 @@ class HostBuilder:
     def _gpus(self, index: int, entry: d.HostEntry) -> Gpus | None:
         """Its GPUs; nothing that they say may be said otherwise beside them."""
         gpus = entry.gpus
+        indices = gpus.count if gpus is not None and gpus.mem is not None else 0
+        if not self._take(("hosts", index, "gpus"), indices):
+            return None
         for key, own in (
             () if gpus is None else (("amounts", gpus.amounts()), ("load", gpus.load()))
         ):
@@ -224,16 +299,28 @@ class HostBuilder:
                 del self._machines[name]
 
     def _expand(self, place: Location, word: str) -> Sequence[str]:
-        return [host for name in self._known(place, word) for host in self._named(name)]
+        """Hosts of a word: of what is kept as a set, such as one group, the very tuple."""
+        known = self._known(place, word)
+        if word == "all" or "*" in word:
+            return known
+        sets = {name: self._named(name) for name in known if name not in self._hosts}
+        if not sets:
+            return list(known)
+        if len(known) == 1:
+            return sets[known[0]]
+        if not self._take(place, sum(map(len, sets.values()))):
+            return ()
+        return [host for name in known for host in sets.get(name, (name,))]
 
     def _known(self, place: Location, word: str) -> Sequence[str]:
         """The hosts, groups, units and machines that a word names; others are reported."""
         if word == "all":
-            return tuple(self._hosts)
+            self._everything = self._everything or tuple(self._hosts)
+            return self._everything
         if "*" in word:
-            return fnmatch.filter(self._hosts, word)
+            return self._matching(place, word)
         try:
-            found = names(word)
+            found = self._range(word) or names(word)
         except ValueError as error:
             self._problem(place, str(error))
             return ()
@@ -248,6 +335,23 @@ class HostBuilder:
             self._problem(place, message, undefined=True)
         return known
 
+    def _matching(self, place: Location, word: str) -> tuple[str, ...]:
+        """The hosts of a pattern, looked for among those that begin as it does."""
+        if word not in self._patterns:
+            if not self._sorted:
+                self._sorted = sorted(self._hosts)
+                self._position = {name: number for number, name in enumerate(self._hosts)}
+            begin = _BEFORE_SIGNS.match(word)[0]  # type: ignore[index]
+            low = bisect_left(self._sorted, begin)
+            high = bisect_right(self._sorted, begin, low, key=lambda name: name[: len(begin)])
+            if not self._take(place, (high - low) // _LOOKS):
+                return ()
+            found = fnmatch.filter(self._sorted[low:high], word)
+            if not self._take(place, len(found)):
+                return ()
+            self._patterns[word] = tuple(sorted(found, key=self._position.__getitem__))
+        return self._patterns[word]
+
     def _is_known(self, name: str) -> bool:
         return (
             name in self._hosts
@@ -257,16 +361,15 @@ class HostBuilder:
         )
 
     def _unknown(self, place: Location, name: str) -> None:
-        known = [*self._hosts, *self._document.host_groups, *self._units, *self._machines]
+        known = chain(self._hosts, self._document.host_groups, self._units, self._machines)
         message = f"unknown host or host group {name!r}{nearest(name, known)}"
         self._problem(place, message, undefined=True)
 
-    def _named(self, name: str) -> Sequence[str]:
-        if name in self._hosts:
-            return (name,)
+    def _named(self, name: str) -> tuple[str, ...]:
+        """The hosts of a group, a unit or a machine."""
         if name in self._document.host_groups:
-            return self._group(name)
-        return self._units[name] if name in self._units else self._machines[name]
+            return self._groups.get(name, ())
+        return self._units[name] if name in self._units else tuple(self._machines[name])
 
     def _group(self, name: str) -> tuple[str, ...]:
         """The hosts of a group, groups inside it expanded: by a stack, however deep they stand."""
@@ -281,20 +384,22 @@ class HostBuilder:
 
         One that is not expanded by then contains this one, and counts as empty.
         """
-        wanted: dict[str, None] = {}
-        excluded: set[str] = set()
-        for word in self._document.host_groups[group]:
-            known = self._known(("host_groups", group), word.removeprefix("~"))
-            for name in known:
-                is_group = name not in self._hosts and name in self._document.host_groups
-                if is_group and name not in self._groups:
+        words = self._document.host_groups[group]
+        for word in dict.fromkeys(words):
+            for name in self._range(word.removeprefix("~")):
+                inner = name not in self._hosts and name in self._document.host_groups
+                if inner and name not in self._groups:
                     yield name
-                hosts = self._groups.get(name, ()) if is_group else self._named(name)
-                if word.startswith("~"):
-                    excluded.update(hosts)
-                else:
-                    wanted.update(dict.fromkeys(hosts))
-        self._groups[group] = tuple(host for host in wanted if host not in excluded)
+        self._groups[group] = self.members(("host_groups", group), words)
+
+    def _range(self, word: str) -> tuple[str, ...]:
+        """The names of a range, of which equal ones are written out once; () of none."""
+        if "[" not in word:
+            return (word,)
+        if word not in self._ranges:
+            with suppress(ValueError):
+                self._ranges[word] = names(word)
+        return self._ranges.get(word, ())
 
     def _compute_units(self, types: tuple[str, ...]) -> tuple[ComputeUnit, ...]:
         entries: dict[str, tuple[int, d.UnitEntry]] = {}
@@ -303,22 +408,24 @@ class HostBuilder:
                 self._problem(("compute_units", index, "name"), f"{entry.name} is already defined")
             entries.setdefault(entry.name, (index, entry))
         cyclic = self._cycles(entries)
+        ranks = {name: number for number, name in enumerate(types)}
         parents: dict[str, str] = {}
         inner_types: dict[str, str] = {}
-        for index, entry in sorted(entries.values(), key=lambda pair: _rank(types, pair[1].type)):
+        for index, entry in sorted(entries.values(), key=lambda pair: ranks.get(pair[1].type, -1)):
             place: Location = ("compute_units", index, "members")
-            if entry.type not in types:
+            if entry.type not in ranks:
                 kind: Location = ("compute_units", index, "type")
                 self._problem(kind, unknown_unit_type(entry.type, types), undefined=True)
             inner = [name for name in entry.members if name in entries]
             if entry.name in cyclic:
                 self._units[entry.name] = ()
             elif inner:
-                self._units[entry.name] = self._nested(place, entry, entries, types, parents)
+                found = self._nested(place, entry, entries, ranks, parents)
+                self._units[entry.name] = found if self._take(place, len(found)) else ()
                 self._one_type(place, entry, [entries[name][1].type for name in inner], inner_types)
             else:
-                self._units[entry.name] = self.members(place, entry.members)
-                if entry.type in types[1:]:
+                self._units[entry.name] = self.home(place, entry.members)
+                if ranks.get(entry.type, 0) > 0:
                     message = f"hosts belong to units of the finest type, {types[0]}"
                     self._problem(place, f"{message}: name units of a finer type here")
         return tuple(
@@ -342,7 +449,7 @@ class HostBuilder:
         place: Location,
         entry: d.UnitEntry,
         entries: dict[str, tuple[int, d.UnitEntry]],
-        types: tuple[str, ...],
+        ranks: dict[str, int],
         parents: dict[str, str],
     ) -> tuple[str, ...]:
         hosts: dict[str, None] = {}
@@ -352,7 +459,7 @@ class HostBuilder:
                 self._problem(place, message, undefined=True)
                 continue
             inner = entries[name][1]
-            if entry.type in types and _rank(types, inner.type) >= _rank(types, entry.type):
+            if entry.type in ranks and ranks.get(inner.type, -1) >= ranks[entry.type]:
                 self._problem(
                     place, f"{name} is of type {inner.type}, which is not finer than {entry.type}"
                 )
@@ -365,38 +472,22 @@ class HostBuilder:
     def _cycles(self, entries: dict[str, tuple[int, d.UnitEntry]]) -> set[str]:
         """Units that contain themselves; each ring is reported once."""
         cyclic: set[str] = set()
+        done: set[str] = set()
+
+        def expand(name: str) -> Iterator[str]:
+            for inner in entries[name][1].members:
+                if inner in entries and inner not in done:
+                    yield inner
+            done.add(name)
+
         for name in entries:
-            path = [name]
-            reached: dict[str, str] = {}
-            while path:
-                current = path.pop()
-                for inner in entries[current][1].members:
-                    if inner in entries and inner not in reached:
-                        reached[inner] = current
-                        path.append(inner)
-            if name not in reached:
-                continue
-            if name not in cyclic:
-                ring = [name]
-                while (before := reached[ring[-1]]) != name:
-                    ring.append(before)
+            for ring in inner_first(name, expand) if name not in done else ():
                 cyclic.update(ring)
-                text = _ring([name, *reversed(ring[1:]), name])
-                place: Location = ("compute_units", entries[name][0], "members")
-                self._problem(place, f"compute units contain each other: {text}")
+                place: Location = ("compute_units", entries[ring[0]][0], "members")
+                self._problem(place, f"compute units contain each other: {_ring(ring)}")
         return cyclic
 
 
 def _ring(names: Sequence[str]) -> str:
     """``a -> b -> a``; of a long ring the begin and the end."""
     return " -> ".join(names if len(names) <= _LONGEST else (*names[:4], "…", *names[-2:]))
-
-
-def _rank(types: tuple[str, ...], name: str) -> int:
-    return types.index(name) if name in types else -1
-
-
-def _alike(host: Host, names: Iterable[str]) -> Iterator[Host]:
-    """Hosts that differ by name only."""
-    _, *others = (getattr(host, field.name) for field in fields(Host))
-    return map(Host, names, *map(repeat, others))

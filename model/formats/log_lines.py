@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +34,20 @@ def in_range(value: _Number, name: str, word: str) -> _Number:
     if not -MOST_NUMBER <= value <= MOST_NUMBER:
         raise ValueError(f"{name} '{word}' is out of range")
     return value
+
+
+def number_of(word: str, name: str, where: str = "") -> float:
+    """The number that a word of a record is; where: behind a complaint, its place in the line.
+
+    ValueError for what is none.
+    """
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in word:
+        raise ValueError(f"{name} '{word}' is not a number{where}")
+    return in_range(value, name, word)
 
 
 def log_lines(path: Path) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..cluster import Cluster
+from ..cluster import NamedHosts
 from ..errors import nearest
 from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
@@ -19,6 +19,8 @@ from ..job import HostRequest
 MOST_NAMES = 200_000
 #: Slots and shares are fewer: nine digits, as a text of them has at most.
 MOST_COUNTED = 10**9
+#: Characters of a range whose names count once, of twice as many twice.
+_LONG_NAME = 100
 #: Ranges in one name.
 MOST_RANGES = 32
 
@@ -50,7 +52,7 @@ def expand_range(text: str) -> tuple[str, ...]:
     if len(plain) > MOST_RANGES:
         raise ValueError(f"{_short(text)} has more than {MOST_RANGES} ranges in one name")
     if (size := range_size(text)) <= MOST_NAMES:  # else it is refused below
-        take_names(size)
+        take_names(size * _weight(text))
     parts: list[Sequence[str]] = []
     count = 1
     for piece, inner in zip(plain, _BRACKET.findall(text), strict=True):
@@ -71,9 +73,14 @@ def _one_range(text: str) -> tuple[str, ...]:
     numbers = range(int(low), int(high) + 1)
     if not 0 < len(numbers) <= MOST_NAMES:
         return ()
-    take_names(len(numbers))
+    take_names(len(numbers) * _weight(text))
     width = len(low) if low[0] == "0" else 0
     return tuple(f"{before}{number:0{width}}{after}" for number in numbers)
+
+
+def _weight(text: str) -> int:
+    """As how many names one of a range counts: long ones take more room."""
+    return 1 + len(text) // _LONG_NAME
 
 
 def _short(text: str) -> str:
@@ -296,16 +303,9 @@ def _written(run: Sequence[str]) -> str:
     return f"{first[1]}[{first[2]}-{last[2]}]{first[3]}"
 
 
-def host_names(cluster: Cluster) -> list[str]:
-    """Names that stand for hosts: hosts, host groups, compute units."""
-    names = [host.name for host in cluster.hosts]
-    names += [group.name for group in cluster.groups]
-    return names + [unit.name for unit in cluster.units]
-
-
-def unknown_host(cluster: Cluster, name: str) -> str:
+def unknown_host(known: NamedHosts, name: str) -> str:
     """The message for a name that stands for no host."""
-    return f"unknown host or host group {name!r}{nearest(name, host_names(cluster))}"
+    return f"unknown host or host group {name!r}{nearest(name, known)}"
 
 
 def unknown_unit_type(name: str, types: Sequence[str]) -> str:

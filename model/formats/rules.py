@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter, gt
 from typing import TypeVar
 
-from ..cluster import Cluster
+from ..cluster import Cluster, NamedHosts, distinct
 from ..configuration import Params, Queue
 from ..dependency import (
     DependencyError,
@@ -28,7 +28,7 @@ from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
 from .finding import Finding, Location
-from .names import host_names, unknown_host, unknown_unit_type
+from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .text import SHARE_KEYWORDS
 from .units import LimitOnHost, format_duration
@@ -38,12 +38,13 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
     """Hosts held by jobs that do not pend, slots borrowed by jobs that do not have them."""
     if instance.held:
         waiting = {job.id for job in instance.pending}
+        known = NamedHosts(instance.cluster)
         for index, item in enumerate(instance.held):
             place: Location = ("held", index)
             if item.job not in waiting:
                 hint = nearest(item.job, waiting)
                 yield Finding((*place, "job"), f"no pending job is called {item.job!r}{hint}")
-            yield from _held(instance, item, place)
+            yield from _held(known, item, instance.now, place)
         yield from _twice("held", [item.job for item in instance.held])
     if instance.borrowed:
         running = {item.job.id: item.allocation for item in instance.running}
@@ -57,14 +58,13 @@ def memory_findings(instance: Instance) -> Iterator[Finding]:
         yield from _twice("borrowed", [item.job for item in instance.borrowed])
 
 
-def _held(instance: Instance, item: HeldHosts, place: Location) -> Iterator[Finding]:
-    known = instance.cluster.host_index()
+def _held(known: NamedHosts, item: HeldHosts, now: int, place: Location) -> Iterator[Finding]:
+    hosts = frozenset(known.all)
     for host in item.hosts:
-        if host not in known:
-            message = unknown_host(instance.cluster, host)
-            yield Finding((*place, "hosts"), message, undefined=True)
-    if item.since is not None and item.since > instance.now:
-        late = item.since - instance.now
+        if host not in hosts:
+            yield Finding((*place, "hosts"), unknown_host(known, host), undefined=True)
+    if item.since is not None and item.since > now:
+        late = item.since - now
         message = f"lies {late} s after the instance's now: what is held has been held"
         yield Finding((*place, "since"), message)
 
@@ -88,15 +88,16 @@ def _twice(section: str, jobs: list[str]) -> Iterator[Finding]:
 
 def check_queues(instance: Instance) -> Iterator[Finding]:
     """What is wrong with the queues and the parameters that govern them."""
-    names = [queue.name for queue in instance.queues]
+    names = dict.fromkeys(queue.name for queue in instance.queues)
     if instance.params.default_queue not in names:
         message = f"unknown queue {instance.params.default_queue!r}"
         hint = nearest(instance.params.default_queue, names)
         yield Finding(("params", "DEFAULT_QUEUE"), message + hint, undefined=True)
     users = _known_users(instance)
+    references = _QueueReferences(instance)
     for index, queue in enumerate(instance.queues):
         place: Location = ("queues", index)
-        yield from _references(instance, queue, place, names)
+        yield from references.unknown(queue, place)
         yield from _reservation(instance, queue, place)
         yield from _users(queue, place, users)
     yield from _unknown_sharers(instance, users)
@@ -104,21 +105,27 @@ def check_queues(instance: Instance) -> Iterator[Finding]:
         yield Finding(place, message, warning=True)
 
 
-def _references(
-    instance: Instance, queue: Queue, place: Location, names: list[str]
-) -> Iterator[Finding]:
-    cluster = instance.cluster
-    for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
-        if name != OTHERS and cluster.expand(name) is None:
-            yield Finding((*place, "HOSTS"), unknown_host(cluster, name), undefined=True)
-    for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
-        if name != "*" and name not in names:
-            message = f"unknown queue {name!r}{nearest(name, names)}"
-            yield Finding((*place, "PREEMPTION"), message, undefined=True)
-    unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
-    if queue.exclusive.startswith("CU") and unit_type not in cluster.unit_types:
-        message = unknown_unit_type(unit_type, cluster.unit_types)
-        yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
+class _QueueReferences:
+    """The names that a queue may use."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._hosts = NamedHosts(instance.cluster)
+        self._unit_types = instance.cluster.unit_types
+        self._queues = dict.fromkeys(queue.name for queue in instance.queues)
+
+    def unknown(self, queue: Queue, place: Location) -> Iterator[Finding]:
+        """Names that have no definition."""
+        for name in (*(request.name for request in queue.hosts), *queue.excluded_hosts):
+            if name != OTHERS and name not in self._hosts:
+                yield Finding((*place, "HOSTS"), unknown_host(self._hosts, name), undefined=True)
+        for name in (*(queue.preemptive or ()), *(queue.preemptable or ())):
+            if name != "*" and name not in self._queues:
+                message = f"unknown queue {name!r}{nearest(name, self._queues)}"
+                yield Finding((*place, "PREEMPTION"), message, undefined=True)
+        unit_type = queue.exclusive.removeprefix("CU[").removesuffix("]")
+        if queue.exclusive.startswith("CU") and unit_type not in self._unit_types:
+            message = unknown_unit_type(unit_type, self._unit_types)
+            yield Finding((*place, "EXCLUSIVE"), message, undefined=True)
 
 
 def _reservation(instance: Instance, queue: Queue, place: Location) -> Iterator[Finding]:
@@ -178,9 +185,10 @@ def _unknown_sharers(instance: Instance, users: set[str]) -> Iterator[Finding]:
         (("host_partitions", i, "USER_SHARES"), partition.user_shares)
         for i, partition in enumerate(instance.partitions)
     ]
+    known = users | SHARE_KEYWORDS
     for place, shares in lists:
         for name, _ in shares:
-            if name not in users | SHARE_KEYWORDS and not name.endswith("@"):
+            if name not in known and not name.endswith("@"):
                 message = f"gives shares to unknown user {name!r}{nearest(name, users)}"
                 yield Finding(place, message, warning=True, undefined=True)
 
@@ -295,6 +303,10 @@ def _identities(sections: Iterable[tuple[str, Sequence[Job]]]) -> Iterator[Findi
             seen.add(job.id)
 
 
+#: Groups of one USERS whose members are looked through one by one.
+_FEW_GROUPS = 8
+
+
 class _References:
     """The names a job may use."""
 
@@ -303,8 +315,11 @@ class _References:
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
         self._machines = cluster.machines()
-        self._hosts = {"all", OTHERS, *host_names(cluster)}
+        self._hosts = {OTHERS, *NamedHosts(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
+        self._reached: dict[str, set[str]] = {}
+        #: Whom USERS names, without and with ``~``.
+        self._lists: dict[tuple[str, ...], tuple[list[Collection[str]], list[Collection[str]]]] = {}
         self._sound: set[tuple[object, ...]] = set()
 
     def check(self, place: Location, job: Job) -> Iterable[Finding]:
@@ -339,20 +354,33 @@ class _References:
 
     def admits(self, users: tuple[str, ...], user: str) -> bool:
         """Whether USERS of a queue lets a user submit; what runs was let in before."""
-        wanted = [name for name in users if not name.startswith("~")]
-        excluded = [name[1:] for name in users if name.startswith("~")]
-        return (not wanted or self._covers(wanted, user)) and not self._covers(excluded, user)
+        if users not in self._lists:
+            named = [name.removesuffix("/") for name in users]
+            listed = [name for name in named if not name.startswith("~")]
+            excepted = [name[1:] for name in named if name.startswith("~")]
+            self._lists[users] = self._reach(listed or ["all"]), self._reach(excepted)
+        wanted, excluded = self._lists[users]
+        known = {"all", user}
+        return not all(map(known.isdisjoint, wanted)) and all(map(known.isdisjoint, excluded))
 
-    def _covers(self, names: Iterable[str], user: str) -> bool:
-        stack, seen = [name.removesuffix("/") for name in names], set[str]()
+    def _reach(self, names: list[str]) -> list[Collection[str]]:
+        """The names and all members of the groups among them: of few groups each one's are kept."""
+        groups = [name for name in names if name in self._members]
+        if len(groups) > _FEW_GROUPS:
+            return [self._within(names)]
+        for name in groups:
+            if name not in self._reached:
+                self._reached[name] = self._within([name])
+        return [set(names), *(self._reached[name] for name in groups)]
+
+    def _within(self, names: list[str]) -> set[str]:
+        stack, seen = list(names), set[str]()
         while stack:
             name = stack.pop()
-            if name in ("all", user):
-                return True
             if name not in seen:
                 seen.add(name)
                 stack.extend(self._members.get(name, ()))
-        return False
+        return seen
 
 
 def _priority(place: Location, job: Job, most: int) -> Iterator[Finding]:
@@ -524,11 +552,11 @@ def _units(instance: Instance) -> Iterator[Finding]:
     home: dict[str, str] = {}
     finest = instance.cluster.unit_types[:1]
     for index, unit in enumerate(instance.cluster.units):
-        for host in unit.hosts if unit.type in finest else ():
-            first = home.setdefault(host, unit.name)
-            if first != unit.name:
-                message = f"{host} is in {first} already: a host is in one {unit.type} only"
-                yield Finding(("compute_units", index, "members"), message)
+        hosts = unit.hosts if unit.type in finest else ()
+        twice = [host for host in hosts if home.setdefault(host, unit.name) != unit.name]
+        for host in twice[: limits().errors]:
+            message = f"{host} is in {home[host]} already: a host is in one {unit.type} only"
+            yield Finding(("compute_units", index, "members"), message)
 
 
 def _resources(instance: Instance) -> Iterator[Finding]:
@@ -536,14 +564,17 @@ def _resources(instance: Instance) -> Iterator[Finding]:
     kinds = {item.name: item.kind for item in instance.cluster.resources}
     for shared in instance.cluster.shared:
         kinds.setdefault(shared.name, "shared")
-    for index, host in enumerate(instance.cluster.hosts):
-        carried = (
-            ("amounts", "numeric", host.amounts),
-            ("strings", "string", host.strings),
-            ("RESOURCES", "boolean", host.booleans),
-        )
-        for key, kind, names in carried:
-            for name in sorted(names):
+    carried = (
+        ("amounts", "numeric", attrgetter("amounts")),
+        ("strings", "string", attrgetter("strings")),
+        ("RESOURCES", "boolean", attrgetter("booleans")),
+    )
+    for key, kind, names_of in carried:
+        # Hosts of one entry share their names, and the first of them is shown.
+        numbered = reversed([*enumerate(instance.cluster.hosts)])
+        first = {id(names_of(host)): index for index, host in numbered}
+        for index in sorted(first.values()):
+            for name in sorted(names_of(instance.cluster.hosts[index])):
                 if kinds.get(name, kind) != kind:
                     message = f"{name} is a {kinds[name]} resource, not a {kind} one"
                     yield Finding(("hosts", index, key), message)
@@ -558,14 +589,13 @@ def _amounts(instance: Instance) -> set[str]:
     cluster = instance.cluster
     names = {"mem", "swp", "tmp", *(shared.name for shared in cluster.shared)}
     names.update(item.name for item in cluster.resources if item.kind == "numeric")
-    for host in cluster.hosts:
-        names.update(host.amounts)
-    return names
+    return names.union(*distinct(host.amounts for host in cluster.hosts))
 
 
 def _limits(instance: Instance) -> Iterator[Finding]:
     known = {"slots", "jobs", *_amounts(instance)}
-    queues = [queue.name for queue in instance.queues]
+    queues = dict.fromkeys(queue.name for queue in instance.queues)
+    hosts = NamedHosts(instance.cluster)
     for index, limit in enumerate(instance.limits):
         place: Location = ("limits", index)
         if not limit.amounts and limit.slots_per_processor is None:
@@ -585,9 +615,9 @@ def _limits(instance: Instance) -> Iterator[Finding]:
                     yield Finding((*place, key), message, undefined=True)
         if limit.hosts is not None:
             for name in (*limit.hosts.names, *limit.hosts.excluded):
-                if instance.cluster.expand(name) is None:
+                if name not in hosts:
                     key = "PER_HOST" if limit.hosts.each else "HOSTS"
-                    message = unknown_host(instance.cluster, name)
+                    message = unknown_host(hosts, name)
                     yield Finding((*place, key), message, undefined=True)
 
 
@@ -696,8 +726,8 @@ def in_wall_clock(instance: Instance, findings: list[Finding]) -> Instance:
         job = settled(("running", number), item.job, lambda: list(item.allocation)[:1])
         return replace(item, job=job)
 
-    def everywhere() -> list[str]:
-        return [host.name for host in instance.cluster.hosts]
+    def everywhere() -> Iterator[str]:
+        return (host.name for host in instance.cluster.hosts)
 
     return replace(
         instance,
@@ -726,9 +756,15 @@ class LimitScale:
     """Limits on hosts of one cluster as wall-clock time."""
 
     def __init__(self, cluster: Cluster, queues: Iterable[Queue]) -> None:
-        self._cluster = cluster
+        self._hosts = NamedHosts(cluster)
+        self._all = frozenset(self._hosts.all)
+        #: Hosts of lists that were asked for, and how many these are together.
+        self._lists: dict[Hashable, frozenset[str]] = {}
+        self._count = 0
         self._queues = {queue.name: queue for queue in queues}
         self._factor = {host.name: host.cpu_factor for host in cluster.hosts}
+        self._factors = set(self._factor.values())
+        self._of_list: dict[frozenset[str], frozenset[float]] = {}
         self._machine = {host.node_of: host.cpu_factor for host in cluster.hosts if host.node_of}
         self._models: dict[str, set[float]] = {}
         for host in cluster.hosts:
@@ -749,30 +785,45 @@ class LimitScale:
             if isinstance(limit, LimitOnHost):
                 changed[name] = int(limit)
                 try:
-                    changed[name] = self._seconds(limit, hosts())
+                    changed[name] = self._seconds(limit, hosts)
                 except ValueError as error:
                     wrong.append((name.removesuffix("_max"), str(error)))
         return (replace(item, **changed) if changed else item), wrong  # type: ignore[arg-type]
 
-    def hosts_of(self, job: Job) -> set[str]:
+    def hosts_of(self, job: Job) -> frozenset[str]:
         """The hosts that -m and the queue leave to a job."""
         queue = self._queues.get(job.queue)
-        allowed = self.hosts_of_queue(queue) if queue is not None else set(self._factor)
-        return allowed & self._named(job.hosts)
+        allowed = self._all if queue is None else self.hosts_of_queue(queue)
+        key = (job.queue, job.hosts)
+        return self._listed(key, lambda: allowed & self._named(job.hosts)) if job.hosts else allowed
 
-    def hosts_of_queue(self, queue: Queue) -> set[str]:
+    def hosts_of_queue(self, queue: Queue) -> frozenset[str]:
         """HOSTS of a queue."""
-        excluded = {h for name in queue.excluded_hosts for h in self._cluster.expand(name) or ()}
-        return self._named(queue.hosts) - excluded
+        return self._named(queue.hosts, queue.excluded_hosts)
 
-    def _named(self, requests: Sequence[HostRequest]) -> set[str]:
-        if not requests or any(request.name == OTHERS for request in requests):
-            return set(self._factor)
-        return {host for item in requests for host in self._cluster.expand(item.name) or ()}
+    def _named(
+        self, requests: Sequence[HostRequest], excluded: Sequence[str] = ()
+    ) -> frozenset[str]:
+        if not requests and not excluded:
+            return self._all
+        names = (*(item.name for item in requests), *(f"~{name}" for name in excluded))
+        return self._listed(names, lambda: frozenset(self._hosts.listed(names)))
 
-    def _seconds(self, limit: LimitOnHost, hosts: Iterable[str]) -> int:
+    def _listed(self, key: Hashable, hosts: Callable[[], frozenset[str]]) -> frozenset[str]:
+        """Hosts of a list, looked up once; ValueError where different ones are too many in all."""
+        if key not in self._lists:
+            if self._count > limits().names:
+                most = f"{limits().names:,} names in all (--max-names)"
+                raise ValueError(f"counts on one host among those of lists of more than {most}")
+            self._lists[key] = hosts()
+            self._count += len(self._lists[key])
+        return self._lists[key]
+
+    def _seconds(self, limit: LimitOnHost, hosts: Callable[[], Iterable[str]]) -> int:
         own = self._reference(limit.host)
-        there = {self._factor[host] for host in hosts if host in self._factor} or {own}
+        if len(self._factors) == 1:
+            return int(limit)  # wherever it runs
+        there = self._factors_of(hosts()) or {own}
         if len(there) > 1:
             factors = ", ".join(f"{factor:g}" for factor in sorted(there))
             raise ValueError(
@@ -780,7 +831,15 @@ class LimitScale:
                 f"have other factors ({factors}), so that its length depends on its place: give "
                 f"wall-clock time such as {format_duration(int(limit))}, or hosts of one factor"
             )
-        return max(1, round(int(limit) * own / there.pop()))
+        return max(1, round(int(limit) * own / min(there)))
+
+    def _factors_of(self, hosts: Iterable[str]) -> frozenset[float]:
+        """The CPU factors of hosts, looked up once for each list."""
+        if not isinstance(hosts, frozenset):
+            return frozenset(self._factor[host] for host in hosts if host in self._factor)
+        if hosts not in self._of_list:
+            self._of_list[hosts] = self._factors_of(iter(hosts))
+        return self._of_list[hosts]
 
     def _reference(self, name: str) -> float:
         """The CPU factor of a host or model."""

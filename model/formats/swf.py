@@ -35,6 +35,7 @@ from .log_lines import (
     in_range,
     log_lines,
     malformed,
+    number_of,
     refused_records,
 )
 from .sniff import refuse_other
@@ -336,7 +337,7 @@ def _record(words: list[str]) -> tuple[tuple[int, ...], bool]:
     )
     for position in range(COLUMNS):
         if position not in _READ:
-            _number(words[position], f"column {position + 1}")
+            number_of(words[position], f"column {position + 1}")
     if record[0] < 0:
         raise ValueError(f"job number {record[0]}; it must not be negative")
     partial = float(words[_STATUS]) in _PARTIAL
@@ -374,7 +375,7 @@ def _whole(word: str, name: str, *, up: bool) -> int:
     try:
         value = int(word.replace("_", "?"))  # int() would take 1_000
     except ValueError:
-        number = _number(word, name)
+        number = number_of(word, name)
         if not number.is_integer() and not up:
             raise ValueError(f"{name} '{word}'; it must be a whole number") from None
         return ceil(number)
@@ -392,16 +393,6 @@ def _is_title(words: list[str]) -> bool:
         return True
 
     return len(words) >= COLUMNS and not any(map(number, words))
-
-
-def _number(word: str, name: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        raise ValueError(f"{name} '{word}' is not a number") from None
-    if not abs(value) < float("inf") or "_" in word:
-        raise ValueError(f"{name} '{word}' is not a number")
-    return in_range(value, name, word)
 
 
 def _max_procs(header: dict[str, str]) -> int | None:

@@ -27,7 +27,7 @@ from .scanner import (
     terms,
     unquoted,
 )
-from .selection import SelectionBuilder
+from .selection import SelectionBuilder, mirrored
 from .syntax import (
     LSF_7,
     LSF_10,
@@ -480,7 +480,6 @@ _STRING_RIGHT = re.compile(
 _UNEQUAL = re.compile(r"<\s*>")
 #: ``mem:100``, ``mem 100`` and ``mem>100`` in a usage string.
 _AMOUNT = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*(?:(:|[<>]=?)\s*)?([0-9.][\w.]*)")
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def complaint(error: UnexpectedInput, body: str, start: str) -> ResreqError:
@@ -504,7 +503,7 @@ def _slip(body: str, position: int, start: str) -> ResreqError | None:
         if turned is not None:
             value, sign, name = turned.groups()
             what = f"the string {name} is on the right"
-            right = f"{name}{_MIRRORED.get(sign, sign)}{value}"
+            right = f"{name}{mirrored(sign)}{value}"
             return _error(what, body, turned.start(3), name, right)
         unequal = next((m for m in _UNEQUAL.finditer(body) if m.end() == position + 1), None)
         if unequal is not None:

@@ -9,7 +9,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cluster import BUILTIN_INDICES, INCREASING_INDICES, Cluster, Host, ResourceDefinition
+from ..cluster import (
+    BUILTIN_INDICES,
+    INCREASING_INDICES,
+    Cluster,
+    Host,
+    ResourceDefinition,
+    distinct,
+)
 from ..errors import nearest
 from ..gpu_request import GPU_NAMES
 from .errors import ResreqError
@@ -82,10 +89,11 @@ class Vocabulary:
         """Every resource that the cluster defines or that any of its hosts carries."""
         base = cls.of_definitions(cluster.resources)
         numbers, strings, booleans = set(base.numbers), set(base.strings), set(base.booleans)
-        for host in cluster.hosts:
-            numbers.update(host.amounts, host.load)
-            strings.update(host.strings)
-            booleans.update(host.booleans, host.exclusive)
+        amounts = set[str]().union(*distinct(host.amounts for host in cluster.hosts))
+        numbers.update(amounts, *distinct(host.load for host in cluster.hosts))
+        strings.update(*distinct(host.strings for host in cluster.hosts))
+        booleans.update(*distinct(host.booleans for host in cluster.hosts))
+        booleans.update(*distinct(host.exclusive for host in cluster.hosts))
         numbers.update(shared.name for shared in cluster.shared)
         numbers |= GPU_NAMES | _GPU_LOAD
         static = (shared.name for shared in cluster.shared if shared.static)
@@ -96,7 +104,7 @@ class Vocabulary:
             increasing=base.increasing,
             dynamic=base.dynamic,
             inert=base.inert,
-            static_shared=frozenset(static) - {n for host in cluster.hosts for n in host.amounts},
+            static_shared=frozenset(static) - amounts,
             complete=True,
         )
 

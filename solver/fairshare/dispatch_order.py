@@ -39,9 +39,10 @@ from dataclasses import dataclass, field
 from itertools import filterfalse
 from typing import Any
 
+from ...model.cluster import NamedHosts
 from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
-from ...model.shares import Groups, partition_hosts, pools, queue_hosts, queue_sets, share_tree
+from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
 from ..availability.free_now import parts_of
 from ..resolve import Resolver
 from .accounts import Account, Factors, ShareTree, load_adjustment
@@ -218,8 +219,9 @@ class OrderRules:
     plan: Sequence[StagePlan]
     #: Hosts of each host partition.
     partitions: dict[str, frozenset[str]]
-    #: Hosts of each queue.
-    queue_hosts: dict[str, frozenset[str]]
+    #: The names of hosts of each queue, and what they stand for.
+    queue_hosts: dict[str, tuple[str, ...]]
+    known: NamedHosts
     #: Those outside of all partitions, None where there are none.
     free_hosts: frozenset[str] | None
     #: The share tree of a queue under fairshare.
@@ -228,8 +230,9 @@ class OrderRules:
     @classmethod
     def of(cls, instance: Instance) -> OrderRules:
         """Read off an instance."""
+        known = NamedHosts(instance.cluster)
         partitions = {
-            partition.name: frozenset(partition_hosts(instance.cluster, partition))
+            partition.name: frozenset(partition_hosts(known, partition))
             for partition in instance.partitions
         }
         return cls(
@@ -237,10 +240,8 @@ class OrderRules:
             limit={queue.name: queue.queue_slots for queue in instance.queues},
             plan=stage_plan(instance),
             partitions=partitions,
-            queue_hosts={
-                queue.name: frozenset(queue_hosts(instance.cluster, queue))
-                for queue in instance.queues
-            },
+            queue_hosts={queue.name: queue_host_names(queue) for queue in instance.queues},
+            known=known,
             free_hosts=outside(instance, partitions),
             policy_of={name: item.master for item in queue_sets(instance) for name in item.queues},
         )
@@ -471,7 +472,8 @@ class DispatchOrder:
     def _stages(self) -> Iterator[tuple[Stage, frozenset[str] | None]]:
         """The stages of this cycle, each made when the one before it is over."""
         for name, hosts in self.partitions.items():
-            queues = [queue for queue, own in self._rules.queue_hosts.items() if own & hosts]
+            rules = self._rules
+            queues = [q for q, names in rules.queue_hosts.items() if rules.known.meet(names, hosts)]
             yield self._tree_stage(name, queues), hosts
         if self._rules.free_hosts is not None and not self._rules.free_hosts:
             return

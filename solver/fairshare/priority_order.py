@@ -84,7 +84,7 @@ class Admission:
 
 def admissions(instance: Instance) -> dict[str, Admission]:
     """What the policies say of the pending jobs, by id; {} where nothing but the queues decides."""
-    if not has_policy(instance):
+    if not has_policy(instance) or not instance.pending:
         return {}
     order = order_policy(instance)
     pooled = {queue.name for queue in instance.queues if queue.slot_pool}

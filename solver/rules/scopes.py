@@ -18,7 +18,7 @@ from ...model.cluster import Thresholds
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.omissions import GPUS, Omission
+from ...model.omissions import GPUS, SCOPE, Omission
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import simples
 from ...model.shares import Groups
@@ -179,6 +179,26 @@ class Scopes:
             host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
         )
         return Resolver.of(replace(self.instance, cluster=replace(cluster, hosts=hosts)))
+
+
+def with_jobs_named(instance: Instance, resolver: Resolver, jobs: Sequence[Job]) -> Instance:
+    """The instance with these of its pending jobs alone; what it leaves out names those it moves.
+
+    So that the jobs that are gone have their say in that.
+    """
+    part = replace(instance, pending=tuple(jobs))
+    if not instance.omissions:
+        return part
+    scopes = Scopes(instance, resolver)
+    bare = dict.fromkeys(SCOPE, ())
+    omissions = []
+    for item in instance.omissions:
+        ids = scopes.moved(item, jobs)
+        if ids is None or item.changes == "sooner ends":
+            omissions.append(item)
+        elif ids:
+            omissions.append(replace(item, jobs=ids, changes="starts", **bare))  # type: ignore[arg-type]
+    return replace(part, omissions=tuple(omissions))
 
 
 def _watched(limits: Thresholds) -> set[str]:

@@ -25,8 +25,8 @@ FOREVER = 1 << 40
 _DOT = " part "
 
 Rule = Callable[[Facts], Iterator[Violation]]
-#: What each stretch keeps.
-_OF_STRETCHES: tuple[Rule, ...] = (
+#: What each stretch keeps, and each planned job: how its slots are spread.
+OF_SHAPE: tuple[Rule, ...] = (
     shape.split_terms,
     shape.slot_count,
     shape.span_one_host,
@@ -40,6 +40,10 @@ _OF_STRETCHES: tuple[Rule, ...] = (
     units.cu_fewest,
     shape.cu_exclusive_allowed,
     shape.host_exclusive_allowed,
+)
+#: What each stretch keeps.
+_OF_STRETCHES: tuple[Rule, ...] = (
+    *OF_SHAPE,
     hosts.candidates,
     hosts.first_execution_host,
     hosts.one_partition,

@@ -71,7 +71,7 @@ def test_hosts_are_counted_before_they_are_made(hosts: str, says: str) -> None:
 
 
 def test_names_are_counted_over_the_whole_input() -> None:
-    groups = "".join(f"  g{i}: 'a[1-1000]'\n" for i in range(20))
+    groups = "".join(f"  g{i}: 'a[{i + 1}-1000]'\n" for i in range(20))
     document = HEAD + "  - {name: 'a[1-1000]', slots: 1}\nhost_groups:\n" + groups
     assert len(loads(document).cluster.groups) == 20
     with limited(names=20_000):

@@ -186,7 +186,7 @@ def test_a_search_begins_at_the_job_before_only_where_nothing_is_missed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Jobs of other run limits may use other held slots; seeds 11, 114 and 121 are such."""
-    seeds = (*range(30), 114, 121)
+    seeds = (*range(8), 11, 114, 121)
     near = [plan(small_and_large(seed), "time-based") for seed in seeds]
     monkeypatch.setattr(reserving, "_equal_right_before", lambda *_: None)
     whole = [plan(small_and_large(seed), "time-based") for seed in seeds]

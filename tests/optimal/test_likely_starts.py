@@ -97,9 +97,13 @@ def test_all_of_few_starts_are_there() -> None:
     assert table_of(case, LENGTH, some=False).times.tolist() == [0, LENGTH, 0, LENGTH]
 
 
-def test_many_jobs_have_good_plans_before_any_search() -> None:
+@pytest.mark.parametrize(
+    ("hosts", "part"), [(15, 0.95), pytest.param(60, 0.7, marks=pytest.mark.slow)]
+)
+def test_many_jobs_have_good_plans_before_any_search(hosts: int, part: float) -> None:
     """80 jobs are too many for whole jobs in a model; orders by a rule are far worse."""
-    case = Case(generate(hosts=60, running=200, pending=80, seed=3, load=1.0))
+    pending = hosts * 4 // 3
+    case = Case(generate(hosts=hosts, running=200, pending=pending, seed=3, load=1.0))
     first = {item.job: item.start for item in plan_first_fit(case.problem) if item.start}
     most = case.costs.total({**case.alone, **first})
     plans = [
@@ -112,7 +116,7 @@ def test_many_jobs_have_good_plans_before_any_search() -> None:
         if found is not None
     ]
     assert len(totals) == len(plans) == 1 + len(SHARES)
-    assert max(totals) < 0.7 * most
+    assert max(totals) < part * most
     stopped = guided_plan(case.problem, case.costs, case.alone, [{}], most, lambda: True)
     assert stopped is None
 

@@ -58,7 +58,7 @@ def test_the_optimum_is_proved_in_so_many_pieces_of_work(
     [
         (26, 1, RISING, 120, 2879, 2781),
         (26, 2, FALLING, 150, 4001, 3792),
-        (45, 1, FALLING, 100, 9611, 8807),
+        pytest.param(45, 1, FALLING, 100, 9611, 8807, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_known_of_a_long_queue_after_little_work(

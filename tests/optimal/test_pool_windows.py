@@ -7,9 +7,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from pool_problems import brute_force, from_running, pool_problems
+from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool.bounds import Incumbent
 from slotwise.solver.optimal.pool.improver import grouped_orders
@@ -49,7 +51,7 @@ def with_large(seed: int, small: int = 5) -> PoolProblem:
     return from_running(2, running, sizes, lengths)
 
 
-@settings(max_examples=300)
+@examples(120)
 @given(pool_problems(most_jobs=5), st.integers(0, 99), st.booleans())
 def test_no_bound_of_the_cases_is_above_the_optimum(
     problem: PoolProblem, seed: int, reverse: bool
@@ -64,7 +66,7 @@ def test_no_bound_of_the_cases_is_above_the_optimum(
     assert search.incumbent.bound <= optimum
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 10))
 def test_the_bound_of_queues_with_a_large_job_is_valid_to_the_end(seed: int) -> None:
     problem = with_large(seed)
     search = begun(problem, list(range(len(problem))))

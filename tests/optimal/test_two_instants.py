@@ -99,7 +99,7 @@ def crowded(draw: st.DrawFn) -> tuple[PlanningProblem, Starts]:
     return PlanningProblem.of(instance), tuple(times)
 
 
-@examples(600)
+@examples(200)
 @given(crowded())
 def test_what_counts_refute_where_it_is_crowded(case: tuple[PlanningProblem, Starts]) -> None:
     problem, times = case

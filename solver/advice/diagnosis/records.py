@@ -10,6 +10,7 @@ from typing import Any
 from ....model.display import duration_text, html_table, wall_clock, with_stamps
 from ....model.errors import UnknownNameError
 from ....model.instance import Instance
+from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
@@ -249,6 +250,8 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     #: What the reader has to know beside it.
     notes: tuple[str, ...] = ()
+    #: What is not considered, each with the pending jobs that it touches.
+    omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
@@ -288,6 +291,7 @@ class Diagnosis:
             ],
             "tried": self.tried,
             "notes": list(self.notes),
+            "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
             **({"cut": True} if self.cut else {}),
         }
@@ -421,17 +425,23 @@ def _answer(found: Diagnosis) -> str:
         return _of_starving(found)
     texts, who = [], f"of {counted(found.pending, 'waiting job')}"
     if stuck:
-        names = named(stuck, MOST_NAMED)
-        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {names}.")
+        texts.append(f"{len(stuck)} {who} cannot start on this cluster: {_jobs(stuck)}.")
     if undated:
         verb = "has" if len(undated) == 1 else "have"
-        names = named(undated, MOST_NAMED)
-        texts.append(f"{len(undated)} {who} {verb} no known start: {names}.")
+        texts.append(f"{len(undated)} {who} {verb} no known start: {_jobs(undated)}.")
     rest = [item for item in found.jobs if item.state != "impossible"]
     others = len(stuck) + len(undated)
     if others < found.pending and (rest or not found.cut):
         texts.append(_of_starving(replace(found, jobs=tuple(rest)), others=others))
     return " ".join(texts)
+
+
+def _jobs(jobs: Sequence[str]) -> str:
+    """``job 110``, ``jobs 1, 2 and 3 more``; names that say themselves that they are jobs alone."""
+    names = named(jobs, MOST_NAMED)
+    if names.lower().startswith("job"):
+        return names
+    return f"{'jobs' if len(jobs) > 1 else 'job'} {names}"
 
 
 def _of_starving(found: Diagnosis, others: int = 0) -> str:
@@ -445,9 +455,7 @@ def _of_starving(found: Diagnosis, others: int = 0) -> str:
     unexplained = sum(not item.remedies for item in found.jobs)
     if starving:
         verb = "starve" if len(starving) > 1 else "starves"
-        names = named([item.job for item in starving], MOST_NAMED)
-        if not names.lower().startswith("job"):
-            names = f"{'jobs' if len(starving) > 1 else 'job'} {names}"
+        names = _jobs([item.job for item in starving])
         return f"{len(starving)} of {counted(found.pending, 'waiting job')} {verb}: {names}."
     if found.cut:
         return (
@@ -504,6 +512,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     if found.forecast and found.run_by:
         yield f"Likely starts are by the history, run by {found.run_by}."
     yield from found.notes
+    yield from sentences(found.omissions)
     if found.cut:
         yield "Cut short by the limit: more may starve, and more may help."
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
-from ....model.configuration import HostPartition, Queue
+from ....model.configuration import HostPartition
 from ....model.display import HOUR
 from ....model.duration import ended_by_deadline, expected_duration, expected_finish
 from ....model.errors import InputError
@@ -98,18 +98,11 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
             f"lsb.queues, queue {queue.name}",
             "HOSTS = all",
             queue_with(queue.name, hosts=(), excluded_hosts=()),
-            now=f"HOSTS = {_hosts_text(queue)}",
         )
         cause = (
             f"queue {queue.name} uses {len(here)} of {len(instance.cluster.hosts)} hosts: its HOSTS"
         )
         yield Probe("queue hosts", cause, (change,))
-
-
-def _hosts_text(queue: Queue) -> str:
-    """The key HOSTS of a queue."""
-    out = [f"~{name}" for name in queue.excluded_hosts]
-    return " ".join([*(queue.hosts or ("all",)), *out])
 
 
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
