@@ -208,9 +208,7 @@ def ask(
 ) -> None:
     """When a bsub line, or a job script, would start if it were submitted now.
 
-    It comes last of its queue. Listed alternatives are tried in every combination and shown by
-    start; with --history also when each will likely start.
-
+    It comes last of its queue. Listed alternatives are tried in every combination.
     Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for

@@ -149,7 +149,7 @@ class PanelledGroup(TyperGroup):
         found = super().get_params(ctx)
         for parameter in found:
             if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""  # type: ignore[attr-defined]
+                parameter.metavar = ""
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
