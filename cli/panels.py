@@ -43,6 +43,16 @@ PANELS: Final[dict[str, str]] = {
 }
 _PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names.split()}
 
+#: Options of earlier versions, by command, and what stands for them.
+RENAMED: Final = {
+    ("compare", "--simulated"): "--methods",
+    ("compare", "--really"): "--methods",
+    ("simulate", "--top"): "--reservations",
+    ("show", "--top"): "--reservations",
+    ("backtest", "--sample"): "--questions",
+    ("compare", "--processes"): "--workers",
+    ("report", "--processes"): "--workers",
+}
 #: Arguments that the help calls FILE.
 FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 #: Shows the help of a command with all its options.
@@ -126,7 +136,9 @@ class PanelledCommand(TyperCommand):
             for each in root.command.get_command(root, name).params
             if option in each.opts
         ]
-        if elsewhere:
+        if renamed := RENAMED.get((self.name or "", option)):
+            hint = f"; it is {renamed} now"
+        elif elsewhere:
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
         else:
             hint = nearest(option, own)
