@@ -25,7 +25,7 @@ from .forecast import (
     past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
-from .outlook_text import outlook_lines, outlook_times
+from .outlook_text import caution_lines, outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow, State
@@ -293,7 +293,6 @@ def answer_output(
 
 def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> str:
     from ..model.display import duration_text
-    from ..model.omissions import sentences
     from .explain import placed_text
     from .tables import paragraph
 
@@ -308,7 +307,9 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     if found.waits_for and found.start is not None:
         text += paragraph(found.waits_for)
     text += "".join(paragraph(f"requirement: {text}") for text in answer.requirement)
-    text += "".join(map(paragraph, sentences(answer.omissions)))
+    if answer.outlook is not None:
+        told = caution_lines(answer.outlook, answer.method, answer.omissions)
+        text += "".join(map(paragraph, told))
     if found.exact_fit:
         text += paragraph(f"the job {found.exact_fit}")
     for item in answer.suggestions:

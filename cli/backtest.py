@@ -100,7 +100,7 @@ def past_over_hosts(
     from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
     from ..solver.forecast.hosts import SimulatedLog
-    from ..solver.rules.rule_book import heeded_nowhere_in_a_run
+    from ..solver.rules.rule_book import unheeded_in_a_run
     from .simulate import LoopOptions, cycle_of, new_session, workload
 
     options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
@@ -116,7 +116,7 @@ def past_over_hosts(
         except OutOfTime:
             cancel.leave()  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
-    omissions = heeded_nowhere_in_a_run(session.source, session.world.requests.resolver)
+    omissions = unheeded_in_a_run(session.source, session.world.requests.resolver)
     for sentence in sentences(omissions):
         tell(sentence)
     head = {"log": str(log), "cluster": str(cluster), "hosts": hosts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from ..model.display import WrittenTimes, duration_text, smallest_difference
 from ..model.plan import array_name, proof_text
 from .forecast import likely_cells, likely_columns
-from .render import ENDED_EARLY, in_order, may_improve, paragraphs
+from .outlook_text import caution_names
+from .render import ENDED_EARLY, in_order, may_prove_more, paragraphs
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _ALL = Selection()
 #: From so many characters on the outlook of jobs is a table.
 TABLE_WIDTH = 78
+#: As the marks of starts as configured are called.
+CONFIGURED = "configured"
 #: The starts by each method: the method, what the start is, its name.
 _STARTS = (
     ("greedy", "ESTIMATE", "greedy_estimate"),
@@ -45,7 +49,7 @@ def comparison_output(
         record["jobs"] = in_order(record["jobs"], [item.job for item in chosen])
     if format == "json":
         return json.dumps(record, indent=2) + "\n"
-    return csv_text(comparison.columns(), record["jobs"])
+    return csv_text(comparison.columns(), [row | caution_names(row) for row in record["jobs"]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ def _text(instance: Instance, comparison: Comparison, selection: Selection) -> s
         *(Column("WAITS FOR", line=1, label=""), Column("WHERE", line=1, label="on")),
     )
     cautions = comparison.cautions()
-    ended = [ENDED_EARLY] if may_improve(comparison.optimal) else []
+    ended = [ENDED_EARLY] if may_prove_more(comparison.optimal) else []
     below = [*comparison.summary(), *cautions.lines, *ended, *cautions.rest]
     rows = _rows(comparison, selection, layout)
     width = 110 if layout.starts or likely else TABLE_WIDTH
@@ -116,7 +120,8 @@ def _rows(
         listed = ListingRow(_cells(row, likely, layout), _state(row, comparison.now))
         gain = row.sooner_by or 0
         found.append(Shown(row.job, listed, row.slots, row.possible, gain, row.possible_on))
-    return _arrays(layout.clock, found, selection) if fold else found
+    states = {row.job: row.state for row in comparison if row.as_configured is None}
+    return _arrays(layout.clock, found, selection, states) if fold else found
 
 
 def _state(row: ComparedJob, now: int) -> State:
@@ -127,8 +132,13 @@ def _state(row: ComparedJob, now: int) -> State:
     return "later" if row.proved else "unproved"
 
 
-def _arrays(clock: WrittenTimes, found: list[Shown], selection: Selection) -> list[Shown]:
-    """The rows with the elements of an array as one: its first, and when its last one starts."""
+def _arrays(
+    clock: WrittenTimes, found: list[Shown], selection: Selection, states: Mapping[str, str]
+) -> list[Shown]:
+    """The rows with the elements of an array as one: its first, and when its last one starts.
+
+    states: of the jobs that do not start as configured.
+    """
     rows: dict[str, list[Shown]] = {}
     for item in found:
         rows.setdefault(selection.folded(item.job) or item.job, []).append(item)
@@ -139,14 +149,17 @@ def _arrays(clock: WrittenTimes, found: list[Shown], selection: Selection) -> li
             continue
         name = array_name(job, [item.job for item in items])
         first = items[0]
+        without = Counter(word for item in items[1:] if (word := states.get(item.job)))
         last = max(items, key=lambda item: -1 if item.start is None else item.start)
         note = f"each as the first, {first.job}; "
         if last.start != first.start and last.start is not None:
             note += f"the last, {last.job}, starts {clock.text(last.start)}; "
+        note += "".join(f"{count} {word}; " for word, count in without.items())
         *cells, why, where = first.row.cells
         note = (note + why).removesuffix("; ")
         row = ListingRow((name, *cells[1:], note, where), first.row.state)
-        shown.append(replace(first, job=job, row=row, gain=sum(item.gain for item in items)))
+        gain, members = sum(item.gain for item in items), tuple(item.job for item in items)
+        shown.append(replace(first, job=job, row=row, gain=gain, members=members))
     return shown
 
 
@@ -165,8 +178,10 @@ def _cells(row: ComparedJob, likely: tuple[str, ...], layout: _Layout) -> tuple[
     ]
     sooner = row.sooner_by
     possible = _joined(start("possible", row.possible), *_proof(row, layout, beside))
+    mark = "" if row.as_configured is None else layout.marks.get((CONFIGURED, row.job), "")
+    configured = _joined(start("as_configured", row.as_configured), mark)
     return (
-        *(row.job, str(row.slots), start("as_configured", row.as_configured), possible),
+        *(row.job, str(row.slots), configured, possible),
         "" if not sooner else duration_text(sooner),
         *likely,
         *starts,

@@ -17,7 +17,7 @@ from .options import (
     pending_jobs,
     read_instance,
 )
-from .outlook_text import outlook_lines, outlook_times
+from .outlook_text import NO_START, caution_lines, outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow
@@ -25,7 +25,6 @@ from .tables import Column, ListingRow
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..model.omissions import Omission
     from ..model.plan import PlannedArray
     from ..solver.advice.explain import Explanation, Obstacle
     from ..solver.advice.suggestions import Suggestion
@@ -54,16 +53,7 @@ MethodOption = Annotated[
     ),
 ]
 
-_NO_START = {
-    "never": "never starts",
-    "no place found": "has no start: no place found",
-    "?": "has no known start",
-    "starts if": "starts once something else happens",
-    "unknown end": "has no known start: nothing says when what it waits for ends",
-    "impossible": "cannot start on this cluster",
-    "not examined": "was not examined",
-}
-_BESIDE = "beside what runs and what was planned before the limit"
+_BESIDE = "beside what runs and what is planned"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
 _SUGGESTIONS = (
     *(Column("START", marked=True, label=""), Column("SOONER BY", marked=True)),
@@ -179,7 +169,6 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _text(instance: Instance, found: Explanation, wide: bool) -> str:
-    from ..model.omissions import sentences
     from ..solver.pending_reasons import counted
     from .tables import listing_text, paragraph
 
@@ -197,7 +186,8 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told += _beside_lsf(clock, found)
     told += [f"requirement: {text}" for text in found.requirement]
     told += _chain(instance, found)
-    told += sentences(_cautions(found))
+    if found.outlook is not None:
+        told += caution_lines(found.outlook, found.method, found.answer.omissions)
     told += _said(clock, found)
     text = "".join(map(paragraph, told)) + "\n"
     if found.obstacles:
@@ -215,12 +205,6 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     if clock.day is not None:
         text += paragraph(clock.note)
     return text.rstrip("\n") + "\n"
-
-
-def _cautions(found: Explanation) -> tuple[Omission, ...]:
-    """What is not considered, by any of the starts that are shown."""
-    of_outlook = () if found.outlook is None else found.outlook.cautions
-    return tuple(dict.fromkeys((*found.answer.omissions, *of_outlook)))
 
 
 def _configuration(instance: Instance, found: Explanation) -> str:
@@ -341,7 +325,7 @@ def placed_text(
         early = ""
         if answer.at_the_earliest is not None:
             early = f": {clock.text(answer.at_the_earliest)} at the earliest, {_BESIDE}"
-        return f"{who} {_NO_START[answer.missing]} ({method}){early}"
+        return f"{who} {NO_START[answer.missing]} ({method}){early}"
     end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
     starts = "may start" if answer.omissions else "starts"
     proof = proof_text(answer.proved, answer.proved_if)

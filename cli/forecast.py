@@ -21,6 +21,7 @@ from .options import (
     seconds_of,
     tell,
 )
+from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit
 from .replay import Policy
 from .selection import JobNames, PlanSort, Selection, Shown, Top
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from ..solver.forecast.forecast import Calibration, Forecasts
     from ..solver.forecast.history import History
 
+#: What stands for a time by which a job has not started in so many futures.
+NO_START = "no start"
 #: Characters of the strip, and what they are from few samples to many.
 STRIP = 24
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -160,10 +163,11 @@ def forecast(
             jobs=selection.names or None,
             cancel=cancel,
         )
+    states = _states(instance, found)
     said = (*found.remarks, *sentences(found.omissions))
-    for remark in (*said, *_never(instance, found, selection)):
+    for remark in (*said, *_without_start(instance, found, selection, states)):
         tell(remark)
-    typer.echo(forecast_output(instance, found, selection, moment, format), nl=False)
+    typer.echo(forecast_output(instance, found, selection, moment, format, states), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
 
@@ -206,20 +210,33 @@ def past_of(history: Path | None, instance: Instance) -> History | None:
     return None if history is None else read_past(history, instance)
 
 
-def _never(instance: Instance, found: Forecasts, selection: Selection) -> list[str]:
-    """Why jobs that are shown start neither by limits nor in any future, in the words of plans."""
-    from ..solver.forecast.jobs import NO_START
-    from ..solver.planning import plan
+def _states(instance: Instance, found: Forecasts) -> Stated:
+    """The states of the jobs that start neither by limits nor in any future, as every command."""
+    from ..solver.forecast.jobs import NO_START as NONE
+    from ..solver.outlook.outlook import outlook_of
+    from ..solver.scheduler.configured import run_as_configured
 
-    chosen = {item.job for item in selection.choose(_shown(instance, found, _by_job(found)))}
     starts = zip(found.names, found.by_limits, found.samples, strict=True)
-    jobs = {
-        name for name, limits, drawn in starts if limits == NO_START and (drawn == NO_START).all()
+    jobs = {name for name, limits, drawn in starts if limits == NONE and (drawn == NONE).all()}
+    if not jobs:
+        return NOTHING
+    outlook = outlook_of(instance, run_as_configured(instance), None)
+    return {
+        item.job: (item.state, item.condition)
+        for item in outlook
+        if item.job in jobs and item.state != "starts"
     }
-    if not jobs & chosen:
-        return []
-    unplaced = plan(instance, "time-based").unplaced
-    return [f"job {i.job} never starts: {i.reason}" for i in unplaced if i.job in jobs & chosen]
+
+
+def _without_start(
+    instance: Instance, found: Forecasts, selection: Selection, states: Stated
+) -> list[str]:
+    """Why jobs that are shown have no start, in the words of every command."""
+    from .outlook_text import NO_START as IN_WORDS
+
+    chosen = [item.job for item in selection.choose(_shown(instance, found, _by_job(found)))]
+    told = [(job, *states[job]) for job in chosen if job in states]
+    return [f"job {job} {IN_WORDS[state]}: {why}" for job, state, why in told]
 
 
 def _by_job(found: Forecasts, by: int | None = None) -> dict[str, dict[str, Any]]:
@@ -253,11 +270,11 @@ def likely_columns() -> tuple[Column, ...]:
 def likely_cells(
     clock: WrittenTimes, likely: Likely | None, *, short: bool = False
 ) -> tuple[str, str, str]:
-    """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job; "?" where there was no time for them."""
+    """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job, or that there was no time for them."""
     from ..solver.advice.likely import UNKNOWN
 
     item = likely or UNKNOWN
-    missing = "?" if item == UNKNOWN else "never"
+    missing = "not examined" if item == UNKNOWN else NO_START
     times = (item.likely, item.nine_in_ten_by, item.one_in_ten_by)
     written = clock.short if short else clock.text
     one, two, three = (missing if time is None else written(time) for time in times)
@@ -311,14 +328,25 @@ def calibration_of_file(path: Path | None) -> Calibration:
 
 
 def forecast_output(
-    instance: Instance, found: Forecasts, selection: Selection, by: int | None, format: str
+    instance: Instance,
+    found: Forecasts,
+    selection: Selection,
+    by: int | None,
+    format: str,
+    states: Stated = NOTHING,
 ) -> str:
-    """Forecasts in one of the output formats, with a final newline."""
+    """Forecasts in one of the output formats, with a final newline.
+
+    states: of jobs that start neither by limits nor in any future.
+    """
     from .tables import csv_text
 
     records = _by_job(found, by)
     if format == "text":
-        return _text(instance, found, records, selection, by)
+        return _text(instance, found, records, selection, by, states)
+    for job, record in records.items():
+        usual = "no start" if record["by_limits"] is None else "starts"
+        record["state"] = states[job][0] if job in states else usual
     chosen = [records[item.job] for item in selection.choose(_shown(instance, found, records))]
     if format == "csv":
         columns = list(chosen[0]) if chosen else ["job"]
@@ -326,7 +354,12 @@ def forecast_output(
     return json.dumps({**found.to_dict(by), "jobs": chosen}, indent=2) + "\n"
 
 
-def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, Any]]) -> list[Shown]:
+def _shown(
+    instance: Instance,
+    found: Forecasts,
+    records: dict[str, dict[str, Any]],
+    states: Stated = NOTHING,
+) -> list[Shown]:
     """A row each, in the order in which jobs have turns."""
     from ..model.display import clock_text
 
@@ -335,7 +368,8 @@ def _shown(instance: Instance, found: Forecasts, records: dict[str, dict[str, An
     for name, strip in zip(found.names, _strips(found), strict=True):
         record = records[name]
         times = [record[key] for key in ("by_limits", "likely", "nine_in_ten_by", "one_in_ten_by")]
-        texts = ["never" if time is None else clock_text(instance, time) for time in times]
+        word = states.get(name, (NO_START, ""))[0]
+        texts = [word if time is None else clock_text(instance, time) for time in times]
         chance = [f"{record['chance']:.0%}"] if "chance" in record else []
         cells = (name, str(slots[name]), *texts, *chance, strip)
         likely = record["likely"]
@@ -378,6 +412,7 @@ def _text(
     records: dict[str, dict[str, Any]],
     selection: Selection,
     by: int | None,
+    states: Stated,
 ) -> str:
     from ..model.display import clock_text
 
@@ -385,7 +420,7 @@ def _text(
         return "nothing is pending\n"
     chance = () if by is None else (Column(f"BY {clock_text(instance, by)}"),)
     columns = (*_COLUMNS, *chance, _strip_column(found))
-    rows = _by_array(_shown(instance, found, records), selection)
+    rows = _by_array(_shown(instance, found, records, states), selection)
     text = selection.text(instance, columns, rows)
     samples = found.samples.shape[1]
     hold = "1 IN 10 BY and 9 IN 10 BY mean little (too few ended jobs or futures)"
@@ -395,9 +430,16 @@ def _text(
         )
     agreed = "; where the three are one time, all futures agree" if _agreed(found) else ""
     return text + paragraph(
-        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is the "
-        f"plan; {hold}{agreed}."
+        f"{samples} future{'s' * (samples != 1)} drawn, run by {found.run_by}; BY LIMITS is "
+        f"{_by_limits(instance, found)}; {hold}{agreed}."
     )
+
+
+def _by_limits(instance: Instance, found: Forecasts) -> str:
+    """What the starts by limits are: beside the outlook's the cycles have their own times."""
+    if found.policy is not None:
+        return "its plan"
+    return f"the start as configured, of a cycle every {instance.params.mbd_sleep_time} s"
 
 
 def _calibrated(found: Forecasts) -> str:

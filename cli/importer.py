@@ -477,8 +477,13 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
         time = _acct_time(at, files)
         instance = replace(instance, now=time - _zero(instance))
     past = PastUsage(instance, _zero(instance))
+    first, last = None, 0
     for job in _finished(files, bad):
+        first = job.submit if first is None else min(first, job.submit)
+        last = max(last, job.end)
         past.add(job)
+    if at != "end" and first is not None:
+        _require_within(at, instance.now + _zero(instance), first, last, EPOCH)
     tell_some([f"{past.counted} finished jobs count for {usage_for}"])
     return past.instance_with_usage()
 

@@ -29,6 +29,7 @@ from .tables import csv_rows, dashed, json_records, plain_table
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import RunningJob
+    from ..model.omissions import Omission
     from ..model.plan import Plan
     from ..solver.scheduler.history import JobEvent, JobHistory, Snapshot
     from ..solver.scheduler.records import JobRecord
@@ -98,8 +99,20 @@ JOB_COLUMNS = (
 )
 
 
-def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
-    """Running, then pending jobs: one line each, or everything about each."""
+#: No job of which something is not considered.
+NOTHING: Mapping[str, Sequence[Omission]] = {}
+
+
+def bjobs(
+    moment: Snapshot,
+    asked: ViewOptions,
+    format: str,
+    cautions: Mapping[str, Sequence[Omission]] = NOTHING,
+) -> str:
+    """Running, then pending jobs: one line each, or everything about each.
+
+    cautions: what is not considered of the jobs that were to start, by job.
+    """
     if asked.arrays:
         return arrays(moment, asked, format)
     instance = moment.instance
@@ -110,6 +123,8 @@ def bjobs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
             *(_record(job, "PEND", moment.waiting[job.id]) for job in pending),
             *(_ended_record(moment, item) for item in ended),
         ]
+        for record in records:
+            record["cautions"] = [item.name for item in cautions.get(record["job"], ())]
         if format == "json":
             return json_records(records)
         rows = [tuple(_flat(value) for value in record.values()) for record in records]
@@ -231,6 +246,7 @@ def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
         "allocation": dict(waiting.allocation),
         "reason": waiting.reason,
         "reasons": [reason.to_dict() for reason in waiting.reasons],
+        "cautions": [],
     }
 
 
@@ -240,7 +256,7 @@ def _reason_text(reason: Mapping[str, Any]) -> str:
 
 def _flat(value: object) -> object:
     if isinstance(value, list):
-        return "; ".join(_reason_text(item) for item in value)
+        return "; ".join(i if isinstance(i, str) else _reason_text(i) for i in value)
     if isinstance(value, dict):
         return " ".join(f"{amount:g}*{host}" for host, amount in value.items())
     return value

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..model.plan import proof_text
 from .tables import hosts_text
 
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
+    from ..model.omissions import Omission
     from ..solver.outlook.records import JobOutlook
 
-#: What is said of a job of each state, between its name and what must happen.
-_STATES = {
-    "starts if": "starts once something else happens:",
-    "unknown end": "has no known start:",
-    "impossible": "cannot start on this cluster:",
-    "not examined": "was not examined: the limit was reached first",
+#: Jobs without a start, by id: the state, and what must happen.
+Stated: TypeAlias = Mapping[str, tuple[str, str]]
+NOTHING: Stated = {}
+#: What is said of a job without a start, by its state or the word of a plan.
+NO_START = {
+    "starts if": "starts once something else happens",
+    "unknown end": "has no known start",
+    "impossible": "cannot start on this cluster",
+    "not examined": "was not examined",
+    "no place": "has no start",
+    "no place found": "has no start: no place was found",
 }
+#: Why a job was not examined.
+STOPPED = "the limit or Ctrl-C came first"
 
 
 def outlook_lines(
@@ -32,6 +40,37 @@ def outlook_lines(
         by = outlook.estimate_by
         early = "no sooner than " if by == "greedy" and outlook.estimate > _now(clock) else ""
         yield f"LSF's {by} estimate: {early}{clock.text(outlook.estimate)}"
+
+
+def caution_lines(outlook: JobOutlook, method: str, omissions: Sequence[Omission]) -> Iterator[str]:
+    """What is not considered of the job, each once: of any start, of the possible one, of another.
+
+    method, omissions: how the start was found that is told, and what was not considered there.
+    """
+    from ..model.omissions import sentences
+
+    yield from sentences(outlook.cautions, of_one=True)
+    told = {item.name for item in outlook.cautions}
+    if outlook.possible is not None or method == "optimal":
+        for text in sentences(outlook.possible_cautions, of_one=True):
+            yield f"of the possible start {text}"
+    if method == "optimal":
+        told.update(item.name for item in outlook.possible_cautions)
+    rest = [item for item in omissions if item.name not in told]
+    for item, text in zip(rest, sentences(rest, of_one=True), strict=True):
+        yield text if item.jobs == () else f"of the {method} start {text}"
+
+
+def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
+    """What is not considered of a job, as cells of CSV; record: its outlook as plain data."""
+    found = {}
+    for key in ("cautions", "possible_cautions"):
+        names = [
+            f"{item['where']}: {item['what']}" if item["where"] else item["what"]
+            for item in record[key]
+        ]
+        found[key] = "; ".join(names)
+    return found
 
 
 def outlook_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
@@ -53,11 +92,14 @@ def _as_configured(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
         end = outlook.as_configured_end
         ends = "no known end" if end is None else f"ends {clock.text(end)}"
         return f"{starts} {clock.text(outlook.as_configured)} as configured, {ends}, on {where}"
-    return f"{_STATES[outlook.state]} {outlook.condition}".rstrip()
+    why = STOPPED if outlook.state == "not examined" else outlook.condition
+    return f"{NO_START[outlook.state]}: {why}"
 
 
 def _possible(clock: WrittenTimes, outlook: JobOutlook, wide: bool) -> str:
     text = clock.text(outlook.possible)
+    if (outlook.sooner_by or 0) < 0:
+        text += " in priority order"
     if proof := proof_text(outlook.proved, outlook.proved_if):
         text += f", {proof.replace('proved', 'proved the earliest', 1)}"
     elif outlook.bound is not None:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.display import WrittenTimes, smallest_difference, with_stamps
-from ..model.job import array_of
 from ..model.plan import PlannedArray, array_name, profile_text, proof_text, starts_text
+from .outlook_text import NO_START, NOTHING, Stated
 from .selection import Selection, Shown
 from .tables import Column, ListingRow, State, csv_text, hosts_text, paragraph
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..solver.outlook.records import JobOutlook, Outlook
 
 
+#: The first words of a plan's entry that says why it is not proved.
+NOT_PROVED = "not proved"
 #: What the word "feasible" means to someone who waits for an answer.
 ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit may find better."
 
@@ -27,7 +29,7 @@ ENDED_EARLY = "The search was ended before all was proved: a longer --time-limit
 _COLUMNS = (
     *("job", "start", "finish", "allocation", "method", "bound", "proved", "waits_for"),
     *("estimate", "reserved", "fallback", "alternative", "needs_backfill", "terms", "exact_fit"),
-    "proved_if",
+    *("proved_if", "state"),
 )
 _TIMES = ("start", "finish", "bound", "estimate")
 _ALL = Selection()
@@ -39,14 +41,19 @@ def plan_output(
     format: str,
     selection: Selection = _ALL,
     outlook: Outlook | None = None,
+    states: Stated = NOTHING,
 ) -> str:
     """A plan in one of the output formats, with a final newline.
 
-    outlook: the starts as configured beside it, None where they are not asked for.
+    outlook: the starts as configured beside it, None where they are not asked for; states: then of
+    the jobs for which the plan has no place, with what must happen.
     """
+    if outlook is not None:
+        states = {item.job: (item.state, item.condition) for item in outlook}
     if format == "text":
-        return _plan_text(instance, plan, selection, outlook)
+        return _plan_text(instance, plan, selection, outlook, states)
     from ..model.formats.plan_file import plan_record
+    from ..solver.outlook.outlook import words_of
 
     record = plan.to_dict()
     if outlook is not None:
@@ -60,7 +67,21 @@ def plan_output(
         return json.dumps(plan_record(record, instance), indent=2) + "\n"
     rows = list(record["reservations"])
     rows += [{"job": item["job"], "waits_for": item["reason"]} for item in record["unplaced"]]
-    return csv_text(list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES)), rows)
+    columns = list(with_stamps(dict.fromkeys(_COLUMNS), plan.origin, _TIMES))
+    words = words_of(plan, states)
+    for row in rows:
+        row["state"] = words.get(row["job"], "starts")
+    if outlook is None:
+        return csv_text(columns, rows)
+    told = {item.job: item for item in outlook}
+    rows = [row | _configured(told[row["job"]], plan.origin) for row in rows]
+    empty = with_stamps({"as_configured": None}, plan.origin, ("as_configured",))
+    return csv_text([*columns, *empty, "as_configured_state"], rows)
+
+
+def _configured(item: JobOutlook, origin: str | None) -> dict[str, Any]:
+    record = {"as_configured": item.as_configured, "as_configured_state": item.state}
+    return with_stamps(record, origin, ("as_configured",))
 
 
 def in_order(records: list[dict[str, Any]], chosen: list[str]) -> list[dict[str, Any]]:
@@ -69,13 +90,17 @@ def in_order(records: list[dict[str, Any]], chosen: list[str]) -> list[dict[str,
 
 
 def _plan_text(
-    instance: Instance, plan: Plan, selection: Selection, outlook: Outlook | None
+    instance: Instance,
+    plan: Plan,
+    selection: Selection,
+    outlook: Outlook | None,
+    states: Stated,
 ) -> str:
     estimates = any(item.start is None for item in plan)
     columns = (
         Column("JOB", marked=True),
         *(() if outlook is None else (Column("AS CONFIGURED"),)),
-        Column("START", marked=True, label="starts"),
+        Column("START", marked=True, label="starts", bare=(*NO_START, "no estimate")),
         Column("STATUS", label="", marked=True),
         Column("WHERE / RESERVED NOW" if estimates else "WHERE", line=1, label="on"),
         Column("WAITS FOR", line=1, label=""),
@@ -83,25 +108,19 @@ def _plan_text(
     times = [time for item in plan for time in (item.start, item.estimate, item.bound)]
     times += [] if outlook is None else [item.as_configured for item in outlook]
     clock = WrittenTimes.of(instance, times)
-    rows = _planned(instance, plan, selection, clock)
+    rows = _planned(instance, plan, selection, clock, states)
     if outlook is not None:
         rows = _with_configured(clock, rows, outlook)
-    return selection.text(instance, columns, rows, clock) + _summary(plan, clock)
+    return selection.text(instance, columns, rows, clock) + _summary(plan, clock, states)
 
 
 def _with_configured(clock: WrittenTimes, rows: list[Shown], outlook: Outlook) -> list[Shown]:
     """The rows with the start as configured behind the name; of an array from first to last."""
-    found: dict[str, list[JobOutlook]] = {}
-    for item in outlook:
-        found.setdefault(item.job, []).append(item)
-        if (array := array_of(item.job)) is not None:
-            found.setdefault(array, []).append(item)
+    found = {item.job: item for item in outlook}
     shown = []
     for row in rows:
-        jobs = found[row.job]
+        jobs = [found[job] for job in row.members or (row.job,)]
         cells = _inserted(clock, row.row.cells, jobs)
-        if cells[2] == "never" and jobs[0].state != "starts":
-            cells = (*cells[:2], jobs[0].state, *cells[3:])
         later = any(item.as_configured != outlook.now for item in jobs)
         state: State = "unproved" if row.row.state == "now" and later else row.row.state
         shown.append(replace(row, row=ListingRow(cells, state)))
@@ -123,10 +142,13 @@ def _planned(
     plan: Plan,
     selection: Selection,
     clock: WrittenTimes | None = None,
+    states: Stated = NOTHING,
     *,
     fold: bool = True,
 ) -> list[Shown]:
     """Every job of the plan as a row: START, STATUS, WHERE, WAITS FOR; fold: an array as one."""
+    from ..solver.outlook.outlook import words_of
+
     clock = clock or WrittenTimes(instance)
     slots = {job.id: job.slots for job in instance.pending}
     found = []
@@ -140,15 +162,18 @@ def _planned(
         held = item.allocation or item.reserved
         row = ListingRow(cells, _state(instance, plan, item))
         found.append(Shown(item.job, row, slots.get(item.job, 0), item.start, 0, held))
-    words = plan.missing_starts()
-    missed: dict[tuple[str, str], list[str]] = {}
+    words = words_of(plan, states)
+    missed: dict[tuple[str, str, str], list[str]] = {}
     for missing in plan.unplaced:
         array = selection.folded(missing.job) if fold else None
-        missed.setdefault((array or missing.job, missing.reason), []).append(missing.job)
-    for (job, reason), jobs in missed.items():
+        word, reason = words[missing.job], missing.reason
+        if missing.job in states and states[missing.job][0] == word:
+            reason = states[missing.job][1]
+        missed.setdefault((array or missing.job, word, reason), []).append(missing.job)
+    for (job, word, reason), jobs in missed.items():
         name = job if jobs == [job] else array_name(job, jobs)
-        row = ListingRow((name, words[jobs[0]], "", "", reason), "unplaced")
-        found.append(Shown(job, row, slots.get(jobs[0], 0)))
+        row = ListingRow((name, word, "", "", reason), "unplaced")
+        found.append(Shown(job, row, slots.get(jobs[0], 0), members=tuple(jobs)))
     return found
 
 
@@ -196,7 +221,8 @@ def _planned_array(
         for item in items:
             held.update(item.allocation)
     row = ListingRow(cells, state)
-    return Shown(array, row, slots.get(items[0].job, 0), whole.start, 0, held)
+    members = tuple(item.job for item in items)
+    return Shown(array, row, slots.get(items[0].job, 0), whole.start, 0, held, members)
 
 
 def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[str, ...]:
@@ -210,10 +236,15 @@ def _planned_cells(clock: WrittenTimes, item: PlannedJob, wide: bool) -> tuple[s
         where = hosts_text(item.allocation, wide)
     bound = "" if item.bound is None else f"not before {clock.text(item.bound, beside)}"
     proof = proof_text(item.proved, item.proved_if)
-    status = item.fallback or proof or bound or item.method
+    status = _short(item.fallback) or proof or bound or item.method
     needs = f"needs BACKFILL in queue {item.needs_backfill}" if item.needs_backfill else ""
     why = "; ".join(filter(None, (item.waits_for, needs, item.exact_fit)))
     return start, status, where, why
+
+
+def _short(fallback: str) -> str:
+    """Why a lesser method answered; what keeps a proof away stands in full below the table."""
+    return NOT_PROVED if fallback.startswith(f"{NOT_PROVED}: ") else fallback
 
 
 def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
@@ -223,11 +254,12 @@ def _state(instance: Instance, plan: Plan, item: PlannedJob) -> State:
     return "unproved" if claims and not item.proved else "later"
 
 
-def _summary(plan: Plan, clock: WrittenTimes) -> str:
+def _summary(plan: Plan, clock: WrittenTimes, states: Stated) -> str:
     from ..solver.advice.sentences import plan_sentences
+    from ..solver.outlook.outlook import words_of
 
-    ended = [ENDED_EARLY] if may_improve(plan) else []
-    first = " ".join(filter(None, (*plan_sentences(plan), clock.note)))
+    ended = [ENDED_EARLY] if may_prove_more(plan) else []
+    first = " ".join(filter(None, (*plan_sentences(plan, words_of(plan, states)), clock.note)))
     return paragraphs([first, *ended, *plan.notes])
 
 
@@ -235,6 +267,6 @@ def paragraphs(texts: Iterable[str]) -> str:
     return "".join(map(paragraph, texts))
 
 
-def may_improve(plan: Plan) -> bool:
+def may_prove_more(plan: Plan) -> bool:
     """Whether a longer search may prove more: nothing but its end kept it from that."""
     return plan.status == "feasible" and not plan.left_out and not plan.rounded

@@ -67,6 +67,8 @@ class Shown:
     #: Seconds saved.
     gain: int = 0
     allocation: Mapping[str, int] = field(default_factory=dict)
+    #: Of an array, the ids of its elements in the row.
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

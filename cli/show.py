@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.escaping import printable
-from .options import Example, read_instance
+from .options import Example, read_instance, tell
 from .selection import ViewOptions
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.job import Job
+    from ..model.omissions import Omission
     from ..solver.scheduler.history import Snapshot
 
 Alloc = Literal["lsf", "rms"]
@@ -195,11 +196,33 @@ def _text(
     else:
         after = view in AFTER if cycle is None else cycle
         moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
-    return _rendered(view, moment, asked, format)
+    if view != "bjobs":
+        return _rendered(view, moment, asked, format)
+    from .job_views import bjobs
+
+    long = (asked.long or format != "text") and not asked.arrays
+    cautions = told_cautions(instance, asked) if long else {}
+    if format == "lsf-json":
+        return _rendered(view, moment, asked, format)
+    return bjobs(moment, asked, format, cautions)
+
+
+def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omission]]:
+    """What is not considered of the jobs whose starts and estimates are shown; it is told too."""
+    from ..model.omissions import sentences
+    from ..solver.outlook.outlook import by_job, unheeded
+
+    nowhere: frozenset[str] = frozenset()
+    jobs = (*instance.pending, *instance.future)
+    wanted = [job for job in jobs if asked.wants_job(job.id, job.user, job.queue, nowhere)]
+    found = unheeded(instance, wanted) if wanted else ()
+    for text in sentences(found):
+        tell(text)
+    return by_job(found, wanted)
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import cluster_views, job_group_views, job_views
+    from . import cluster_views, job_group_views
 
     if format == "lsf-json":
         from .job_views import lsf_json
@@ -209,7 +232,6 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "bhosts": cluster_views.bhosts,
         "bhpart": cluster_views.bhpart,
         "bjgroup": job_group_views.bjgroup,
-        "bjobs": job_views.bjobs,
         "blimits": cluster_views.blimits,
         "bmgroup": cluster_views.bmgroup,
         "bqueues": cluster_views.bqueues,

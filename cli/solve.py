@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..solver.advice.comparison import Comparison
     from ..solver.outlook.records import Outlook
     from ..solver.scheduler.configured import ConfiguredRun
+    from .outlook_text import Stated
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
 MAX_SIMULATED = 20_000
@@ -119,7 +120,6 @@ def solve(
     """
     from ..solver.planning import plan
     from .process import cancel_on_signal, left_of
-    from .render import plan_output
 
     _check_outputs(gantt, format, lsf_plan, file)
     instance = read_instance(file, example)
@@ -143,8 +143,7 @@ def solve(
             on_progress=report,
         )
     _write_lsf_plan(lsf_plan, instance, found)
-    text = plan_output(instance, found, format, selection, _outlook(instance, run, found))
-    typer.echo(text, nl=False)
+    typer.echo(_told(instance, run, found, format, selection, time_limit), nl=False)
     _print_gantt(gantt, instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set())
 
@@ -183,6 +182,34 @@ def _outlook(instance: Instance, run: ConfiguredRun | None, found: Plan) -> Outl
     whole = found.method == "optimal" and not found.behind
     in_order = objective_named(found.objective).in_order
     return outlook_of(instance, run, found if whole and in_order else None)
+
+
+def _told(
+    instance: Instance,
+    run: ConfiguredRun | None,
+    found: Plan,
+    format: str,
+    selection: Selection,
+    time_limit: float | None,
+) -> str:
+    """The plan as it is printed, beside the run as configured where there is one."""
+    from ..solver.outlook.outlook import without_idle_needs
+    from .render import plan_output
+
+    if run is None:
+        states = _states(instance, found, time_limit)
+        return plan_output(instance, found, format, selection, states=states)
+    found = without_idle_needs(found, run)
+    return plan_output(instance, found, format, selection, _outlook(instance, run, found))
+
+
+def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated:
+    """The states of the jobs for which the plan has no place, as far as there is time."""
+    from ..solver.budget import Budget
+    from ..solver.outlook.outlook import plan_states
+    from .process import left_of
+
+    return plan_states(instance, found, Budget(left_of(time_limit)))
 
 
 def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:

@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,6 +58,8 @@ class Column:
     marked: bool = False
     #: Its texts are not broken.
     whole: bool = False
+    #: Texts that stand in a card without the label.
+    bare: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,8 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
         label = own if column.label is None else column.label
         if cell:
             held = printable(cell).replace("\n", " ")
-            pair = held if column is columns[0] or not label else f"{label} {held}"
+            alone = column is columns[0] or not label or held in column.bare
+            pair = held if alone else f"{label} {held}"
             # A label is not parted from its value, unless one line cannot hold both.
             glued = not column.line and len(pair) <= width
             lines.setdefault(column.line, []).append(pair.replace(" ", _BLANK) if glued else pair)

@@ -7,7 +7,7 @@ leaves out: each is an :class:`Omission`. Nothing that one touches is called pro
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 #: Jobs that a sentence names.
@@ -20,6 +20,8 @@ Change: TypeAlias = Literal["starts", "later ends", "sooner ends"]
 SCOPE = ("queues", "applications", "users", "hosts", "resources")
 #: Among the resources of a scope: what a job names that asks for GPUs in any way.
 GPUS = "gpu"
+#: And one whose tasks are counted out by host: span[ptile=…].
+PTILE = "ptile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,13 @@ class Omission:
         return record | effect | scope | changes
 
 
-def sentences(omissions: Iterable[Omission]) -> tuple[str, ...]:
-    """``not considered: …`` for each that touches a start, ``ignored: …`` for the others."""
+def sentences(omissions: Iterable[Omission], *, of_one: bool = False) -> tuple[str, ...]:
+    """``not considered: …`` for each that touches a start, ``ignored: …`` for the others.
+
+    of_one: all are of one job that the reader asks about, which is not named.
+    """
     return tuple(
-        f"{'ignored' if item.jobs == () else 'not considered'}: {item.text()}" for item in omissions
+        f"{'ignored' if item.jobs == () else 'not considered'}: "
+        + (replace(item, jobs=None, count=1) if of_one else item).text()
+        for item in omissions
     )

@@ -82,9 +82,12 @@ MOST_MARGIN = 366 * DAY
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.
 Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
-#: What is said where a start is missing: there can be none; whoever looked found none, but did not
-#: look to the end; it is not known.
-MissingStart: TypeAlias = Literal["never", "no place found", "?"]
+#: What is said where a start is missing: a plan of all jobs has no place for this one; whoever
+#: looked found none, but did not look to the end; the method gives it an estimate at most; the job
+#: was not looked at.
+MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not examined"]
+#: The `fallback` of a job that was not looked at.
+NOT_LOOKED_AT = "not examined: the limit was reached first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +250,11 @@ class Unplaced:
 
 def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> MissingStart:
     """The word for the start of a job that has none; finished: whether all was looked at."""
+    if isinstance(found, PlannedJob) and found.fallback != NOT_LOOKED_AT:
+        return "no date"
     if not isinstance(found, Unplaced):
-        return "?"
-    return "never" if finished else "no place found"
+        return "not examined"
+    return "no place" if finished else "no place found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,6 +403,12 @@ class Plan(_Indexed):
     def finished(self) -> bool:
         """Whether a job that has no place here has none at all: nothing ended the work early."""
         return not self.cut and self.status != "feasible"
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether a longer search may find or prove more: nothing else keeps it from that."""
+        ended = self.status == "feasible" and not self.left_out and not self.rounded
+        return self.cut or ended
 
     def missing_starts(self) -> dict[str, MissingStart]:
         """The jobs without a start, each with the word for it."""

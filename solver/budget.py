@@ -76,8 +76,6 @@ GRACE = 2.0
 MEMORY_SHARE = 0.5
 #: The memory of models (MB) under an effort: nothing then depends on the machine.
 MEMORY_OF_EFFORT = 2000.0
-#: What is said of a job that the limit kept from being looked at.
-NOT_LOOKED_AT = "not examined: the limit was reached first"
 
 
 class Deadline(threading.Event):

@@ -25,6 +25,8 @@ from .problem import PlanningProblem
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
+#: Before the reason why a job fits nowhere, where nothing else says that it does not.
+NOWHERE = "does not fit on this cluster even when nothing runs: "
 WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
 
 
@@ -516,11 +518,16 @@ def _enders(
             if item.end == start.time and names & set(item.slots)
         ]
     if enders:
-        return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
+        return free_when(enders)
     givers = _givers(problem, start, names, planned)
     if not givers:
         return ""
     return f"; free when {_some(givers)} {'holds' if len(givers) == 1 else 'hold'} less"
+
+
+def free_when(enders: Sequence[str]) -> str:
+    """``; free when 101 ends``, behind what is short."""
+    return f"; free when {_some(enders)} {'ends' if len(enders) == 1 else 'end'}"
 
 
 def _givers(
@@ -580,9 +587,7 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
             return _no_window(demand)
         why = beyond_capacity(problem, demand)
-        return "does not fit on this cluster even when nothing runs: " + (
-            why or shortage(problem, demand, problem.empty, demand.earliest)
-        )
+        return NOWHERE + (why or shortage(problem, demand, problem.empty, demand.earliest))
     if beyond_reported(problem, demand):
         reported = _as_reported(problem)
         return f"{BEYOND_REPORTED}: {shortage(problem, demand, reported, demand.earliest)}"

@@ -8,7 +8,7 @@ of those that a count names. What such times cannot say is named as left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from ..model.dependency import (
@@ -57,6 +57,8 @@ class After:
     job: str
     start: bool = False
     lag: int = 0
+    #: Any end counts, also that of a job that is killed before it starts (ended, exit).
+    by_kill: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,12 @@ class Several:
 
 
 Event: TypeAlias = "Known | After | Several"
+#: What tests of a condition wait for, of no job yet, by their words; others for an end as planned.
+STARTED, ENDED = After("", start=True), After("", by_kill=True)
+_BY_WORD: Mapping[str, After] = {
+    **dict.fromkeys(("started", "numrun", "numstart"), STARTED),
+    **dict.fromkeys(("ended", "exit", "post_err", "numended", "numexit"), ENDED),
+}
 #: When a job starts or has ended, by an :class:`After` without its lag; None: never, or unknown.
 When: TypeAlias = Callable[[After], int | None]
 
@@ -121,12 +129,17 @@ def known_times(event: Event) -> set[int]:
 
 
 def unknown_in(event: Event) -> str:
-    """Why a condition that never holds does not: the first part whose time nobody knows."""
+    """Why a condition that never holds does not: the first part whose time nobody knows.
+
+    Where all parts have to hold that is one that never can; else one that still may.
+    """
     match event:
         case Known(None, why):
             return why
-        case Several(parts):
-            return next((why for part in parts if (why := unknown_in(part))), "")
+        case Several(parts, count):
+            found = [why for part in parts if (why := unknown_in(part))]
+            binding = [why for why in found if (why == NEVER_SATISFIED) == (count == len(parts))]
+            return next(iter(binding or found), "")
         case _:
             return ""
 
@@ -145,7 +158,7 @@ def from_starts(
     match event:
         case Known() | After(start=True):
             return event
-        case After(job, _, lag):
+        case After(job, lag=lag):
             duration, end = durations.get(job), killed.get(job)
             over = None if duration is None else After(job, True, lag + duration)
             if end is None:
@@ -239,7 +252,7 @@ class _Conditions:
         self._left_out: dict[str, None] = {}
         #: The starts or ends of all of several jobs, and what they leave out, by the tuple of their
         #: names, which is kept so that its identity stays its own.
-        self._together: dict[tuple[int, bool], tuple[tuple[str, ...], Event, tuple[str, ...]]] = {}
+        self._together: dict[tuple[int, After], tuple[tuple[str, ...], Event, tuple[str, ...]]] = {}
 
     def release(self, job: Job) -> Awaited:
         """When one job may start."""
@@ -277,14 +290,14 @@ class _Conditions:
             return self._count(test, names)
         if test.word in ("exit", "post_err"):
             self._left_out[EXIT] = None
-        return self._all(names, start=test.word == "started")
+        return self._all(names, _BY_WORD.get(test.word, After("")))
 
-    def _all(self, names: tuple[str, ...], *, start: bool) -> Event:
+    def _all(self, names: tuple[str, ...], kind: After) -> Event:
         """When all of several jobs have started or ended: for the same names the same event."""
-        key = id(names), start
+        key = id(names), kind
         if key not in self._together:
             before, self._left_out = self._left_out, {}
-            event = _several(self._times(names, start=start))
+            event = _several(self._times(names, kind))
             self._together[key] = names, event, tuple(self._left_out)
             self._left_out = before
         _, event, left_out = self._together[key]
@@ -305,8 +318,7 @@ class _Conditions:
             self._left_out[COUNT] = None
         if least > total:
             return Known(None, NEVER_SATISFIED)
-        starts = word in ("numrun", "numstart")
-        return _several(self._times(names, start=starts), least)
+        return _several(self._times(names, _BY_WORD.get(word, After(""))), least)
 
     def _falling(self, test: StatusTest, names: Sequence[str]) -> Event:
         total = len(names)
@@ -318,19 +330,19 @@ class _Conditions:
             return Known(None, NEVER_SATISFIED)
         if test.operator == "==" and most:
             self._left_out[COUNT] = None
-        return _several(self._times(names, start=True), max(0, total - most))
+        return _several(self._times(names, STARTED), max(0, total - most))
 
-    def _times(self, names: Iterable[str], *, start: bool) -> list[Event]:
-        return [self._time(name, start=start) for name in names]
+    def _times(self, names: Iterable[str], kind: After) -> list[Event]:
+        return [self._time(name, kind) for name in names]
 
-    def _time(self, name: str, *, start: bool) -> Event:
+    def _time(self, name: str, kind: After) -> Event:
         """When one job starts or has ended."""
         if name in self._pending:
-            return After(name, start)
+            return replace(kind, job=name)
         run = self._running.get(name)
         if run is None:  # it is submitted later
             return self._assumed(UNKNOWN)
-        if start:
+        if kind.start:
             return Known(run.start)
         finish = expected_finish(self._instance, run)
         unknown = "suspended" if run.suspended else "no run limit"
@@ -357,13 +369,13 @@ def _several(parts: Sequence[Event], count: int | None = None) -> Event:
     wanted = len(parts) if count is None else count
     if len(parts) == 1 and wanted == 1:
         return parts[0]
+    several = Several(tuple(parts), wanted)
     if parts and all(isinstance(part, Known) for part in parts):
-        several = Several(tuple(parts), wanted)
         time = earliest(several, lambda _: None)
         return Known(time, unknown_in(several) if time is None else "")
     if wanted == len(parts) and any(isinstance(p, Known) and p.time is None for p in parts):
-        return Known(None, next(p.why for p in parts if isinstance(p, Known) and p.time is None))
-    return Several(tuple(parts), wanted)
+        return Known(None, unknown_in(several))
+    return several
 
 
 def _later(event: Event, lag: int) -> Event:
@@ -373,7 +385,7 @@ def _later(event: Event, lag: int) -> Event:
     match event:
         case Known(time, why):
             return Known(None if time is None else time + lag, why)
-        case After(job, start, before):
-            return After(job, start, before + lag)
+        case After(lag=before):
+            return replace(event, lag=before + lag)
         case Several(parts, count):
             return Several(tuple(_later(part, lag) for part in parts), count)

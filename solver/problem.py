@@ -11,12 +11,12 @@ from ..model.instance import Instance
 from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
-from ..model.plan import Method, Plan, PlannedJob
+from ..model.plan import NOT_LOOKED_AT, Method, Plan, PlannedJob
 from .availability.calendar import accepted_of
 from .availability.demand import Demand, TermPlacer, released
 from .availability.profile import Profile, close_reserved_slots
 from .availability.resources import Allocation
-from .budget import NOT_LOOKED_AT, Budget
+from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
 from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts

@@ -155,7 +155,8 @@ def test_memory() -> None:
 def test_a_job_that_never_starts() -> None:
     found = sw.explain(loads(TEXT.replace("slots: 8", "slots: 9")), "high", method="time-based")
     assert found.answer.start is None
-    assert "even when nothing runs" in found.answer.waits_for
+    assert found.answer.waits_for == "needs 9 free slots (has 8)"
+    assert found.answer.missing == "impossible"
     assert found.obstacles[-1].until is None
     assert found.suggestions[0].gain is None
     assert "with -n 8" in helps(found)

@@ -12,12 +12,14 @@ import numpy as np
 from ...model.display import HOUR, short_clock_text
 from ...model.duration import expected_duration, expected_finish
 from ...model.instance import Instance
+from ...model.omissions import sentences
 from ...model.plan import Plan, PlannedJob
 from ...solver.advice.comparison import Comparison
 from ...solver.advice.diagnosis.records import Diagnosis
 from ...solver.advice.explain import Explanation
 from ...solver.advice.likely import FreeOverTime, free_over_time_of_each
 from ...solver.fairshare.reports import SharePoint
+from ...solver.outlook.outlook import plan_states, words_of
 from ...solver.scheduler.metrics import measure
 from ...solver.scheduler.records import JobRecord, Simulation
 from .bars import (
@@ -271,8 +273,10 @@ def report_of_plan(
     plan: Plan,
     advice: Mapping[str, Explanation],
     notes: Sequence[str] = (),
+    states: Mapping[str, tuple[str, str]] | None = None,
 ) -> Report:
-    """One plan by one method."""
+    """One plan by one method; states: of jobs without a start, found out where None."""
+    states = plan_states(instance, plan) if states is None else states
     return Report(
         "plan",
         name,
@@ -282,7 +286,7 @@ def report_of_plan(
         plan=plan,
         advice=advice,
         notes=(*plan.notes, *notes),
-        missing={"start": plan.missing_starts()},
+        missing={"start": words_of(plan, states)},
         cut=plan.cut,
     )
 
@@ -292,7 +296,7 @@ def report_of_bare_plan(
 ) -> Report:
     """One plan of which only the places of its jobs are known, not what the jobs ask for."""
     entries = tuple(replace(item, terms=(), alternative=0) for item in plan)
-    drawn = report_of_plan(name, instance, replace(plan, reservations=entries), {}, notes)
+    drawn = report_of_plan(name, instance, replace(plan, reservations=entries), {}, notes, {})
     return replace(drawn, plan=plan)
 
 
@@ -307,7 +311,7 @@ def report_of_simulation(
         for record in result.jobs
         for since, until, where in record.held
     ]
-    notes = list(result.notes)
+    notes = [*result.notes, *sentences(result.omissions)]
     if len(result.jobs) > MOST_JOBS:
         notes.append(f"The table lists the first {MOST_JOBS:,} of {len(result.jobs):,} jobs.")
     if not result.complete:

@@ -11,8 +11,9 @@ from ...model.plan import allocation_text, yes_or_no
 from ...solver.advice.comparison import ComparedJob, Comparison
 from ...solver.advice.diagnosis.records import page_of
 from ...solver.advice.likely import times_of
-from ...solver.budget import NOT_LOOKED_AT
 from ...solver.pending_reasons import counted
+from ..comparison import CONFIGURED
+from ..forecast import NO_START
 from ..tables import hosts_text
 from .about import About
 from .advice import html_of
@@ -149,7 +150,8 @@ def _has_column(comparison: Comparison, name: str) -> bool:
 def _compared_start(
     about: About, row: ComparedJob, name: str, marks: Mapping[tuple[str, str], str]
 ) -> str:
-    method = "optimal" if name == "possible" else name.removesuffix("_estimate").replace("_", "-")
+    known = {"possible": "optimal", "as_configured": CONFIGURED}
+    method = known.get(name) or name.removesuffix("_estimate").replace("_", "-")
     missing = about.words.get(name, {}).get(row.job, "?")
     return _time(about, getattr(row, name), missing, marks.get((method, row.job), ""))
 
@@ -164,7 +166,7 @@ def _likely(about: About, comparison: Comparison, job: str) -> str:
     if comparison.forecast is None:
         return ""
     found = comparison.forecast.get(job)
-    missing = "?" if found is None else "never"
+    missing = "not examined" if found is None else NO_START
     return "".join(_time(about, time, missing) for time in times_of(found).values())
 
 
@@ -216,7 +218,7 @@ def _planned(about: About) -> str:
         (
             item.job,
             _name(item.job)
-            + _time(about, item.start, "?" if item.fallback == NOT_LOOKED_AT else "no place yet")
+            + _time(about, item.start, about.words["start"].get(item.job, "?"))
             + _time(about, item.finish, "unknown")
             + _time(about, item.bound if item.start is not None else item.estimate, "")
             + f"<td>{_yes_or_no(item.proved, item.proved_if)}</td>"

@@ -166,7 +166,7 @@ def _of_plan(plan: Plan) -> Status:
     left = len(plan.unplaced)
     if left:
         verb = "has" if left == 1 else "have"
-        return Status("warn", (f"{counted(left, 'job')} {verb} no place", f"method {plan.method}"))
+        return Status("warn", (f"{counted(left, 'job')} {verb} no start", f"method {plan.method}"))
     planned = f"{counted(len(plan), 'job')} planned by {plan.method}"
     proved = sum(item.proved for item in plan)
     done = len(plan) > 0 and proved == len(plan)
@@ -213,7 +213,8 @@ def _waiting(comparison: Comparison) -> Figure:
 
 
 def _figures_of_plan(report: Report, plan: Plan) -> Iterator[Figure]:
-    unknown = sum(word == "?" for word in report.missing["start"].values())
+    words = report.missing["start"].values()
+    unknown = sum(word in ("no date", "not examined") for word in words)
     if plan.method == "greedy" and not plan.cut:  # it gives estimates, not starts
         unknown = 0
     now = sum(item.start == plan.now for item in plan)
@@ -222,7 +223,7 @@ def _figures_of_plan(report: Report, plan: Plan) -> Iterator[Figure]:
         of=str(len(report.instance.pending)),
     )
     left = len(plan.unplaced)
-    more = f"{left} without a place" if left else f"status {plan.status}"
+    more = f"{left} without a start" if left else f"status {plan.status}"
     yield Figure(
         *(str(len(plan) - unknown), "jobs planned", more), of=str(len(report.instance.pending))
     )

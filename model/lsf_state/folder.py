@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from .values import Text
 _OPTIONS = {
     **dict.fromkeys(("bhosts", "bhosts -gpu", "lshosts -gpu", "bhosts -s"), "bhosts"),
     **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
-    **dict.fromkeys(COMMANDS, "facts"),
+    **dict.fromkeys((*COMMANDS, "blimits -c"), "facts"),
 }
+#: How blimits -c and bresources begin.
+_LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
 #: Columns without which bjobs -json says less than bjobs -l.
 _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 #: A line of bjobs -l is broken before this column.
@@ -33,6 +36,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     best: dict[str, tuple[int, list[Text]]] = {}
     for text in _texts(folder):
         kind = kind_of_text(text.content[:65536]) or ""
+        if kind == "configuration" and _LIMITS.match(text.content):
+            kind = "blimits -c"
         if kind not in _OPTIONS:
             continue
         rank = _rank(kind, text)

@@ -12,7 +12,7 @@ from typing import Any
 from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import Submission, refusals, submission
+from ...model.formats.submit import refusals, submission
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -43,7 +43,7 @@ from .suggestions import (
     with_section,
     with_slots,
 )
-from .what_if import Asker, Method, StartAnswer
+from .what_if import Asker, Method, StartAnswer, stated_by
 
 #: Combinations of listed alternatives that are planned at the most.
 MOST_ALTERNATIVES = 1000
@@ -104,8 +104,8 @@ class Answer:
     elements: int = 1
     #: What the line says that does not count, and why.
     notes: tuple[str, ...] = ()
-    #: As configured, as LSF would estimate it and as it is possible, None where a limit came
-    #: before; of a job array that of its first element.
+    #: As configured, as LSF would estimate it and as it is possible; of a job array that of its
+    #: first element.
     outlook: JobOutlook | None = None
 
     @property
@@ -260,37 +260,27 @@ def ask(
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
     asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
-    job = submitted.jobs[0]
-    answer, planned = _answer(asker, submitted)
-    asked = Choice({}, _shown(instance, job), answer)
-    bench = _tried(_Bench(asker, job, asked), choices, explore)
+    jobs = submitted.jobs
+    planned = None if submitted.array is None else asker.elements(submitted.job.id, jobs)
+    asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
+    bench = _tried(_Bench(asker, jobs[0], asked), choices, explore)
+    outlook = asker.outlook(jobs[0])
+    asked = replace(asked, answer=stated_by(outlook, asked.answer))
     items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
     return Answer(
-        items[0],
-        tuple(items[1:]),
-        method,
-        len(bench.found),
-        explore,
+        *(items[0], tuple(items[1:]), method, len(bench.found), explore),
         now=instance.now,
         origin=instance.origin,
         passed_over=submitted.quiet,
         notes=submitted.notes,
-        outlook=None if asker.stopped() else asker.outlook(job),
+        outlook=outlook,
         requirement=asker.fails(asked.answer),
         suggestions=_hosts_back(asker, asked.answer),
         refrained=asker.refrained,
         array=planned,
-        elements=len(submitted.jobs),
+        elements=len(jobs),
         **_of_forecaster(forecaster),
     )
-
-
-def _answer(asker: Asker, submitted: Submission) -> tuple[StartAnswer, PlannedArray | None]:
-    """The start of the job, or of an array's first element with those of all."""
-    if submitted.array is None:
-        return asker.stated(asker.answer_with_omissions(submitted.job)), None
-    whole = asker.elements(submitted.job.id, submitted.jobs)
-    return asker.stated(asker.answer_with_omissions(submitted.jobs[0])), whole
 
 
 def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:

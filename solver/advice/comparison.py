@@ -10,8 +10,10 @@ from ...model.display import HOUR, duration_text, html_table, with_stamps
 from ...model.errors import UnknownNameError
 from ...model.omissions import Omission, sentences
 from ...model.plan import Plan, PlannedJob, allocation_text, yes_or_no
+from ..outlook.outlook import words_of
 from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
+from ..scheduler.configured import CONFIGURED
 from .likely import TIMES as LIKELY
 from .likely import Likely, times_of
 from .sentences import outlook_sentences
@@ -101,7 +103,7 @@ _KEEPS = "what keeps the scheduler from it: "
 class Cautions:
     """Sentences about estimates, with marks in the table."""
 
-    #: By method and job what stands behind its estimate, ``[1]`` or ``[1][2]``.
+    #: By method (also "configured") and job what stands behind its start, ``[1]`` or ``[1][2]``.
     marks: Mapping[tuple[str, str], str]
     #: A sentence each, the first ones with these numbers.
     lines: tuple[str, ...]
@@ -109,15 +111,27 @@ class Cautions:
     rest: tuple[str, ...]
 
 
-def cautions_of(plans: Sequence[Plan], moving: Sequence[Omission] = ()) -> Cautions:
+def cautions_of(
+    plans: Sequence[Plan], moving: Sequence[Omission] = (), unheeded: Sequence[Omission] = ()
+) -> Cautions:
     """The omissions and notes of plans, each sentence once, with the methods that it is of.
 
-    moving: what makes the loop by the last method start jobs otherwise than its plan.
+    moving: what makes the loop by the last method start jobs otherwise than its plan. unheeded:
+    what touches starts as configured as well, of which other sentences of a name are left out.
     """
     touched: dict[str, tuple[list[str], dict[str, None]]] = {}
     plain: dict[str, list[str]] = {}
+    every = [plan.method for plan in plans]
+    for item, text in zip(unheeded, sentences(unheeded), strict=True):
+        if item.jobs:
+            touched[text] = ([CONFIGURED, *every], dict.fromkeys(item.jobs))
+        else:
+            plain[text] = list(every)
+    known = {item.name for item in unheeded}
     for made in plans:
         for item in made.omissions:
+            if item.name in known:
+                continue
             (text,) = sentences((item,))
             if item.jobs:
                 methods, jobs = touched.setdefault(text, ([], {}))
@@ -145,7 +159,7 @@ def cautions_of(plans: Sequence[Plan], moving: Sequence[Omission] = ()) -> Cauti
 def _named(methods: Sequence[str], plans: Sequence[Plan]) -> str:
     """The methods in front of a sentence, none where it is of all plans."""
     found = list(dict.fromkeys(methods))
-    if len(found) == len(plans):
+    if len(found) >= len(plans):
         return ""
     return f"{' and '.join(found)}: "
 
@@ -275,7 +289,7 @@ class Comparison:
 
     def cautions(self) -> Cautions:
         """What the plans leave out, by the numbers that it touches."""
-        return cautions_of(self.plans, self.moving)
+        return cautions_of(self.plans, self.moving, self.outlook.unheeded())
 
     def missing_starts(self, text: Callable[[int], str] = str) -> dict[str, dict[str, str]]:
         """By the times of a row: the jobs without that time, each with the word for it.
@@ -291,7 +305,7 @@ class Comparison:
             return found
         planned = {"time_based_estimate": {}, "optimal_estimate": self._without_possible()}
         if self.time_based is not None:
-            planned["time_based_estimate"] = dict(self.time_based.missing_starts())
+            planned["time_based_estimate"] = words_of(self.time_based, self._states())
         simulated = {f"{method.replace('-', '_')}_simulated" for method in self.loop}
         for name in METHOD_STARTS:
             found[name] = {
@@ -305,13 +319,11 @@ class Comparison:
 
     def _without_possible(self) -> dict[str, str]:
         """The jobs without a possible start, by the word for that."""
-        words = {"?": "not examined", "no place found": "no place found"}
-        known = self.optimal.missing_starts()
-        return {
-            row.job: words.get(known.get(row.job, "?"), _without(row))
-            for row in self
-            if row.possible is None
-        }
+        words = words_of(self.optimal, self._states())
+        return {row.job: words.get(row.job, "not examined") for row in self if row.possible is None}
+
+    def _states(self) -> dict[str, tuple[str, str]]:
+        return {row.job: (row.state, row.condition) for row in self}
 
     def _word(
         self,
@@ -321,8 +333,8 @@ class Comparison:
         simulated: set[str],
     ) -> str:
         if name in planned:
-            word = planned[name].get(row.job, "?")
-            return _without(row) if word == "never" else word
+            word = planned[name].get(row.job, "not examined")
+            return "no estimate" if word == "no date" else word
         if name == "greedy_estimate":
             return "no estimate"
         if name not in simulated:

@@ -40,7 +40,7 @@ from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Asker, Method, PlanView, StartAnswer
+from .what_if import Asker, Method, PlanView, StartAnswer, stated_by
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
@@ -492,7 +492,7 @@ class Explanation:
     array: PlannedArray | None = None
     #: What changes of the configuration would do, None where they were not asked for.
     diagnosis: Diagnosis | None = None
-    #: As configured, as LSF estimates it and as it is possible, None where a limit came before.
+    #: As configured, as LSF estimates it and as it is possible.
     outlook: JobOutlook | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -609,14 +609,14 @@ def explain(
     planned = None if whole is None else forecast.elements(job)
     if whole is not None:
         asked = _pending(instance, _waiting(instance, whole, planned))
-    answer = forecast.stated(forecast.answer_with_omissions(asked))
+    answer = forecast.answer_with_omissions(asked)
+    outlook = forecast.outlook(asked)
+    answer = stated_by(outlook, answer)
     lsf = next((item for item in instance.lsf_says if item.job == job), None)
     found = Explanation(
         *(answer, method, (), (), 0), now=instance.now, origin=instance.origin, lsf=lsf
     )
-    found = replace(found, array=planned)
-    if not forecast.stopped():
-        found = replace(found, outlook=forecast.outlook(asked))
+    found = replace(found, array=planned, outlook=outlook)
     try:
         if answer.start == instance.now:
             return found

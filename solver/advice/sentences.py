@@ -51,22 +51,31 @@ _OF_STATE: Mapping[State, tuple[str, str]] = {
 
 def state_sentences(rows: Sequence[JobOutlook]) -> tuple[str, ...]:
     """How many jobs do not start as configured, one sentence for each kind of reason."""
+    return _stated([(row.job, row.state) for row in rows])
+
+
+def _stated(states: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The same of jobs with their states."""
     found = []
     for state, (one, several) in _OF_STATE.items():
-        jobs = [row.job for row in rows if row.state == state]
+        jobs = [job for job, found_state in states if found_state == state]
         if jobs:
             verb = one if len(jobs) == 1 else several
             found.append(f"{counted(len(jobs), 'job')} {verb}: {names_text(jobs)}.")
     return tuple(found)
 
 
-def plan_sentences(plan: Plan) -> tuple[str, ...]:
-    """A plan: how many jobs have a start, what is proved, and the value of its objective."""
+def plan_sentences(plan: Plan, words: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """A plan: how many jobs have a start, what is proved, and the value of its objective.
+
+    words: of the jobs without a start, their states or the words of the plan, which are usual.
+    """
+    without = _unplaced(plan.missing_starts() if words is None else words)
     if plan.method == "greedy":
-        return _of_greedy(plan)
+        return (*_of_greedy(plan), *without)
     if plan.method == "time-based":
-        return (f"Time-based reservation gives {_starts(plan)}. {_NOTHING}", *_unplaced(plan))
-    found = [proof_sentence(plan), *_unplaced(plan)]
+        return (f"Time-based reservation gives {_starts(plan)}. {_NOTHING}", *without)
+    found = [proof_sentence(plan), *without]
     if plan.value is not None:
         bound = "" if plan.bound is None else f", bound {plan.bound:.15g}"
         meaning = _VALUE_IN_ORDER if _in_order(plan) else objective_named(plan.objective).meaning
@@ -87,7 +96,7 @@ def _of_greedy(plan: Plan) -> tuple[str, ...]:
         texts.append(f"{counted(estimated, 'job')} {_verb(estimated, 'wait')} with an estimate")
     if without:
         texts.append(f"{counted(without, 'job')} {_verb(without, 'wait')} without an estimate")
-    return (f"Greedy reservation: {', '.join(texts)}. {_NOTHING}", *_unplaced(plan))
+    return (f"Greedy reservation: {', '.join(texts)}. {_NOTHING}",)
 
 
 def _starts(plan: Plan) -> str:
@@ -126,13 +135,12 @@ def _verb(number: int, verb: str) -> str:
     return f"{verb}s" if number == 1 else verb
 
 
-def _unplaced(plan: Plan) -> list[str]:
-    words = [word for word in plan.missing_starts().values() if word != "?"]
-    never = words.count("never")
-    found = []
-    if never:
-        found.append(f"{counted(never, 'job')} {'has' if never == 1 else 'have'} no place.")
-    if rest := len(words) - never:
+def _unplaced(words: Mapping[str, str]) -> list[str]:
+    said = list(words.values())
+    found = list(_stated([item for item in words.items() if item[1] != "not examined"]))
+    if rest := said.count("no place"):
+        found.append(f"{counted(rest, 'job')} {'has' if rest == 1 else 'have'} no place.")
+    if rest := said.count("no place found"):
         found.append(f"For {counted(rest, 'job')} no place was found.")
     return found
 

@@ -20,6 +20,7 @@ from ...model.instance import Instance
 from ...model.job import Job, array_of
 from ...model.omissions import Omission
 from ...model.plan import (
+    NOT_LOOKED_AT,
     MissingStart,
     Plan,
     PlannedArray,
@@ -30,7 +31,7 @@ from ...model.plan import (
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..budget import LEAST_LIMIT, NOT_LOOKED_AT, Budget, Deadline, OutOfTime
+from ..budget import LEAST_LIMIT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
@@ -43,7 +44,8 @@ from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
-from ..rules.rule_book import heeded_nowhere
+from ..rules.rule_book import unheeded_by_the_loop
+from ..rules.scopes import with_jobs_named
 from ..scheduler import held as holding_back
 from ..scheduler.configured import CONFIGURED, ConfiguredRun, run_as_configured
 from ..scheduler.held import Held
@@ -73,8 +75,8 @@ class StartAnswer:
     #: The constraint that binds, or why there is no start.
     waits_for: str = ""
     proved: bool = False
-    #: What is said where there is none; "never" only until :meth:`Asker.stated` has found out why.
-    missing: MissingStart | State = "never"
+    #: What is said where there is none; "no place" until it is found out why.
+    missing: MissingStart | State = "no place"
     #: A limit or Ctrl-C came before every job of the plan had been looked at.
     cut: bool = False
     #: What the start hangs on to the second, "" for nothing.
@@ -89,7 +91,7 @@ class StartAnswer:
     @classmethod
     def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> StartAnswer:
         """Of a job that a limit or Ctrl-C came before: nothing is known of it."""
-        return cls(job, None, waits_for=why, missing="?", cut=True)
+        return cls(job, None, waits_for=why, missing="not examined", cut=True)
 
     def unknown(self) -> dict[str, Any]:
         """What plain data has besides: what is known of a missing start, a limit, a fit."""
@@ -102,6 +104,34 @@ class StartAnswer:
         omitted = [item.to_dict() for item in self.omissions]
         said = {"omissions": omitted} if omitted else {}
         return {**word, **fit, **said, **({"cut": True} if self.cut else {})}
+
+
+def stated_by(outlook: JobOutlook, answer: StartAnswer) -> StartAnswer:
+    """The answer, of a job that has no start with the state that its outlook says it is in."""
+    if answer.start is not None or answer.missing != "no place" or outlook.state == "starts":
+        return answer
+    return replace(answer, missing=outlook.state, waits_for=outlook.condition)
+
+
+#: No job that starts.
+NOBODY: Mapping[str, PlannedJob] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of the scheduler as configured, and what it was asked for."""
+
+    pending: tuple[Job, ...]
+    #: The job whose start was asked for, "" for all.
+    until: str
+    #: The second after which that start was of no interest.
+    unless_later: int | None
+    run: ConfiguredRun
+
+    def serves(self, pending: tuple[Job, ...], job: str, unless_later: int | None) -> bool:
+        """Whether it says when a job among these pending ones starts."""
+        asked = self.until in ("", job) and self.unless_later in (None, unless_later)
+        return asked and self.pending == pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +251,9 @@ class Asker:
         self._asked = 0
         self._begun = monotonic()
         self._cycles: dict[tuple[str, ...], NextCycle] = {}
-        self._last: tuple[tuple[Job, bool, int | None], ConfiguredRun] | None = None
+        self._elements: tuple[Job, ...] = ()
+        self._first: _Run | None = None
+        self._last: _Run | None = None
 
     def beside(self, instance: Instance) -> Asker:
         """The same way of asking, beside another instance."""
@@ -304,11 +336,10 @@ class Asker:
                 return self._of_cycle(job, first=first)[0]
             except OutOfTime:
                 return StartAnswer.not_looked_at(job)
-        ahead = self.needed(job) if first else self.ahead(job)
-        found = self._plan((*ahead, job))
+        found = self._plan(self._before(job, self.needed(job) if first else None))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
-        answer = _answer(job, item, finished=found.finished, cut=found.cut)
+        answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
         touching = tuple(omission for omission in found.omissions if omission.touches(job.id))
         return replace(answer, omissions=touching)
 
@@ -323,24 +354,37 @@ class Asker:
         found = run.starts.get(job.id)
         why = run.waiting.get(job.id, "")
         if found is None:
-            missing: MissingStart = "?" if run.cut else "never"
+            missing: MissingStart = "not examined" if run.cut else "no place"
             return StartAnswer(job, None, waits_for=why, missing=missing, cut=run.cut)
-        return StartAnswer(job, found.start, found.finish, found.allocation, why)
+        return StartAnswer(job, found.start, found.finish, found.allocation, found.waits_for)
 
     def _run(
         self, job: Job, *, first: bool = False, unless_later: int | None = None
     ) -> ConfiguredRun:
-        """The scheduler run on as configured until a job starts; the last run is kept."""
-        key = (job, first, unless_later)
-        if self._last is None or self._last[0] != key:
-            pending = self._with_first(job) if first else self._with(job)
-            budget = self.budget()
-            watched = None if unless_later is None else (job.id, unless_later)
-            world = replace(self.instance, pending=pending)
-            run = run_as_configured(world, budget=budget, until=job.id, unless_later=watched)
-            self._took = max(self._took, budget.elapsed())
-            self._last = (key, run)
-        return self._last[1]
+        """The scheduler run on as configured until a job starts.
+
+        The first run, which is of the job that is asked about, and the last one are kept.
+        """
+        pending = self._with_first(job) if first else self._with(job)
+        for known in (self._first, self._last):
+            if known is not None and known.serves(pending, job.id, unless_later):
+                return known.run
+        until = "" if self._is_array(job) else job.id
+        return self._run_on(pending, until, unless_later)
+
+    def _run_on(
+        self, pending: tuple[Job, ...], until: str, unless_later: int | None = None
+    ) -> ConfiguredRun:
+        """The same with these pending jobs; until: a job whose start is asked for, "" for all."""
+        budget = self.budget()
+        watched = None if unless_later is None else (until, unless_later)
+        world = replace(self.instance, pending=pending)
+        run = run_as_configured(world, budget=budget, until=until, unless_later=watched)
+        self._took = max(self._took, budget.elapsed())
+        self._last = _Run(pending, until, unless_later, run)
+        if self._first is None:
+            self._first = self._last
+        return run
 
     def outlook(self, job: Job) -> JobOutlook:
         """The outlook of `job`: as configured, LSF's estimate, possible, and its cautions.
@@ -350,24 +394,25 @@ class Asker:
         """
         run = self._run(job)
         world = replace(self.instance, pending=self._with(job))
-        best = self._plan((*self.ahead(job), job)) if self._may_plan(world) else None
-        # What waits behind the job is in no plan of it, and may still hold what it waits for.
-        longer = {item.name for item in world.omissions if item.changes == "later ends"}
-        asked = best is None or longer
-        nowhere = heeded_nowhere(world, Resolver.of(world), (job,)) if asked else ()
-        omissions = tuple(item for item in nowhere if best is None or item.name in longer)
-        return outlook_of_job(world, job, run, best, omissions, self.budget())
+        part = self._before(job) if self._may_plan(world) else None
+        best = None if part is None else self._plan(part)
+        return outlook_of_job(world, job, run, best, part, self.budget())
 
     def stated(self, answer: StartAnswer) -> StartAnswer:
         """The answer, of a job that has no start with the state that it is in, and why."""
-        if answer.start is not None or answer.missing != "never":
+        if answer.start is not None or answer.missing != "no place":
             return answer
-        world = replace(self.instance, pending=self._with(answer.job))
+        job = answer.job
+        world = replace(self.instance, pending=self._with(job))
         try:
             problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
-            state, why = Reasons(world, problem).of(answer.job, answer.waits_for)
+            reasons = Reasons(world, problem, NOBODY, {job.id: answer.waits_for})
+            if job.dependency:  # then it hangs on what becomes of others
+                run = self._run(job)
+                reasons = Reasons(world, problem, run.starts, run.waiting)
+            state, why = reasons.of(job)
         except OutOfTime:
-            return replace(answer, missing="?")
+            return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
 
     def in_turn(self, job: Job) -> int | None:
@@ -387,11 +432,12 @@ class Asker:
         jobs: the elements where they are submitted last, after all that are pending.
         """
         self._count()
-        world = replace(self.instance, pending=(*self.instance.pending, *jobs))
+        self._elements = tuple(jobs)
+        pending = (*self.instance.pending, *jobs)
         if self.method != CONFIGURED:
-            return self._whole_plan(world).array(array)
-        run = run_as_configured(world, budget=self.budget())
-        found = [item for job in world.pending if (item := run.starts.get(job.id)) is not None]
+            return self._whole_plan(replace(self.instance, pending=pending)).array(array)
+        run = self._run_on(pending, "")
+        found = [item for job in pending if (item := run.starts.get(job.id)) is not None]
         chosen = [item for item in found if array_of(item.job) == array]
         return PlannedArray.of(array, chosen) if chosen else None
 
@@ -414,7 +460,7 @@ class Asker:
         if self.method == CONFIGURED:
             found, pending = self.answer(job), self._with(job)
             resolver = Resolver.of(replace(self.instance, pending=pending))
-            omissions = heeded_nowhere(resolver.instance, resolver, (job,))
+            omissions = unheeded_by_the_loop(resolver.instance, resolver, (job,))
             return replace(found, omissions=tuple(o for o in omissions if o.touches(job.id)))
         self._count()
         try:
@@ -467,12 +513,9 @@ class Asker:
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
             return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
-        world = replace(self.instance, pending=(*ahead, job))
-        return PlanView.of(
-            PlanningProblem.of(world, as_lsf=False, margin=self.margin),
-            self._plan((*ahead, job)),
-            without=job.id,
-        )
+        part = self._before(job, ahead)
+        problem = PlanningProblem.of(part, as_lsf=False, margin=self.margin)
+        return PlanView.of(problem, self._plan(part), without=job.id)
 
     def demand(self, view: PlanView, job: Job) -> Demand:
         """The demand of a job in a view; the exact method places its terms together."""
@@ -482,9 +525,15 @@ class Asker:
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
         return replace(demand, together=TermsTogether(budget))
 
-    def _plan(self, pending: tuple[Job, ...]) -> Plan:
+    def _before(self, job: Job, ahead: tuple[Job, ...] | None = None) -> Instance:
+        """The instance with a job and those before it alone; ahead: others in their place."""
+        world = replace(self.instance, pending=self._with(job))
+        jobs = (*(self.ahead(job) if ahead is None else ahead), job)
+        return with_jobs_named(world, Resolver.of(world), jobs)
+
+    def _plan(self, part: Instance) -> Plan:
         return plan(
-            replace(self.instance, pending=pending),
+            part,
             "optimal",
             time_limit=self._left(),
             effort=self.effort,
@@ -509,7 +558,7 @@ class Asker:
             pending = self._with_first(job) if first else self._with(job)
             cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
             found = answer_of_cycle(job, cycle, cycle.says_of(job.id))
-        if found.start is None and found.missing == "?":
+        if found.start is None and found.missing in ("no date", "not examined"):
             found = replace(found, at_the_earliest=cycle.at_the_earliest(job))
         return found, cycle
 
@@ -551,6 +600,10 @@ class Asker:
         )
         return times != ends or not all(map(is_constant, problem.demands))
 
+    def _is_array(self, job: Job) -> bool:
+        """Whether it stands for an array that is submitted."""
+        return bool(self._elements) and job is self._elements[0]
+
     def _with_first(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs with `job` in front, or `job` alone where others still come before it.
 
@@ -564,10 +617,13 @@ class Asker:
         return pending if order[0].id == job.id else (*self.needed(job), job)
 
     def _with(self, job: Job) -> tuple[Job, ...]:
-        """The pending jobs with `job` in the place of the one of its id, or as the last."""
+        """The pending jobs with `job` in the place of the one of its id, or as the last.
+
+        The first element of an array that is submitted has the others behind it.
+        """
         pending = self.instance.pending
         if all(other.id != job.id for other in pending):
-            return (*pending, job)
+            return (*pending, *(self._elements if self._is_array(job) else (job,)))
         return tuple(job if other.id == job.id else other for other in pending)
 
 
@@ -594,4 +650,6 @@ def _answer(
     if isinstance(found, PlannedJob):
         why = found.fallback or found.waits_for
     missing = missing_start(found, finished=finished)
+    if cut and missing == "no date":
+        missing = "not examined"
     return StartAnswer(job, None, waits_for=why, missing=missing, cut=cut)

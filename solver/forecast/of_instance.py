@@ -15,7 +15,7 @@ from ...model.instance import Instance
 from ..budget import OutOfTime
 from ..replay import POLICIES, replay
 from ..resolve import Resolver
-from ..rules.rule_book import heeded_nowhere
+from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler.job_state import Requests
 from ..scheduler.methods import settings_for
 from ..scheduler.simulation import Session
@@ -189,7 +189,7 @@ def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Foreca
         endless = [here[row].id for row in found.endless]
     odd = (*overload_of(past, instance), *endless_text(endless))
     asked = {job.id: job for job in instance.pending}
-    omissions = heeded_nowhere(
+    omissions = unheeded_by_the_loop(
         instance, Resolver.of(instance), (asked[name] for name in found.names if name in asked)
     )
     return replace(

@@ -297,10 +297,10 @@ def moved_by_windows(
     for demand in problem.demands:
         before, after = (_start(plan, demand.job.id) for plan in (literal, kept))
         if before != after:
-            estimate = "never" if before is None else clock_text(instance, before)
+            estimate = "has none" if before is None else f"is {clock_text(instance, before)}"
             notes.append(
                 f"windows or advance reservations move job {demand.job.id}: "
-                f"LSF's estimate, which leaves them out, would be {estimate}"
+                f"LSF's estimate, which leaves them out, {estimate}"
             )
     return tuple(notes)
 

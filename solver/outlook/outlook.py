@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from ...model.instance import Instance
@@ -17,7 +18,7 @@ from ..fairshare.priority_order import priority_order
 from ..planning import nothing_planned, plan
 from ..problem import PlanningProblem
 from ..resolve import Resolver
-from ..rules.rule_book import heeded_nowhere
+from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler.configured import ConfiguredRun, run_as_configured
 from .records import JobOutlook, Outlook, State
 from .states import Reasons
@@ -81,12 +82,13 @@ def outlook_of(
     reasons why jobs have no start; where it is over they are not examined.
     """
     order = priority_order(instance)
+    found = None if found is None else without_idle_needs(found, configured)
     states = _states(instance, order, configured, budget or Budget())
-    if found is None:
-        omissions = heeded_nowhere(instance, Resolver.of(instance))
-    else:
-        omissions = found.omissions
-    entries = tuple(_of_job(job, configured, found, omissions, states.get(job.id)) for job in order)
+    nowhere = _unheeded(instance, order)
+    left_out = {} if found is None else by_job(found.omissions, order)
+    entries = tuple(
+        _of_job(job, configured, found, states.get(job.id), nowhere, left_out) for job in order
+    )
     return Outlook(
         entries,
         now=instance.now,
@@ -103,21 +105,78 @@ def outlook_of_job(
     job: Job,
     configured: ConfiguredRun,
     found: Plan | None,
-    omissions: Sequence[Omission] = (),
+    planned: Instance | None = None,
     budget: Budget | None = None,
 ) -> JobOutlook:
     """The outlook of one pending job, as :func:`outlook_of`.
 
-    found: an optimal plan of it and the jobs before it, None where none was made. omissions: what
-    is not considered of it beside what the plan says; the plan's proof does not stand where one
-    touches the job.
+    found: an optimal plan of it and the jobs before it, None where none was made; planned: the
+    instance with these alone. What waits behind it is in no such plan, and may still touch it: then
+    nothing is proved.
     """
     states = _states(instance, (job,), configured, budget or Budget())
-    said = () if found is None else found.omissions
-    row = _of_job(job, configured, found, (*said, *omissions), states.get(job.id))
-    if any(item.touches(job.id) for item in omissions):
-        return replace(row, bound=None, proved=False, proved_if=())
-    return row
+    nowhere = _unheeded(instance, (job,))
+    left_out = {} if found is None else by_job(found.omissions, (job,))
+    row = _of_job(job, configured, found, states.get(job.id), nowhere, left_out)
+    if planned is None or not row.cautions:
+        return row
+    seen = _unheeded(planned, (job,)).get(job.id, [])
+    if {item.name for item in row.cautions} <= {item.name for item in seen}:
+        return row
+    return replace(row, bound=None, proved=False, proved_if=())
+
+
+def unheeded(instance: Instance, jobs: Sequence[Job]) -> tuple[Omission, ...]:
+    """What no simulation and no plan considers of some pending jobs."""
+    return unheeded_by_the_loop(instance, Resolver.of(instance), jobs)
+
+
+def _unheeded(instance: Instance, jobs: Sequence[Job]) -> dict[str, list[Omission]]:
+    """The same by job."""
+    return by_job(unheeded(instance, jobs), jobs)
+
+
+def plan_states(
+    instance: Instance, plan: Plan, budget: Budget | None = None
+) -> dict[str, tuple[State, str]]:
+    """The state of each job for which a plan of all jobs has no place, and what must happen.
+
+    What does not start in the plan is taken not to start; where the budget is over it is left out.
+    """
+    words = plan.missing_starts()
+    known = ("no place",) if plan.may_improve else ("no place", "no place found")
+    without = [job for job in instance.pending if words.get(job.id) in known]
+    starts = {item.job: item for item in plan if item.start is not None}
+    why = {item.job: item.reason for item in plan.unplaced}
+    return _reasons(instance, without, starts, why, budget or Budget())
+
+
+def words_of(plan: Plan, states: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """The jobs for which a plan has no start, each with its state, else with the plan's word.
+
+    states: with what must happen, of the jobs of which they are known. They do not stand for a
+    place that a longer search may still find.
+    """
+    unsure = ("no date", *(("no place found",) if plan.may_improve else ()))
+    found: dict[str, str] = {}
+    for job, word in plan.missing_starts().items():
+        state = states.get(job, ("not examined", ""))[0]
+        sure = word not in unsure and state not in ("starts", "not examined")
+        found[job] = state if sure else word
+    return found
+
+
+def without_idle_needs(plan: Plan, configured: ConfiguredRun) -> Plan:
+    """The plan without a need of BACKFILL where the scheduler starts the job as soon anyway."""
+    if not any(item.needs_backfill for item in plan):
+        return plan
+
+    def honest(item: PlannedJob) -> PlannedJob:
+        start = configured.start(item.job)
+        idle = start is not None and item.start is not None and start <= item.start
+        return replace(item, needs_backfill="") if item.needs_backfill and idle else item
+
+    return replace(plan, reservations=tuple(map(honest, plan)))
 
 
 def _states(
@@ -125,20 +184,30 @@ def _states(
 ) -> dict[str, tuple[State, str]]:
     """The state, and what must happen, of each job that does not start as configured."""
     without = [job for job in order if job.id not in configured.starts]
-    if configured.cut:
-        return {job.id: ("not examined", "") for job in without}
+    found: dict[str, tuple[State, str]] = {}
+    if not configured.cut:
+        found = _reasons(instance, without, configured.starts, configured.waiting, budget)
+    return {job.id: found.get(job.id, ("not examined", "")) for job in without}
+
+
+def _reasons(
+    instance: Instance,
+    without: Sequence[Job],
+    starts: Mapping[str, PlannedJob],
+    waiting: Mapping[str, str],
+    budget: Budget,
+) -> dict[str, tuple[State, str]]:
+    """The states of jobs without a start, as far as the budget lasts; options as of `Reasons`."""
     found: dict[str, tuple[State, str]] = {}
     if not without:
         return found
-    try:
+    with suppress(OutOfTime):
         problem = PlanningProblem.of(instance, as_lsf=False, budget=budget)
-        reasons = Reasons(instance, problem)
+        reasons = Reasons(instance, problem, starts, waiting)
         for job in without:
             if budget.late():
-                raise OutOfTime
-            found[job.id] = reasons.of(job, configured.waiting.get(job.id, ""))
-    except OutOfTime:
-        found = {job.id: found.get(job.id, ("not examined", "")) for job in without}
+                break
+            found[job.id] = reasons.of(job)
     return found
 
 
@@ -146,11 +215,15 @@ def _of_job(
     job: Job,
     configured: ConfiguredRun,
     found: Plan | None,
-    omissions: Sequence[Omission],
     state: tuple[State, str] | None,
+    nowhere: Mapping[str, Sequence[Omission]],
+    left_out: Mapping[str, Sequence[Omission]],
 ) -> JobOutlook:
+    """nowhere, left_out: what nothing considers, and what the plan leaves out, by job."""
     started = configured.starts.get(job.id)
     word, condition = state or ("starts", "")
+    cautions = tuple(nowhere.get(job.id, ()))
+    names = {item.name for item in cautions}
     base = JobOutlook(
         job=job.id,
         slots=job.slots,
@@ -161,8 +234,11 @@ def _of_job(
         estimate=configured.estimates.get(job.id),
         estimate_by=configured.estimate_by.get(job.id, ""),
         condition=condition,
-        held_back=configured.waiting.get(job.id, ""),
-        cautions=cautions_of(job.id, omissions),
+        held_back=configured.waiting.get(job.id, "") if started is None else started.waits_for,
+        cautions=cautions,
+        possible_cautions=tuple(
+            item for item in left_out.get(job.id, ()) if item.name not in names
+        ),
     )
     if found is None:
         return base
@@ -185,8 +261,11 @@ def _with_possible(base: JobOutlook, item: PlannedJob) -> JobOutlook:
     )
 
 
-def cautions_of(job: str, omissions: Sequence[Omission]) -> tuple[Omission, ...]:
-    """Those that touch a job, each once."""
-    return tuple({item.name: item for item in reversed(omissions) if item.touches(job)}.values())[
-        ::-1
-    ]
+def by_job(omissions: Sequence[Omission], jobs: Sequence[Job]) -> dict[str, list[Omission]]:
+    """The omissions that touch each of some jobs, of one name the first, in their order."""
+    found: dict[str, dict[str, Omission]] = {}
+    asked = {job.id for job in jobs}
+    for item in omissions:
+        for job in asked if item.jobs is None else asked.intersection(item.jobs):
+            found.setdefault(job, {}).setdefault(item.name, item)
+    return {job: list(items.values()) for job, items in found.items()}

@@ -55,13 +55,17 @@ class JobOutlook:
     proved_if: tuple[str, ...] = ()
     #: What the possible start waits for, a sentence.
     waits_for: str = ""
-    #: Why the simulated scheduler does not start it when it first looks at it, a sentence.
+    #: Why the simulated scheduler does not start it when it first looks at it, and which jobs end
+    #: as it does, a sentence.
     held_back: str = ""
     #: What must happen before it starts, or why it cannot start here and what would fit; "" where
     #: it starts.
     condition: str = ""
-    #: What is not considered and touches this job.
+    #: What nothing here considers and touches this job: none of its starts can be relied on.
     cautions: tuple[Omission, ...] = ()
+    #: What the plan of the possible start leaves out besides, though the simulated scheduler does
+    #: not: the possible start is not proved by it.
+    possible_cautions: tuple[Omission, ...] = ()
 
     @property
     def sooner_by(self) -> int | None:
@@ -94,6 +98,7 @@ class JobOutlook:
             "held_back": self.held_back,
             "condition": self.condition,
             "cautions": [item.to_dict() for item in self.cautions],
+            "possible_cautions": [item.to_dict() for item in self.possible_cautions],
         }
         return with_stamps(record, origin, TIMES)
 
@@ -144,9 +149,13 @@ class Outlook:
         }
 
     def cautions(self) -> Mapping[str, tuple[Omission, Sequence[str]]]:
-        """What is not considered, by its sentence, with the jobs that it touches, in order."""
+        """What is not considered, by its name, with the jobs that it touches, in order."""
         found: dict[str, tuple[Omission, list[str]]] = {}
         for item in self.jobs:
-            for caution in item.cautions:
+            for caution in (*item.cautions, *item.possible_cautions):
                 found.setdefault(caution.name, (caution, []))[1].append(item.job)
         return found
+
+    def unheeded(self) -> tuple[Omission, ...]:
+        """What nothing here considers of its jobs, of each name one, in their order."""
+        return tuple({c.name: c for item in self.jobs for c in item.cautions}.values())

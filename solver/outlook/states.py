@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ...model.duration import place_before_deadline
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.plan import PlannedJob
 from ..availability.demand import Demand
 from ..availability.resources import BoolArray
-from ..pending_reasons import beyond_reported, reason_unplaced
+from ..fairshare.priority_order import admissions
+from ..pending_reasons import NOWHERE, beyond_reported, reason_unplaced
 from ..placement.earliest import earliest_start
+from ..precedence import (
+    NEVER_SATISFIED,
+    NO_END,
+    NOT_YET,
+    After,
+    Awaited,
+    Event,
+    Known,
+    Precedence,
+    Several,
+)
 from ..problem import PlanningProblem
-from ..rules.eligibility import Eligibility, InitialSituation
 from .records import State
 
 #: What is said where no input says when something ends.
-NO_END = "nothing says when what it waits for ends"
+UNKNOWN_END = "nothing says when what it waits for ends"
+#: From what comes by itself to what never comes: of several obstacles the last one counts, of
+#: several ways the first one.
+_HOPE: tuple[State, ...] = ("starts", "not examined", "unknown end", "starts if", "impossible")
+#: Said of a job that another one waits for, by its state.
+_WAITED_FOR: Mapping[State, str] = {
+    "not examined": "which was not examined",
+    "unknown end": "which has no known start",
+    "starts if": "which starts only once something else happens",
+    "impossible": "which cannot start on this cluster",
+}
+
+
+class Stated(NamedTuple):
+    """A state, and what must happen or why it cannot; of a condition "starts" means: it holds."""
+
+    state: State
+    why: str = ""
+
+
+_HOLDS = Stated("starts")
+#: What the scheduler says of a job whose start condition does not hold.
+_BY_CONDITION = (NOT_YET, NEVER_SATISFIED)
+#: Characters of a condition that are shown.
+LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -29,53 +67,79 @@ class Reasons:
     instance: Instance
     #: The instance resolved, with its windows and advance reservations.
     problem: PlanningProblem
+    #: What the simulated scheduler starts, by job.
+    starts: Mapping[str, PlannedJob]
+    #: Why it does not start the others when it first looks at them, by job, in sentences.
+    waiting: Mapping[str, str]
+    _known: dict[str, Stated] = field(default_factory=dict)
 
-    def of(self, job: Job, waits_for: str) -> tuple[State, str]:
-        """The state of a job that does not start as configured, and what must happen first.
+    def of(self, job: Job) -> Stated:
+        """The state of a job that does not start as configured, and what must happen first."""
+        if job.id not in self._known:
+            self._known[job.id] = self._found(job, self._awaited.get(job.id, _HOLDS))
+        return self._known[job.id]
 
-        waits_for: why the simulated scheduler does not start it, "" where it says nothing.
-        """
+    def _found(self, job: Job, awaited: Stated) -> Stated:
+        """awaited: what becomes of its start condition."""
+        if why := self._why_nowhere(job):
+            return Stated("impossible", why)
+        if awaited.state == "impossible":
+            return awaited
         queue = self.instance.queue(job.queue)
         if not queue.active:
-            return "starts if", f"queue {queue.name} is activated (badmin qact {queue.name})"
-        demand = self.problem.demand_of(job)
-        why = reason_unplaced(self.problem, demand)
-        if demand.impossible or earliest_start(self.problem.empty, demand) is None:
-            return self._of_no_place(job, why)
+            return Stated(
+                "starts if", f"queue {queue.name} is activated (badmin qact {queue.name})"
+            )
+        if shut := self._shut_for(job):
+            return Stated("starts if", shut)
+        if awaited.state != "starts":
+            return awaited
+        return self._beside_others(job)
+
+    def _beside_others(self, job: Job) -> Stated:
+        """Of a job that has a place here, and whose condition holds some time."""
+        demand = self._as_now.get(job.id) or self.problem.demand_of(job)
+        waits_for = self.waiting.get(job.id, "")
         if demand.latest is not None:
             first = f"{job.dependency} holds and " if job.dependency else ""
-            return "starts if", f"{first}{place_before_deadline(self.instance, job)}"
-        if self._load_closes(job.queue):
-            return "starts if", waits_for or "the load of its hosts falls below their thresholds"
-        if job.dependency and waits_for:
-            return "starts if", waits_for
+            return Stated("starts if", f"{first}{place_before_deadline(self.instance, job)}")
+        if not self._fits(self.problem, demand):
+            return Stated("starts if", waits_for or demand.impossible)
+        why = reason_unplaced(self.problem, demand)
         if beyond_reported(self.problem, demand):
-            return "starts if", why
+            return Stated("starts if", why)
         if self._endless:
-            return "unknown end", why or NO_END
-        return "starts if", waits_for or why
+            return Stated("unknown end", why or UNKNOWN_END)
+        return Stated("starts if", waits_for or why)
 
-    def _of_no_place(self, job: Job, why: str) -> tuple[State, str]:
-        """Of a job that has no place even where nothing runs."""
-        if job.dependency:
-            bare = replace(job, dependency="")
-            plain = self.problem.resolver.demand(bare)
-            if not plain.impossible and earliest_start(self.problem.empty, plain) is not None:
-                return "starts if", why
-        if shut := self._of_shut_hosts(job):
-            said = self.problem.demand_of(job).impossible
-            return "starts if", f"{shut} ({said})" if said else shut
-        return "impossible", why
+    # --- whether it has a place here --------------------------------------------------------------
 
-    def _of_shut_hosts(self, job: Job) -> str:
-        """Which hosts, closed or down now, would have to come back; "" where that is not enough."""
-        if self._all_open is None:
+    @staticmethod
+    def _fits(problem: PlanningProblem, demand: Demand) -> bool:
+        """Whether a job has a place where nothing runs, whatever it waits for."""
+        if demand.impossible:
+            return False
+        return earliest_start(problem.empty, replace(demand, after=None)) is not None
+
+    def _why_nowhere(self, job: Job) -> str:
+        """Why a job has no place here, with every queue active and every host open; "": it has."""
+        if refused := self._refused.get(job.id, ""):
+            return refused
+        if self._fits(self.problem, self.problem.demand_of(job)):
             return ""
-        demand, profile = self._all_open.demand_of(job), self._all_open.empty
-        found = None if demand.impossible else earliest_start(profile, demand)
-        if found is None:
+        demand = self._at_best.demand_of(job)
+        if self._fits(self._at_best, demand):
             return ""
-        needed = [int(host) for host in found.allocation if self._is_shut[host]]
+        return reason_unplaced(self._at_best, demand).removeprefix(NOWHERE)
+
+    def _shut_for(self, job: Job) -> str:
+        """Which hosts, closed or down now, have to come back; "" where it fits on the others."""
+        if self._fits(self.problem, self.problem.demand_of(job)):
+            return ""
+        profile = self._at_best.empty
+        demand = replace(self._at_best.demand_of(job), after=None)
+        found = earliest_start(profile, demand)
+        needed = [int(h) for h in found.allocation if self._is_shut[h]] if found else []
         for host in tuple(needed):
             fewer = [other for other in needed if other != host]
             closed = self._is_shut.copy()
@@ -84,7 +148,13 @@ class Reasons:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
         happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
-        return f"{_some(names)} {happens}"
+        return f"{_some(names)} {happens}" if names else ""
+
+    @cached_property
+    def _refused(self) -> Mapping[str, str]:
+        """The jobs that no share lets start, each with the reason."""
+        found = admissions(self.instance)
+        return {job: item.refused for job, item in found.items() if item.refused}
 
     @cached_property
     def _is_shut(self) -> BoolArray:
@@ -92,16 +162,22 @@ class Reasons:
         return np.array([not host.takes_jobs for host in self.instance.cluster.hosts], dtype=bool)
 
     @cached_property
-    def _all_open(self) -> PlanningProblem | None:
-        """The instance with every host open; None where they are."""
-        if not self._is_shut.any():
-            return None
-        cluster = self.instance.cluster
+    def _at_best(self) -> PlanningProblem:
+        """The instance with every host open and every queue active."""
+        instance, cluster = self.instance, self.instance.cluster
+        if not self._is_shut.any() and all(queue.active for queue in instance.queues):
+            return self.problem
         hosts = tuple(
             host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
         )
-        world = replace(self.instance, cluster=replace(cluster, hosts=hosts))
+        queues = tuple(replace(queue, active=True) for queue in instance.queues)
+        world = replace(instance, cluster=replace(cluster, hosts=hosts), queues=queues)
         return PlanningProblem.of(world, as_lsf=False)
+
+    @cached_property
+    def _as_now(self) -> Mapping[str, Demand]:
+        """What jobs ask for as loads are now, by job."""
+        return {demand.job.id: demand for demand in self.problem.demands}
 
     @cached_property
     def _endless(self) -> bool:
@@ -109,14 +185,68 @@ class Reasons:
         pending = any(d.duration is None and d.killed is None for d in self.problem.demands)
         return pending or bool(self.problem.endless())
 
-    def _load_closes(self, queue: str) -> bool:
-        """Whether hosts report a load beyond a threshold of the queue or of their own."""
-        return bool(self._eligibility.why_load(queue))
+    # --- start conditions (-w) --------------------------------------------------------------------
 
     @cached_property
-    def _eligibility(self) -> Eligibility:
-        situation = InitialSituation(self.instance, self.problem.resolver)
-        return Eligibility(situation, [host.status for host in self.instance.cluster.hosts])
+    def _awaited(self) -> Mapping[str, Stated]:
+        """What becomes of the start conditions of the pending jobs, by job."""
+        conditions = Precedence.of(self.instance)
+        jobs = {job.id: job for job in self.instance.pending}
+        found: dict[str, Stated] = {}
+
+        def state_of(job: str) -> Stated:
+            """Of a pending job, behind those that it waits for."""
+            if job in self.starts:
+                return _HOLDS
+            if job not in self._known:
+                self._known[job] = self._found(jobs[job], found.get(job, _HOLDS))
+            return self._known[job]
+
+        def of_event(event: Event) -> Stated:
+            match event:
+                case Known(time, why):
+                    if time is not None:
+                        return _HOLDS
+                    return Stated("impossible" if why == NEVER_SATISFIED else "unknown end", why)
+                case After():
+                    return self._after(event, state_of(event.job))
+                case Several(parts, count):
+                    needed = sorted(map(of_event, parts), key=_hope)[:count]
+                    return max(needed, key=_hope, default=_HOLDS)
+
+        for name in conditions.ordered(list(conditions.releases)):
+            release = conditions.releases[name]
+            found[name] = _with_what_nobody_knows(jobs[name], release, of_event(release.event))
+            if found[name] == _HOLDS and self.waiting.get(name, "").startswith(_BY_CONDITION):
+                found[name] = Stated("starts if", _holds(jobs[name]))
+        return found
+
+    def _after(self, event: After, other: Stated) -> Stated:
+        """other: the state of the job whose start or end is waited for."""
+        if other.state == "starts":
+            item = self.starts[event.job]
+            if event.start or item.finish is not None:
+                return _HOLDS
+            return Stated("unknown end", NO_END.format(event.job))
+        if other.state == "impossible" and event.by_kill:
+            return Stated("starts if", f"job {event.job} is ended: it cannot start on this cluster")
+        return Stated(other.state, f"waits for job {event.job}, {_WAITED_FOR[other.state]}")
+
+
+def _hope(item: Stated) -> int:
+    return _HOPE.index(item.state)
+
+
+def _with_what_nobody_knows(job: Job, release: Awaited, found: Stated) -> Stated:
+    """A condition that also asks what no time says: that a job fails, a message, a count."""
+    if release.left_out and found.state == "unknown end":
+        return Stated("starts if", f"{_holds(job)}; {found.why}")
+    return found
+
+
+def _holds(job: Job) -> str:
+    text = job.dependency if len(job.dependency) <= LONGEST else f"{job.dependency[:LONGEST]}…"
+    return f"its start condition holds (-w {text})"
 
 
 def _without(demand: Demand, closed: BoolArray) -> Demand:

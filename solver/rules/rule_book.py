@@ -199,17 +199,28 @@ def heeded_nowhere(
     return (*of_jobs, *of_instance)
 
 
-def heeded_nowhere_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
-    """The same of all jobs that a run begins with or meets: any start may be touched.
+def unheeded_by_the_loop(
+    instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
+) -> tuple[Omission, ...]:
+    """The same but for what the scheduler loop decides as it goes.
 
-    Of a long log the first MOST_JOBS jobs are looked at.
+    In it jobs do fail, and conditions are looked at as they stand.
+    """
+    found = heeded_nowhere(instance, resolver, jobs)
+    return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
+
+
+def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
+    """The same of all jobs that a run begins with or meets, and what is only worth knowing.
+
+    Of a log of more than MOST_JOBS jobs the first are looked at, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
     met = islice(chain(jobs, instance.future), MOST_JOBS)
-    found = heeded_nowhere(instance, resolver, met)
-    # In a run jobs do fail, and conditions are looked at as they stand.
-    of_run = (replace(item, jobs=None) for item in found if item.what not in KNOWN_IN_A_RUN)
-    return (*of_run, *remarks(instance))
+    found = unheeded_by_the_loop(instance, resolver, met)
+    if len(jobs) + len(instance.future) > MOST_JOBS:
+        found = tuple(replace(item, jobs=None) for item in found)
+    return (*found, *remarks(instance))
 
 
 def _of(job: Job, resolver: Resolver) -> Iterator[str]:

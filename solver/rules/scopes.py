@@ -18,7 +18,7 @@ from ...model.cluster import Thresholds
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.omissions import GPUS, Omission
+from ...model.omissions import GPUS, PTILE, SCOPE, Omission
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import simples
 from ...model.shares import Groups
@@ -145,6 +145,9 @@ class Scopes:
             found.update(named(simple.select, self.resolver.hosts))
             found.update(key.resource for key in simple.order or ())
             found.update(simple.same)
+        spans = [simple.span for simple in parts if simple.span is not None]
+        if any(span.ptile is not None or span.ptile_max or span.ptile_by for span in spans):
+            found.add(PTILE)
         if asks_for_gpus or any("gpu" in name for name in found):
             found.add(GPUS)
         of_queue = _watched(self.instance.queue(job.queue).thresholds)
@@ -179,6 +182,26 @@ class Scopes:
             host if host.takes_jobs else replace(host, status="ok") for host in cluster.hosts
         )
         return Resolver.of(replace(self.instance, cluster=replace(cluster, hosts=hosts)))
+
+
+def with_jobs_named(instance: Instance, resolver: Resolver, jobs: Sequence[Job]) -> Instance:
+    """The instance with these of its pending jobs alone; what it leaves out names those it moves.
+
+    So that the jobs that are gone have their say in that.
+    """
+    part = replace(instance, pending=tuple(jobs))
+    if not instance.omissions:
+        return part
+    scopes = Scopes(instance, resolver)
+    bare = dict.fromkeys(SCOPE, ())
+    omissions = []
+    for item in instance.omissions:
+        ids = scopes.moved(item, jobs)
+        if ids is None or item.changes == "sooner ends":
+            omissions.append(item)
+        elif ids:
+            omissions.append(replace(item, jobs=ids, changes="starts", **bare))  # type: ignore[arg-type]
+    return replace(part, omissions=tuple(omissions))
 
 
 def _watched(limits: Thresholds) -> set[str]:

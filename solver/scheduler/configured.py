@@ -7,13 +7,16 @@ job is submitted later and each runs to its limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
+from ..pending_reasons import free_when
+from ..precedence import NOT_YET
 from .events import EFFORT
 from .methods import looking_ahead
 from .reserving import Greedy, TimeBased
@@ -92,16 +95,44 @@ def _expected(session: Session) -> dict[str, tuple[int, str]]:
     return found
 
 
+def _ends(
+    instance: Instance, begun: Sequence[PlannedJob]
+) -> dict[int, list[tuple[str, Collection[str]]]]:
+    """The jobs that end, each with its hosts, by the second at which they do."""
+    found: dict[int, list[tuple[str, Collection[str]]]] = {}
+    for run in instance.running:
+        if (end := expected_finish(instance, run)) is not None:
+            found.setdefault(end, []).append((run.job.id, run.allocation.keys()))
+    for item in begun:
+        if item.finish is not None:
+            found.setdefault(item.finish, []).append((item.job, item.allocation.keys()))
+    return found
+
+
+def _until_start(
+    item: PlannedJob, waits_for: str, ends: Mapping[int, list[tuple[str, Collection[str]]]]
+) -> str:
+    """Why a job waits, and which jobs end on its hosts as it starts."""
+    assert item.start is not None
+    hosts = item.allocation.keys()
+    enders = [job for job, on in ends.get(item.start, ()) if not hosts.isdisjoint(on)]
+    short = waits_for and not waits_for.startswith(NOT_YET)
+    return waits_for + free_when(enders) if short and enders else waits_for
+
+
 def _found(
     session: Session, estimates: Mapping[str, tuple[int, str]], instance: Instance, *, cut: bool
 ) -> ConfiguredRun:
     states = [session.world.states.of(job.id) for job in instance.pending]
     method = session.settings.reservation
     waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
+    begun = [
+        placed(session.world, state, CONFIGURED) for state in states if state.start is not None
+    ]
+    ends = _ends(instance, begun)
     starts = {
-        s.job.id: replace(placed(session.world, s, CONFIGURED), waits_for=waiting.get(s.job.id, ""))
-        for s in states
-        if s.start is not None
+        item.job: replace(item, waits_for=_until_start(item, waiting.get(item.job, ""), ends))
+        for item in begun
     }
     now = instance.now
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}

@@ -206,7 +206,7 @@ class MovedStart:
             what = f"job {self.job} does not start"
         else:
             what = f"job {self.job} starts {clock.text(self.start)}"
-        planned = "never" if self.planned is None else clock.text(self.planned)
+        planned = "without a start" if self.planned is None else clock.text(self.planned)
         settings = [setting_of(rule, instance, (self.job,)) for rule in rules]
         because = ", ".join(filter(None, settings))
         return f"{what}, not {planned}" + (f": {because}" if because else "")

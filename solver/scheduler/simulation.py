@@ -47,7 +47,7 @@ from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from ..fairshare.priority_order import next_reordering
 from ..rules.eligibility import Eligibility
-from ..rules.rule_book import heeded_nowhere_in_a_run
+from ..rules.rule_book import unheeded_in_a_run
 from .cycle import Cycle
 from .cycle_state import CycleRecord, CycleState
 from .dependents import Dependents
@@ -584,7 +584,7 @@ class Session:
             complete=self.so_far.complete,
             log=tuple(self.so_far.log),
             notes=tuple(self.so_far.notes),
-            omissions=heeded_nowhere_in_a_run(self.source, self.world.requests.resolver),
+            omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
         )
 
 

@@ -200,7 +200,7 @@ def test_greedy_holds_nothing_for_a_job_that_is_too_large(tmp_path: Path) -> Non
     done = slotwise(*command, "--strict")
     assert done.returncode == 1
     text = " ".join(done.stdout.split())
-    assert "huge impossible impossible does not fit on this cluster even when nothing runs" in text
+    assert "huge impossible impossible needs 9 free slots (has 4)" in text
 
 
 def test_a_search_that_was_ended_early_says_so() -> None:
@@ -363,16 +363,22 @@ def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:
 @pytest.mark.behaviour("TBR-18")
 def test_a_start_that_needs_backfill_is_marked(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
-    file.write_text(
+    text = (
         "format: slotwise/1\nhosts: [{name: h, slots: 3}]\n"
+        "queues: [{name: normal, SLOT_RESERVE: 'MAX_RESERVE_TIME[100]'}]\n"
         "running: [{id: r, start: 0, run_limit: 10m, allocation: 2*h}]\n"
         "pending: [{id: a, slots: 3, run_limit: 10m}, {id: b, slots: 1, run_limit: 10m}]\n"
     )
-    shown = slotwise("compare", str(file), "--effort", "1").stdout
-    (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
-    assert "now proved (BACKFILL)" in row
-    said = " ".join(shown.split())
-    assert "): every job starts as early as the plan has it." in said
-    records = json.loads(slotwise("compare", str(file), "--format", "json", "--effort", "1").stdout)
-    gains = {item["job"]: item["sooner_by"] for item in records["jobs"]}
-    assert gains == {"a": 0, "b": 0}
+    for written, marked, gains in (
+        (text, "now proved (BACKFILL)", {"a": 0, "b": 20 * 60}),
+        (text.replace(text.splitlines()[2] + "\n", ""), "now proved  ", {"a": 0, "b": 0}),
+    ):
+        file.write_text(written)
+        shown = slotwise("compare", str(file), "--effort", "1").stdout
+        (row,) = (line for line in shown.splitlines() if line.startswith(" b "))
+        assert marked in row
+        said = " ".join(shown.split())
+        assert ("every job starts as early as the plan has it." in said) == (not gains["b"])
+        done = slotwise("compare", str(file), "--format", "json", "--effort", "1")
+        records = json.loads(done.stdout)
+        assert {item["job"]: item["sooner_by"] for item in records["jobs"]} == gains

@@ -71,7 +71,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
 OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
-    | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers"}
+    | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

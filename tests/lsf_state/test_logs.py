@@ -359,6 +359,16 @@ queues:
 ZERO = 1643911200
 
 
+@pytest.mark.parametrize("at", ["2001-01-01T00:00:00Z", "2030-01-01T00:00:00Z", "4000000000"])
+def test_usage_is_of_a_moment_within_the_log(tmp_path: Path, at: str) -> None:
+    site, out = tmp_path / "site.yaml", tmp_path / "out.yaml"
+    site.write_text(SITE.format(now=7200, hours=0))
+    for words in (["--usage-for", site], ["--site", site]):
+        code, _, said = _run("import", "acct", ACCT, *words, "--at", at, "-o", out)
+        assert (code, out.exists()) == (2, False)
+        assert "--at" in said
+
+
 @pytest.mark.behaviour("FSH-03")
 @pytest.mark.parametrize("hours", [0, 5])
 def test_a_years_accounting_gives_past_usage(tmp_path: Path, hours: int) -> None:

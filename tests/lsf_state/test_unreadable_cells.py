@@ -186,6 +186,30 @@ def made(**texts: str) -> Instance:
     return make_instance(printed, NOW, NOW, None, "")
 
 
+LIMITS = """\
+INTERNAL RESOURCE LIMITS:
+
+      NAME            USERS         QUEUES         HOSTS      PROJECTS      SLOTS    MEM     JOBS
+ host_slots             -              -              h1          -         8/16      -        -
+    root_mem           ann             -               -          -           -      0/62      -
+"""
+LIMIT_SECTIONS = """\
+Begin Limit
+NAME = a
+PER_USER = all
+SLOTS = 10
+End Limit
+Begin Limit
+NAME = b
+QUEUES = q
+JOBS = 3
+End Limit
+"""
+JOB_GROUPS = """\
+GROUP_NAME   NJOBS  PEND  RUN  SSUSP  USUSP  FINISH  SLA  JLIMIT  OWNER
+/a               1     1    0      0      0       0   ()    2/-  bob
+/a/b             1     1    0      0      0       0   ()    1/10  bob
+"""
 NUMBER = r"(?<![\w.])\d[\w.:%+-]*"
 #: A time that nobody needs.
 INERT = "Resource usage"
@@ -207,6 +231,9 @@ LISTINGS: dict[str, tuple[str, str, str]] = {
     "bmgroup": ("facts", HOST_GROUPS, r"\bh\w+(?= |\n)"),
     "lshosts": ("facts", MACHINES, r"(?<= )\d[\w.]*"),
     "bhpart": ("bhpart", PARTITIONS, NUMBER),
+    "blimits": ("facts", LIMITS, r"\d+/\d+"),
+    "blimits -c": ("facts", LIMIT_SECTIONS, r"(?<== )\d+"),
+    "bjgroup": ("facts", JOB_GROUPS, r"\d+/\S+"),
     "bhosts -s": ("shared", SHARED, NUMBER),
 }
 

@@ -17,13 +17,13 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import ObjectiveName
-from slotwise.model.plan import Method, Plan
+from slotwise.model.plan import NOT_LOOKED_AT, Method, Plan
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.budget import NOT_LOOKED_AT, Budget, OutOfTime
+from slotwise.solver.budget import Budget, OutOfTime
 from slotwise.solver.certify import NOT_JUDGED
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan

@@ -246,6 +246,7 @@ def site_document(
     if reader.decisions:
         asked = described(reader.circumstances)
         notes.remark(f"conditions (#if) were asked {asked or 'without time, user and cluster'}")
+    notes.settle(params.settled_scopes(draft.document))
     if omissions := notes.omissions():
         draft.document["omissions"] = omissions
     found = tuple(_in_order(problems.found))

@@ -28,6 +28,7 @@ from ...budget import Budget, OutOfTime
 from ...fairshare.priority_order import priority_order
 from ...fairshare.queue_order import has_policy
 from ...forecast.history import History
+from ...outlook.outlook import unheeded
 from ...outlook.records import State
 from ...outlook.states import Reasons
 from ...planning import nothing_planned, plan
@@ -536,6 +537,7 @@ class _Diagnosing:
             now=self.instance.now,
             origin=self.instance.origin,
             notes=tuple(self.notes),
+            omissions=unheeded(self.instance, pending),
             cut=self.runs.cut or self.ideal is None or self.ideal.cut,
         )
 
@@ -548,8 +550,8 @@ class _Diagnosing:
             problem = PlanningProblem.of(self.instance, as_lsf=False, budget=self.runs.budget)
         except OutOfTime:
             return {}
-        reasons = Reasons(self.instance, problem)
-        return {job.id: reasons.of(job, self.runs.waiting.get(job.id, "")) for job in without}
+        reasons = Reasons(self.instance, problem, self.runs.placed, self.runs.waiting)
+        return {job.id: reasons.of(job) for job in without}
 
     def _look_at(self, pending: Sequence[Job]) -> None:
         late = sorted(self._late(pending), key=self._weight)

@@ -10,6 +10,7 @@ from typing import Any
 from ....model.display import duration_text, html_table, wall_clock, with_stamps
 from ....model.errors import UnknownNameError
 from ....model.instance import Instance
+from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
@@ -249,6 +250,8 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     #: What the reader has to know beside it.
     notes: tuple[str, ...] = ()
+    #: What is not considered, each with the pending jobs that it touches.
+    omissions: tuple[Omission, ...] = ()
     #: A limit or Ctrl-C came before everything had been tried.
     cut: bool = False
 
@@ -288,6 +291,7 @@ class Diagnosis:
             ],
             "tried": self.tried,
             "notes": list(self.notes),
+            "omissions": [item.to_dict() for item in self.omissions],
             **({"remarks": list(self.remarks), "run_by": self.run_by} if self.forecast else {}),
             **({"cut": True} if self.cut else {}),
         }
@@ -508,6 +512,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
     if found.forecast and found.run_by:
         yield f"Likely starts are by the history, run by {found.run_by}."
     yield from found.notes
+    yield from sentences(found.omissions)
     if found.cut:
         yield "Cut short by the limit: more may starve, and more may help."
 
