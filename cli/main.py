@@ -82,6 +82,13 @@ OLD_SPELLINGS: Final[dict[str, dict[str, str]]] = {
 _MOST_CHOICES: Final = 34
 
 
+#: Options of earlier versions, by command, and what stands for them.
+RENAMED = {
+    ("compare", "--simulated"): "--methods",
+    ("compare", "--really"): "--methods",
+}
+
+
 class PanelledCommand(TyperCommand):
     """A command whose options are in panels, and whose wrong options are answered in words."""
 
@@ -159,7 +166,9 @@ class PanelledCommand(TyperCommand):
             for each in root.command.get_command(root, name).params
             if option in each.opts
         ]
-        if elsewhere:
+        if renamed := RENAMED.get((self.name or "", option)):
+            hint = f"; it is {renamed} now"
+        elif elsewhere:
             hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
         else:
             hint = nearest(option, own)

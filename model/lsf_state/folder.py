@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..confined import check_inside
+from ..confined import check_inside, is_inside
 from ..errors import InputError, Problem, unreadable
-from ..formats.reading import file_bytes
+from ..formats.reading import file_bytes, no_file, odd_kind
 from ..formats.sniff import kind_of_text
 from .facts import COMMANDS
 from .values import Text
@@ -60,6 +60,9 @@ def _texts(folder: Path) -> Iterator[Text]:
     except OSError as error:
         raise unreadable(folder, error) from None
     for path in paths:
+        # Folders are passed over, and links to nothing, by which editors lock files.
+        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a link to nothing"):
+            raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
 

@@ -389,7 +389,7 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         cause = (
             f"job {job.id} waits for memory, not for slots: rusage[{section(job, 'rusage')}] "
-            f"counts for each of its {job.slots} slots (RESOURCE_RESERVE_PER_SLOT = Y)"
+            f"counts for each of its slots ({job.slots}): RESOURCE_RESERVE_PER_SLOT = Y"
         )
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
