@@ -31,6 +31,8 @@ from .scheduler.run_on import started_now
 
 #: What LSF says of a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
+#: What a requirement reserves.
+_USAGE = re.compile(r"rusage\[[^\]]*\]")
 #: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
 #: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
@@ -193,7 +195,7 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     found: list[_Reserved] = []
-    doubtful = _doubtful(seen)
+    doubtful = _doubtful(instance, seen)
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
@@ -218,9 +220,15 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     return resolver, found
 
 
-def _doubtful(seen: Seen) -> frozenset[str]:
-    """Hosts on which a job may hold more or less than was read of it."""
-    unread = [job for job in seen.jobs if job.unknown and job.status not in WAITING]
+def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
+    """Hosts on which a job may hold more or less than was read of it, or could be kept of that."""
+    kept = {run.job.id: " ".join(run.job.res_req) for run in instance.running}
+    unread = [
+        job
+        for job in seen.jobs
+        if (job.status in RUNNING or not job.status)
+        and (job.unknown or _USAGE.findall(job.res_req) != _USAGE.findall(kept.get(job.id, "")))
+    ]
     if any(not job.allocation for job in unread):
         return frozenset(host.name for host in seen.hosts or ())
     return frozenset(name for job in unread for name in job.allocation)
