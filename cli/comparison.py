@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -111,17 +111,25 @@ def _times(comparison: Comparison) -> Iterator[int | None]:
 def _rows(
     comparison: Comparison, selection: Selection, layout: _Layout, *, fold: bool = True
 ) -> list[Shown]:
-    """A row for each job; fold: one for each array."""
-    found = []
+    """A row for each job; fold: one for each array, of which only the first element is written."""
+    if not fold:
+        return [_shown(row, comparison, layout) for row in comparison]
+    together: dict[str, list[ComparedJob]] = {}
     for row in comparison:
-        likely: tuple[str, ...] = ()
-        if comparison.forecast is not None:
-            likely = likely_cells(layout.clock, comparison.forecast.get(row.job), short=True)
-        listed = ListingRow(_cells(row, likely, layout), _state(row, comparison.now))
-        gain = row.sooner_by or 0
-        found.append(Shown(row.job, listed, row.slots, row.possible, gain, row.possible_on))
-    states = {row.job: row.state for row in comparison if row.as_configured is None}
-    return _arrays(layout.clock, found, selection, states) if fold else found
+        together.setdefault(selection.folded(row.job) or row.job, []).append(row)
+    found = []
+    for job, rows in together.items():
+        first = _shown(rows[0], comparison, layout)
+        found.append(first if rows[0].job == job else _array(layout.clock, job, rows, first))
+    return found
+
+
+def _shown(row: ComparedJob, comparison: Comparison, layout: _Layout) -> Shown:
+    likely: tuple[str, ...] = ()
+    if comparison.forecast is not None:
+        likely = likely_cells(layout.clock, comparison.forecast.get(row.job), short=True)
+    listed = ListingRow(_cells(row, likely, layout), _state(row, comparison.now))
+    return Shown(row.job, listed, row.slots, row.possible, row.sooner_by or 0, row.possible_on)
 
 
 def _state(row: ComparedJob, now: int) -> State:
@@ -132,35 +140,21 @@ def _state(row: ComparedJob, now: int) -> State:
     return "later" if row.proved else "unproved"
 
 
-def _arrays(
-    clock: WrittenTimes, found: list[Shown], selection: Selection, states: Mapping[str, str]
-) -> list[Shown]:
-    """The rows with the elements of an array as one: its first, and when its last one starts.
-
-    states: of the jobs that do not start as configured.
-    """
-    rows: dict[str, list[Shown]] = {}
-    for item in found:
-        rows.setdefault(selection.folded(item.job) or item.job, []).append(item)
-    shown = []
-    for job, items in rows.items():
-        if items[0].job == job:
-            shown += items
-            continue
-        name = array_name(job, [item.job for item in items])
-        first = items[0]
-        without = Counter(word for item in items[1:] if (word := states.get(item.job)))
-        last = max(items, key=lambda item: -1 if item.start is None else item.start)
-        note = f"each as the first, {first.job}; "
-        if last.start != first.start and last.start is not None:
-            note += f"the last, {last.job}, starts {clock.text(last.start)}; "
-        note += "".join(f"{count} {word}; " for word, count in without.items())
-        *cells, why, where = first.row.cells
-        note = (note + why).removesuffix("; ")
-        row = ListingRow((name, *cells[1:], note, where), first.row.state)
-        gain, members = sum(item.gain for item in items), tuple(item.job for item in items)
-        shown.append(replace(first, job=job, row=row, gain=gain, members=members))
-    return shown
+def _array(clock: WrittenTimes, array: str, rows: Sequence[ComparedJob], first: Shown) -> Shown:
+    """The elements of an array as one row: its first, and when its last one starts."""
+    members = tuple(row.job for row in rows)
+    without = Counter(row.state for row in rows[1:] if row.as_configured is None)
+    last = max(rows, key=lambda row: -1 if row.possible is None else row.possible)
+    note = f"each as the first, {first.job}; "
+    if last.possible != first.start and last.possible is not None:
+        note += f"the last, {last.job}, starts {clock.text(last.possible)}; "
+    note += "".join(f"{count} {word}; " for word, count in without.items())
+    *cells, why, where = first.row.cells
+    note = (note + why).removesuffix("; ")
+    name = array_name(array, members)
+    listed = ListingRow((name, *cells[1:], note, where), first.row.state)
+    gain = sum(row.sooner_by or 0 for row in rows)
+    return replace(first, job=array, row=listed, gain=gain, members=members)
 
 
 def _cells(row: ComparedJob, likely: tuple[str, ...], layout: _Layout) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ...model.display import HOUR, duration_text, html_table, with_stamps
@@ -64,10 +65,10 @@ class ComparedJob(JobOutlook):
     @classmethod
     def of(cls, base: JobOutlook, item: PlannedJob | None, **starts: int | None) -> ComparedJob:
         """An outlook with the entry of the optimal plan and starts of other methods beside it."""
-        known: dict[str, Any] = {each.name: getattr(base, each.name) for each in fields(JobOutlook)}
+        beside: dict[str, Any] = dict(starts)
         if item is not None:
-            known |= {name: getattr(item, name) for name in _OF_THE_PLAN}
-        return cls(**(known | starts))
+            beside |= {name: getattr(item, name) for name in _OF_THE_PLAN}
+        return cls(*_OUTLOOK(base), **beside)
 
     @property
     def allocation(self) -> Mapping[str, int]:
@@ -92,6 +93,8 @@ def _without(row: JobOutlook) -> str:
     return row.state if row.state != "starts" else "no start"
 
 
+#: The fields of an outlook, which come first in a row of a comparison too.
+_OUTLOOK = attrgetter(*(each.name for each in fields(JobOutlook)))
 _BY_METHOD = (*METHOD_STARTS, "time_based_no_sooner")
 _OF_THE_PLAN = ("fallback", "needs_backfill", "exact_fit")
 

@@ -641,8 +641,10 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
     if forecast.stopped():
         return replace(found, cut=True)
     budget = forecast.budget()
-    moment = snapshot_of(forecast.instance, after_cycle=True, budget=budget)
-    if budget.stopped():
+    try:
+        moment = snapshot_of(forecast.instance, after_cycle=True, budget=budget)
+        budget.check_search()
+    except OutOfTime:
         return replace(found, cut=True)
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from ...model.instance import Instance
 from ...model.job import Job
@@ -86,8 +87,10 @@ def outlook_of(
     states = _states(instance, order, configured, budget or Budget())
     nowhere = _unheeded(instance, order)
     left_out = {} if found is None else by_job(found.omissions, order)
+    unplaced = _unplaced(found)
     entries = tuple(
-        _of_job(job, configured, found, states.get(job.id), nowhere, left_out) for job in order
+        _of_job(job, configured, found, states.get(job.id), nowhere, left_out, unplaced)
+        for job in order
     )
     return Outlook(
         entries,
@@ -117,7 +120,8 @@ def outlook_of_job(
     states = _states(instance, (job,), configured, budget or Budget())
     nowhere = _unheeded(instance, (job,))
     left_out = {} if found is None else by_job(found.omissions, (job,))
-    row = _of_job(job, configured, found, states.get(job.id), nowhere, left_out)
+    state = states.get(job.id)
+    row = _of_job(job, configured, found, state, nowhere, left_out, _unplaced(found))
     if planned is None or not row.cautions:
         return row
     seen = _unheeded(planned, (job,)).get(job.id, [])
@@ -218,13 +222,20 @@ def _of_job(
     state: tuple[State, str] | None,
     nowhere: Mapping[str, Sequence[Omission]],
     left_out: Mapping[str, Sequence[Omission]],
+    unplaced: Mapping[str, str],
 ) -> JobOutlook:
-    """nowhere, left_out: what nothing considers, and what the plan leaves out, by job."""
+    """Of one job.
+
+    nowhere, left_out: what nothing considers, and what the plan leaves out, by job; unplaced: why
+    jobs have no place in the plan.
+    """
     started = configured.starts.get(job.id)
     word, condition = state or ("starts", "")
     cautions = tuple(nowhere.get(job.id, ()))
     names = {item.name for item in cautions}
-    base = JobOutlook(
+    item = None if found is None else found.get(job.id)
+    possible = {"waits_for": unplaced.get(job.id, "")} if item is None else _possible(item)
+    return JobOutlook(
         job=job.id,
         slots=job.slots,
         state=word,
@@ -237,28 +248,27 @@ def _of_job(
         held_back=configured.waiting.get(job.id, "") if started is None else started.waits_for,
         cautions=cautions,
         possible_cautions=tuple(
-            item for item in left_out.get(job.id, ()) if item.name not in names
+            omission for omission in left_out.get(job.id, ()) if omission.name not in names
         ),
+        **possible,
     )
-    if found is None:
-        return base
-    item = found.get(job.id)
-    if item is not None:
-        return _with_possible(base, item)
-    reason = next((entry.reason for entry in found.unplaced if entry.job == job.id), "")
-    return replace(base, waits_for=reason)
 
 
-def _with_possible(base: JobOutlook, item: PlannedJob) -> JobOutlook:
-    return replace(
-        base,
-        possible=item.start,
-        possible_on=item.allocation,
-        bound=item.bound,
-        proved=item.proved,
-        proved_if=item.proved_if,
-        waits_for=item.waits_for,
-    )
+def _possible(item: PlannedJob) -> dict[str, Any]:
+    """What an outlook has of the entry of the optimal plan."""
+    return {
+        "possible": item.start,
+        "possible_on": item.allocation,
+        "bound": item.bound,
+        "proved": item.proved,
+        "proved_if": item.proved_if,
+        "waits_for": item.waits_for,
+    }
+
+
+def _unplaced(found: Plan | None) -> dict[str, str]:
+    """Why jobs have no place in a plan, by job."""
+    return {} if found is None else {entry.job: entry.reason for entry in found.unplaced}
 
 
 def by_job(omissions: Sequence[Omission], jobs: Sequence[Job]) -> dict[str, list[Omission]]:

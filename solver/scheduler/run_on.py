@@ -95,13 +95,13 @@ def run_on_within(
     waiting = {job.id for job in instance.pending}
     try:
         session.begin(pending_only=True)
+        while waiting and session.advance():
+            turns -= len(session.world.pending) + 1
+            if turns < 0 or session.budget.stopped():
+                return None
+            waiting.difference_update(session.cycle.record.started)
     except OutOfTime:
         return None
-    while waiting and session.advance():
-        turns -= len(session.world.pending) + 1
-        if turns < 0 or session.budget.stopped():
-            return None
-        waiting.difference_update(session.cycle.record.started)
     states = (session.world.states.of(job.id) for job in instance.pending)
     return {state.job.id: state.start for state in states if state.start is not None}
 
@@ -116,9 +116,10 @@ def started_now(instance: Instance, budget: Budget) -> frozenset[str]:
     session = loop_session(instance, Greedy.name, None, EFFORT, budget.with_grace())
     try:
         session.begin(pending_only=True)
+        advanced = session.advance()
     except OutOfTime:
         return frozenset()
-    if not session.advance() or session.world.now > instance.now or session.budget.stopped():
+    if not advanced or session.world.now > instance.now or session.budget.stopped():
         return frozenset()
     return frozenset(session.cycle.record.started)
 

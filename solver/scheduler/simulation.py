@@ -414,11 +414,16 @@ class Session:
             self.so_far.settled.append(self.cycle.run())
 
     def _happen(self, time: int) -> bool:
-        """Everything up to `time`, each at its own time; whether anything happened."""
+        """Everything up to `time`, each at its own time; whether anything happened.
+
+        Raises OutOfTime where the budget of a run is over; what came before has happened.
+        """
         world = self.world
         any_event = False
         planning = self.settings.planning
         while world.events and world.events.peek()[0] <= time:
+            if not planning:
+                self.budget.check()
             at, kind, _, number = world.events.pop()
             if planning and self.budget.late():  # from now on no job has a turn
                 self.so_far.unentered.add(number)

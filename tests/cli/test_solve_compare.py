@@ -345,8 +345,9 @@ def test_the_objectives_on_offer_are_the_registered_ones() -> None:
     assert done.returncode == 2
     flat = "".join(done.stderr.replace("│", "").split())
     assert ",".join(f"'{name}'" for name in tuple(objectives())) in flat
-    readme = (Path(sw.__file__).parent / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in readme for name in tuple(objectives()))
+    page = Path(sw.__file__).parent / "docs" / "how-it-works.md"
+    text = page.read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in tuple(objectives()))
 
 
 def test_a_plan_short_of_digits_does_not_ask_for_more_time() -> None:

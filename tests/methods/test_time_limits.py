@@ -30,7 +30,7 @@ from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.resolve import Resolver
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
-from slotwise.solver.scheduler.run_on import NOT_TRIED, run_on
+from slotwise.solver.scheduler.run_on import NOT_TRIED, loop_session, run_on, run_on_within
 from slotwise.solver.scheduler.simulation import Session
 from slotwise.solver.scheduler.world import World
 from slotwise.solver.validate import validate
@@ -313,6 +313,21 @@ def test_a_run_of_the_loop_without_time_enters_nothing(monkeypatch: pytest.Monke
     monkeypatch.setattr(World, "add_running", lambda *given: entered.append(given))
     assert run_on(small, "greedy", budget=Budget(0.0)) == {}
     assert not entered
+
+
+def test_a_run_of_the_loop_enters_no_more_jobs_than_there_is_time_for() -> None:
+    array = "[{id: a, array: '1-900', run_limit: 1h}]"
+    instance = sw.loads(f"format: slotwise/1\nhosts: [{{name: h, slots: 1}}]\npending: {array}")
+    ticks = iter(range(100_000))
+    session = loop_session(
+        instance, "greedy", None, 1.0, Budget(20, clock=lambda: next(ticks), grace=20)
+    )
+    session.begin(pending_only=True)
+    with pytest.raises(OutOfTime):
+        session.settle()
+    assert 0 < len(session.world.pending) < 100
+    cut = Budget(20, clock=lambda: next(ticks), grace=20)
+    assert run_on_within(instance, "greedy", jobs=None, budget=cut, turns=10_000) is None
 
 
 def test_explaining_and_asking_stop() -> None:
