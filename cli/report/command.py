@@ -142,7 +142,7 @@ def report(
     hosts: HostCount = None,
     open: Open = False,
 ) -> None:
-    """Write a page to look at: Gantt chart, comparison, profiles, why each job waits.
+    """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
 
     FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
     for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
