@@ -44,7 +44,7 @@ Output = Annotated[
     file_option(
         "-o",
         "--output",
-        help="The page, one HTML file; - for standard output. Without it report.html.",
+        help="The page (- for standard output); default report.html.",
     ),
 ]
 Picture = Annotated[
@@ -54,15 +54,12 @@ Picture = Annotated[
 Animation = Annotated[
     Path | None,
     file_option(
-        help="Also draw there how jobs move from where they are today to where they could be, "
-        "an SVG without script.",
+        help="Also draw how jobs move to where they could be (SVG).",
         show_default=False,
     ),
 ]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
-Explain = Annotated[
-    int, typer.Option(min=0, help="Waiting jobs to say why not earlier and what would help.")
-]
+Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain; 0: no verdict either.")]
 AdviceTime = Annotated[
     float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
 ]
