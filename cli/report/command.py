@@ -59,7 +59,7 @@ Animation = Annotated[
     ),
 ]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
-Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain; 0: no verdict either.")]
+Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain.")]
 AdviceTime = Annotated[
     float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
 ]
@@ -142,9 +142,8 @@ def report(
     """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
 
     FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
-    for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
-    codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge objects to a plan
-    that is shown.
+    for); with --simulate an instance or a log. The page works offline. Exit codes: 0 done, 2 bad
+    input, 3 stopped early with the best so far, 4 the judge objects to a plan that is shown.
     """
     from ...model.errors import InputError
     from ..process import cancel_on_signal
