@@ -350,6 +350,17 @@ def test_what_a_limit_leaves_open_is_not_examined() -> None:
     assert "e was not examined: the limit or Ctrl-C came first" in text
 
 
+def test_a_closed_window_is_what_keeps_a_job_whose_slots_are_free() -> None:
+    """A fault here: SLOT_RESERVE is blamed, which the next cycle's estimate knows and no window."""
+    text = ARRAY.replace("running:", "queues: [{name: w, DISPATCH_WINDOW: '3:00-4:00'}]\nrunning:")
+    text = text.replace("dependency: 'done(r)'", "queue: w")
+    found = sw.explain(sw.loads("origin: '2026-03-02T00:00:00+00:00'" + text), "e")
+    assert found.outlook is not None
+    assert found.outlook.as_configured == 3 * 3600
+    assert "window" in found.obstacles[-1].reason
+    assert not any("SLOT_RESERVE" in item.reason for item in found.obstacles)
+
+
 @pytest.mark.behaviour("OUT-02")
 def test_states_have_their_own_words() -> None:
     """None of them is "never"."""
