@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ..model.lsf_state.printed_facts import asked_columns
 from .options import Rusage, file_option, from_stdin, tell
 from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.lsf_state.assemble import Assembled
+    from ..model.lsf_state.bjobs import SeenJob
     from ..model.lsf_state.seen import Seen
-    from ..model.lsf_state.values import Text
+    from ..model.lsf_state.values import Remarks, Text
 
 
 T = TypeVar("T")
@@ -61,7 +63,7 @@ Lsid = Annotated[
     Path | None,
     file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …)."),
 ]
-FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts")
+FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
 Bparams = Annotated[
     Path | None, file_option("--bparams", help="bparams -l or -a: parameters, without --site.")
 ]
@@ -77,6 +79,11 @@ Busers = Annotated[
 Lshosts = Annotated[
     Path | None, file_option("--lshosts", help="lshosts -w: memory of hosts, without --site.")
 ]
+Blimits = Annotated[
+    Path | None,
+    file_option("--blimits", help="blimits -c or bresources, or blimits: limits, without --site."),
+]
+Bjgroup = Annotated[Path | None, file_option("--bjgroup", help="bjgroup: limits of job groups.")]
 Folder = Annotated[
     Path | None,
     file_option("--from", help="Folder with what these commands printed, in files of any name."),
@@ -102,6 +109,8 @@ def snapshot_files(
     bmgroup: Bmgroup = None,
     busers: Busers = None,
     lshosts: Lshosts = None,
+    blimits: Blimits = None,
+    bjgroup: Bjgroup = None,
     folder: Folder = None,
     site: Site = None,
     rusage: Rusage = None,
@@ -116,7 +125,8 @@ def snapshot_files(
 
     Exit codes: 0 done, 2 bad input.
     """
-    facts = dict(zip(FACTS, (bparams, bugroup, bmgroup, busers, lshosts), strict=True))
+    given = bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup
+    facts = dict(zip(FACTS, given, strict=True))
     told = {name: path for name, path in facts.items() if path is not None}
     files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
     keep_inputs(output, [*files, *told.values(), *(() if lsid is None else (lsid,))])
@@ -200,9 +210,10 @@ def make_instance(
     lsid says.
     Raises InputError with everything that is wrong with the texts.
     """
-    from ..model.formats.sniff import lava_family
+    from ..model.formats.sniff import family_of_words, lava_family
     from ..model.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.lsf_state.facts import read_facts
+    from ..model.lsf_state.limits import tell_others
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -213,12 +224,22 @@ def make_instance(
         zone = reference.tzinfo
         now = datetime.fromtimestamp(moment_of(seen.jobs, reference), zone)
     told = base
+    seen.limits = facts.limit_rows
     if facts.any and base is None:
         seen.machines = facts.machines
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
-    elif facts.any:
+    elif replace(facts, job_groups=()).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
+    if told is not None and facts.job_groups:  # which no file of a site has
+        told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    if base is None and not facts.limits:
+        made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))
+    if not printed.lsid and base is None:
+        listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
+        family, words = family_of_words(text.content for text in listings)
+        if family:
+            tell(f"inferred: the scheduler is {family}, which prints {words!r} (give lsid)")
     made = with_family(made, family, rusage or _counting(made, family))
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
@@ -277,6 +298,7 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
     calendar = PrintedTimes(reference)
     notes = Remarks()
     jobs = read(lambda text, notes: read_bjobs(text, calendar, notes), printed.bjobs) or []
+    _tell_other_times(jobs, notes)
     gpus = [text for text in printed.bhosts if is_of_gpus(text)]
     shared = [text for text in printed.bhosts if is_of_shared(text)]
     hosts = read(read_bhosts, [text for text in printed.bhosts if text not in (*gpus, *shared)])
@@ -297,6 +319,19 @@ def _seen(printed: Printed, reference: datetime) -> Seen:
         shared=pools,
         notes=notes,
     )
+
+
+def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
+    """Jobs that several files list in different states, as those of different times do."""
+    states: dict[str, str] = {}
+    for job in jobs:
+        before = states.setdefault(job.id, job.status)
+        if before != job.status:
+            notes.touch(
+                f"one file says that job {job.id} is {before}, another {job.status}: they are of "
+                "different times, and the last one counts"
+            )
+            return
 
 
 def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:
@@ -354,13 +389,14 @@ FIELDS = (
 MORE_FIELDS = "ask_hosts dependency estimated_start_time job_name"
 #: Those of versions that know GPUs.
 GPU_FIELDS = "gpu_num gpu_mode j_exclusive gpu_alloc"
-#: All that have a say, with those of the newest versions.
-ALL_FIELDS = (
-    f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} exclusive rsvid job_group estimated_run_time from_host"
-)
+#: And those of newer ones.
+NEW_FIELDS = "exclusive rsvid job_group estimated_run_time from_host"
+#: Every column that the table of printed facts has.
+ALL_FIELDS = " ".join(asked_columns())
 COMMANDS = {
     "bjobs": (
         ("bjobs", "-u", "all", "-json", "-o", ALL_FIELDS),
+        ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS} {NEW_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS} {GPU_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", f"{FIELDS} {MORE_FIELDS}"),
         ("bjobs", "-u", "all", "-json", "-o", FIELDS),
@@ -376,6 +412,9 @@ COMMANDS = {
     "bmgroup": (("bmgroup", "-r", "-w"), ("bmgroup", "-r"), ("bmgroup",)),
     "busers": (("busers", "-w", "all"), ("busers", "all")),
     "lshosts": (("lshosts", "-w"),),
+    "limits": (("blimits", "-c"), ("bresources",)),
+    "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
+    "bjgroup": (("bjgroup",),),
     "lsid": (("lsid",),),
 }
 NEEDED = ("bjobs", "bhosts", "bqueues")
@@ -395,7 +434,8 @@ def snapshot(
     """Make an instance of the LSF cluster of this machine, as it is now.
 
     Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
-    busers and lshosts; `slotwise import snapshot` takes what they printed elsewhere.
+    busers, lshosts, blimits and bjgroup; `slotwise import snapshot` takes what they printed on
+    another machine.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """
@@ -417,7 +457,8 @@ def snapshot(
     now = datetime.now().astimezone().replace(microsecond=0)
     texts = {name: _asked(name, found, timeout) for name in COMMANDS}
     lsid, gpus, shared = (texts.pop(name, None) for name in ("lsid", "gpus", "shared"))
-    facts = [text for name in FACTS if (text := texts.pop(name, None)) is not None]
+    names = (*FACTS, "limits")
+    facts = [text for name in names if (text := texts.pop(name, None)) is not None]
     given = {name: [text] for name, text in texts.items() if text is not None}
     if gpus is not None and is_of_gpus(gpus):
         given["bhosts"].append(gpus)

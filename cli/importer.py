@@ -28,6 +28,7 @@ from .options import (
     tell,
 )
 from .output import Notation, Output, keep_inputs, write_instance
+from .panels import PanelledCommand
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -477,8 +478,13 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
         time = _acct_time(at, files)
         instance = replace(instance, now=time - _zero(instance))
     past = PastUsage(instance, _zero(instance))
+    first, last = None, 0
     for job in _finished(files, bad):
+        first = job.submit if first is None else min(first, job.submit)
+        last = max(last, job.end)
         past.add(job)
+    if at != "end" and first is not None:
+        _require_within(at, instance.now + _zero(instance), first, last, EPOCH)
     tell_some([f"{past.counted} finished jobs count for {usage_for}"])
     return past.instance_with_usage()
 
@@ -599,9 +605,9 @@ class FormatGroup(TyperGroup):
 app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
-app.command("snapshot")(snapshot_files)
+app.command("snapshot", cls=PanelledCommand)(snapshot_files)
 for command in (lsf, events, acct, swf):
-    app.command()(command)
+    app.command(cls=PanelledCommand)(command)
 
 
 @app.callback()
@@ -642,5 +648,6 @@ def _command(found: FileFormat) -> Any:
         ]
     )
     alone = typer.Typer(add_completion=False)
-    alone.command(found.name, help=f"Turn {found.kind}, into an instance.\n\n{EXITS}")(run)
+    words = f"Turn {found.kind}, into an instance.\n\n{EXITS}"
+    alone.command(found.name, cls=PanelledCommand, help=words)(run)
     return get_command(alone)

@@ -252,6 +252,10 @@ class Params:
         return self.max_user_priority // 2
 
 
+#: How each guess at it begins.
+COUNTED_PER = "rusage[mem] is counted per"
+
+
 def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Params, str]:
     """The parameters with what rusage[mem] counts for, and a sentence where that is a guess.
 
@@ -264,11 +268,10 @@ def counting_rusage(params: Params, family: str, asked: str = "") -> tuple[Param
     if not family or params.reserve_per_slot:
         return params, ""
     if family == "OpenLava":
-        what = "rusage[mem] is counted per slot, as OpenLava does (--rusage host: per host)"
+        what = f"{COUNTED_PER} slot, as OpenLava does (--rusage host: per host)"
         return replace(params, reserve_per_slot=True), what
     return params, (
-        "rusage[mem] is counted per host, and early versions of volclava count it per slot "
-        "(--rusage slot)"
+        f"{COUNTED_PER} host, and early versions of volclava count it per slot (--rusage slot)"
     )
 
 

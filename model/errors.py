@@ -6,6 +6,7 @@ import difflib
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from errno import ENXIO
 
 from .input_limits import compared, limits, may_suggest
 
@@ -98,6 +99,8 @@ class UnknownNameError(InputError, KeyError, ValueError):
 def unreadable(source: object, error: Exception) -> InputError:
     """``FILE: cannot be read: Permission denied``: the system does not hand a file out."""
     reason = getattr(error, "strerror", None) or str(error)
+    if getattr(error, "errno", None) == ENXIO:
+        reason = "it is a socket, or a device that is not there"
     return InputError([Problem(f"cannot be read: {reason}", str(source))])
 
 

@@ -20,6 +20,8 @@ Change: TypeAlias = Literal["starts", "later ends", "sooner ends"]
 SCOPE = ("queues", "applications", "users", "hosts", "resources")
 #: Among the resources of a scope: what a job names that asks for GPUs in any way.
 GPUS = "gpu"
+#: And one whose tasks are counted out by host: span[ptile=…].
+PTILE = "ptile"
 
 
 @dataclass(frozen=True, slots=True)

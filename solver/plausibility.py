@@ -12,15 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ..model.cluster import Cluster
 from ..model.errors import InputError
 from ..model.input_limits import limits
 from ..model.instance import Instance
 from ..model.job import LARGEST_INDEX, Job, parse_array
 from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.lsf_state.limits import SeenLimit
 from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
+from ..model.shares import Groups
 from .budget import Budget
 from .resolve import Resolver
 from .rules.eligibility import InitialSituation
@@ -28,6 +31,8 @@ from .scheduler.run_on import started_now
 
 #: What LSF says of a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
+#: What a requirement reserves.
+_USAGE = re.compile(r"rusage\[[^\]]*\]")
 #: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
 #: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
@@ -65,6 +70,7 @@ def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> 
     found = [
         *(omission for item in counts for omission in item.differences()),
         *_amounts(instance, seen),
+        *_limits(instance, seen),
         *_said_by_lsf(instance, seen, budget or Budget()),
     ]
     return Balance(tuple(item.line() for item in counts), tuple(found))
@@ -189,7 +195,7 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     found: list[_Reserved] = []
-    doubtful = _doubtful(seen)
+    doubtful = _doubtful(instance, seen)
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
@@ -214,9 +220,15 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     return resolver, found
 
 
-def _doubtful(seen: Seen) -> frozenset[str]:
-    """Hosts on which a job may hold more or less than was read of it."""
-    unread = [job for job in seen.jobs if job.unknown and job.status not in WAITING]
+def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
+    """Hosts on which a job may hold more or less than was read of it, or could be kept of that."""
+    kept = {run.job.id: " ".join(run.job.res_req) for run in instance.running}
+    unread = [
+        job
+        for job in seen.jobs
+        if (job.status in RUNNING or not job.status)
+        and (job.unknown or _USAGE.findall(job.res_req) != _USAGE.findall(kept.get(job.id, "")))
+    ]
     if any(not job.allocation for job in unread):
         return frozenset(host.name for host in seen.hosts or ())
     return frozenset(name for job in unread for name in job.allocation)
@@ -232,6 +244,51 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
             asking = tuple(job.id for job in instance.pending if name in _reserves(resolver, job))
             text = f"{amount:.0f} MB of {name} reserved on {_some(short)} belong to no job"
             yield Omission(text, where="bhosts", count=len(short), jobs=asking)
+
+
+def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """What blimits counts against limits, and the jobs that were read do not hold."""
+    groups = Groups(instance.groups)
+    for row in seen.limits:
+        for what in ("slots", "jobs"):
+            if what not in row.used:
+                continue
+            least, most = _held_of(row, what, seen, groups, instance.cluster)
+            if not least <= row.used[what] <= most:
+                yield Omission(
+                    f"limit {row.name} has {row.used[what]:g} {what} in use, the jobs read hold "
+                    f"{least}",
+                    where="blimits",
+                    queues=row.consumers.get("queues", ()),
+                    users=row.consumers.get("users", ()),
+                    hosts=row.consumers.get("hosts", ()),
+                )
+
+
+def _held_of(
+    row: SeenLimit, what: str, seen: Seen, groups: Groups, cluster: Cluster
+) -> tuple[int, int]:
+    """Slots or jobs of a limit that jobs hold at least, and at most."""
+    hosts = {h for name in row.consumers.get("hosts", ()) for h in cluster.expand(name) or ()}
+    least = most = 0
+    for job in seen.jobs:
+        users = row.consumers.get("users", ())
+        mine = not users or any(
+            name == job.user or (name in groups and groups.contains_user(name, job.user))
+            for name in users
+        )
+        for kind, value in (("queues", job.queue), ("projects", job.project)):
+            mine &= value in row.consumers.get(kind, (value,))
+        if not mine:
+            continue
+        slots = sum(n for host, n in job.allocation.items() if not hosts or host in hosts)
+        started = job.status in RUNNING
+        held = int(slots > 0) if what == "jobs" else slots
+        least += held if started and not job.unknown else 0
+        more = job.reserved if what == "slots" else int(job.reserved > 0)
+        unsure = _ANY_NUMBER if job.unknown else 0
+        most += max(held, unsure) if started or not job.status else more
+    return least, most
 
 
 def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:

@@ -80,7 +80,7 @@ def build(
             )
             for i, e in enumerate(document.host_partitions)
         ),
-        limits=tuple(_limit(entry, i, findings) for i, entry in enumerate(document.limits)),
+        limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=tuple(
             ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
             for name, method in document.reservation_usage.items()
@@ -151,7 +151,8 @@ def _omission(entry: d.OmissionEntry) -> Omission:
     )
 
 
-def _limit(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
+def limit_of(entry: d.LimitEntry, index: int, findings: list[Finding]) -> Limit:
+    """A Limit section; findings gets what is wrong with it."""
     amounts = {
         name: value
         for name in ("slots", "jobs", "mem", "swp", "tmp")

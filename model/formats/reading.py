@@ -179,3 +179,25 @@ def is_stream(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def odd_kind(path: Path) -> str:
+    """What stands in place of a file, such as a folder; "" for a file, and for nothing."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return "a link to nothing" if path.is_symlink() else ""
+    except (OSError, ValueError):
+        return ""
+    kinds = (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode), "a device"),
+    )
+    return next((kind for is_kind, kind in kinds if is_kind(mode)), "")
+
+
+def no_file(path: Path) -> InputError:
+    """The complaint about what :func:`odd_kind` names."""
+    return InputError([Problem(f"is {odd_kind(path)}, not a file", str(path))])

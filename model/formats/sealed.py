@@ -37,7 +37,7 @@ class RecordKind:
 
 
 CHECKPOINT = RecordKind(
-    "slotwise-checkpoint", 5, "checkpoint", "delete it and run again without --resume"
+    "slotwise-checkpoint", 6, "checkpoint", "delete it and run again without --resume"
 )
 CELL = RecordKind("slotwise-cell", 1, "cell of a sweep", "delete it and run again")
 PLAN = RecordKind(

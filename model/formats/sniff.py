@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,6 @@ _NOT_READ = {
     "lshosts -l": "a block a host: give lshosts -w to slotwise import lsf --lshosts",
     "lsload": "load: give bhosts -l, which has the load that jobs are placed by",
     "lsload -s": "shared resources: give bhosts -s",
-    "blimits": "limits in use: slotwise import lsf reads them (lsb.resources)",
     "bresources": "guarantees and reservations: slotwise import lsf reads lsb.resources",
     "bslots": "slots for backfill: LSF's own answer, not a state of the cluster",
     "bacct": "jobs that have ended: slotwise import acct reads lsb.acct",
@@ -69,7 +69,7 @@ KINDS = {
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
         *(
             Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
-            for name in ("bparams", "bugroup", "bmgroup", "busers")
+            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup")
         ),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
@@ -114,6 +114,7 @@ _TEXT = (
     (re.compile(r"^\s*HOST_NAME\s+gpuid\b", re.M), "lsload -gpu"),
     (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
     (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
+    (re.compile(r"^\s*GROUP_NAME\s+NJOBS\b", re.M), "bjgroup"),
     (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
     (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
     (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
@@ -208,6 +209,19 @@ def other_kind(found: str, *wanted: str) -> str:
     if kind.instead:
         use = f", which tells {kind.instead}"
     return f"is {kind.text}, not {' or '.join(KINDS[name].text for name in wanted)}{use}"
+
+
+#: Words that only a scheduler of the open family prints in a listing, and which it is.
+_OWN_WORDS = (("FAIRSAHRE", "volclava"), ("OpenLava system", "OpenLava"))
+
+
+def family_of_words(texts: Iterable[str]) -> tuple[str, str]:
+    """The family that prints such words, and the words; "" where nothing tells."""
+    for text in texts:
+        for words, family in _OWN_WORDS:
+            if words in text:
+                return family, words
+    return "", ""
 
 
 def lava_family(text: str) -> str:

@@ -79,6 +79,8 @@ class _Mended:
         self._bare: dict[str, list[Reason]] = {}
         self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
         self._unread: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        #: Limits that cannot be, and why.
+        self._limits: dict[int, str] = {}
         self._limited: dict[tuple[str, str], dict[int, str]] = {}
         known = Vocabulary.of_cluster(instance.cluster)
         self._options = requirement_options(instance.params, known)
@@ -89,6 +91,8 @@ class _Mended:
             match finding.place:
                 case ("queues", int(index), str(key), *_) if key in _DROPPED:
                     self._queue(index, key, finding.message)
+                case ("limits", int(index), *_):
+                    self._limits[index] = finding.message
                 case ("running", int(index), "res_req" | "hosts" | "group" | "gpu" as key, *_):
                     self._runs(index, key, finding.message)
                 case ("pending" | "future" as kind, int(index), *rest):
@@ -102,8 +106,12 @@ class _Mended:
             )
             for name, jobs in self._waiting.items()
         }
+        instance = self._instance
         return replace(
-            self._instance,
+            instance,
+            limits=tuple(
+                limit for index, limit in enumerate(instance.limits) if index not in self._limits
+            ),
             queues=tuple(self._queues),
             running=tuple(self._running),
             pending=kept["pending"],
@@ -178,6 +186,12 @@ class _Mended:
         return bool(strangers)
 
     def _report(self) -> None:
+        for index, reason in self._limits.items():
+            limit = self._instance.limits[index]
+            users = () if limit.users is None else limit.users.names
+            bound = [] if users in ((), ("all",)) else list(users)
+            of = () if limit.amounts.keys() & {"slots", "jobs"} else tuple(limit.amounts)
+            self._notes.touch(f"left out limit {limit.name}: {reason}", users=bound, resources=of)
         for section, reasons in self._partly.items():
             _report(self._notes, "left out a part of the requirements of", section, reasons)
         for section, reasons in self._bare.items():

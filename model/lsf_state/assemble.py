@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Gpus, Host, Thresholds
-from ..configuration import counting_rusage
+from ..configuration import COUNTED_PER, counting_rusage
 from ..errors import InputError, Problem
+from ..formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
 from ..formats.names import Domains, host_requests
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
 from ..input_limits import limits
@@ -33,7 +34,7 @@ from ..job import (
     parse_array,
     too_many_elements,
 )
-from ..omissions import GPUS
+from ..omissions import GPUS, Omission
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
 from .bjobs import WAITING, SeenJob
@@ -286,6 +287,7 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
         )
     hosts = _with_gpus(hosts, seen, notes)
     base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    base = replace(base, omissions=tuple(_open(base.omissions, seen.hosts or (), hosts)))
     if seen.machines:
         base = replace(base, cluster=with_machines(base.cluster, seen.machines))
     _tell_without_memory(base.cluster.hosts, notes)
@@ -308,6 +310,19 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     instance = without_unknown(acceptable(instance, notes), notes)
     omissions = (*base.omissions, *notes.omissions)
     return Assembled(replace(instance, omissions=omissions), notes, seen)
+
+
+def _open(
+    omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
+) -> Iterator[Omission]:
+    """What the files of a site left open, and the hosts that were seen do not answer."""
+    printed = {name for host in seen for name in host.total}
+    for item in omissions:
+        known = printed.issuperset(item.resources)
+        if item.what.startswith(UNKNOWN_MEMORY):
+            known = all("mem" in host.amounts for host in hosts)
+        if not (known and item.what.startswith((UNKNOWN_MEMORY, OF_ELIMS))):
+            yield item
 
 
 def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple[SaidByLsf, ...]:
@@ -335,6 +350,9 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
     params, what = counting_rusage(instance.params, family, asked)
     params = replace(params, family=family) if family else params
     before = len(made.notes.omissions)
+    kept = instance.omissions
+    if asked or family:  # what the site guessed is decided anew
+        kept = tuple(item for item in kept if COUNTED_PER not in item.what)
     if what:
         asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
         asking |= {app.name for app in instance.applications if "rusage" in app.res_req}
@@ -345,7 +363,7 @@ def with_family(made: Assembled, family: str, asked: str) -> Assembled:
             or not asking.isdisjoint((job.queue, job.application))
         ]
         made.notes.touch(f"{family}: {what}", jobs)
-    omissions = (*instance.omissions, *made.notes.omissions[before:])
+    omissions = (*kept, *made.notes.omissions[before:])
     return replace(made, instance=replace(instance, params=params, omissions=omissions))
 
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TypeVar
 
 from ..errors import InputError, Problem
 from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns
-from .reading import Reading, Touched, json_records
+from .reading import Cells, Reading, Touched, json_records
 from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
-
-T = TypeVar("T")
-
 
 # The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
 #
@@ -403,22 +399,12 @@ def _is_so(text: str) -> bool:
     return word not in _NO
 
 
-class _Cells:
-    """The facts of one job in the columns that have them."""
+class _Cells(Cells):
+    """The facts of one job."""
 
-    def __init__(self, record: dict[str, str], reading: Reading) -> None:
-        self._record = record
-        self._reading = reading
-
-    def text(self, what: str) -> str:
-        """What the first column says that says something, "" where none does."""
-        return pick(self._record, *columns(what))
-
-    def value(self, what: str, read: Callable[[str], T | None]) -> T | None:
-        """The same as a value, None where it is absent or wrong."""
-        names = columns(what)
-        name = next((n for n in names if pick(self._record, n)), names[0])
-        return self._reading.value(name, self.text(what), read)
+    def __init__(self, record: Mapping[str, str], reading: Reading) -> None:
+        super().__init__(record, reading, "job")
+        self._given = record
 
     def said(self, what: str) -> bool:
         """Whether the job has some of it."""
@@ -427,7 +413,7 @@ class _Cells:
     def unread(self) -> tuple[str, ...]:
         """Columns that nobody reads and that say something."""
         names = told_columns()
-        return tuple(n for n in names if pick(self._record, n).strip().lower() not in _NO)
+        return tuple(n for n in names if pick(self._given, n).strip().lower() not in _NO)
 
 
 def _state(text: str, otherwise: str, reading: Reading) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..cluster import BUILTIN_INDICES, HOST_STATUSES
 from ..gpu_request import GPU_NAMES, PHYSICAL
 from . import values
-from .reading import Reading, Touched, json_records
+from .printed_facts import columns, fact_of
+from .reading import Cells, Reading, Touched, json_records
 from .values import (
     Remarks,
     Text,
@@ -26,6 +27,9 @@ from .values import (
 _SIZES = ("mem", "swp", "tmp")
 #: States of a host that its load has closed, and indices of which little is much load.
 _BUSY, _DECREASING = frozenset({"closed_busy", "busy"}), frozenset({"it", *_SIZES})
+#: Jobs that hold slots of a host, and the rows of bhosts -l with amounts.
+_STARTED = ("running jobs", "jobs that LSF suspended", "jobs that users suspended")
+_ROWS = ("Total", "Reserved")
 #: The first line of what bhosts -l says of a host, with its name.
 _HOST = re.compile(r"HOST\s+(\S+)\s*$")
 
@@ -94,7 +98,7 @@ def read_bhosts(text: Text, notes: Remarks | None = None) -> list[SeenHost]:
 def _hosts_of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
     for number, record in json_records(text, reading):
         reading.at(f"RECORDS[{number - 1}]")
-        name = pick(record, "HOST_NAME", "HOST")
+        name = pick(record, *columns("name", "host"))
         if not is_name(name):
             reading.lost(f"has no HOST_NAME: {name!r}" if name else "has no HOST_NAME")
             continue
@@ -102,36 +106,38 @@ def _hosts_of_json(text: Text, reading: Reading) -> Iterator[SeenHost]:
         if wrong := lacks(record, "STATUS", "MAX"):
             reading.wrong(wrong)
             return
-        yield _host(name, record | {"JL/U": pick(record, "JL/U", "JL_U")}, reading)
+        yield _host(name, record, reading)
 
 
-def _host(name: str, record: dict[str, str], reading: Reading) -> SeenHost:
-    value = reading.value
-    numbers = {
-        key: value(key, pick(record, key), values.whole)
-        for key in ("JL/U", "MAX", "RUN", "SSUSP", "USUSP", "RSV", "NGPUS", "NGPUS_ALLOC")
-    }
-    counted = [numbers[key] for key in ("RUN", "SSUSP", "USUSP")]
+def _host(name: str, record: Mapping[str, str], reading: Reading) -> SeenHost:
+    cells = Cells(record, reading, "host")
+    counted = [cells.value(f"slots of {of}", values.whole) for of in _STARTED]
     host = SeenHost(
         name,
-        status=value("STATUS", pick(record, "STATUS"), _host_status) or "ok",
-        cpu_factor=value("CPUF", pick(record, "CPUF"), values.number),
-        user_slots=numbers["JL/U"],
-        slots=numbers["MAX"],
+        status=cells.value("state", _host_status) or "ok",
+        cpu_factor=cells.value("CPU factor", values.number),
+        user_slots=cells.value("slots of one user", values.whole),
+        slots=cells.value("slots", values.whole),
         used=None if None in counted else sum(number or 0 for number in counted),
-        reserved_slots=numbers["RSV"],
-        windows=value("DISPATCH_WINDOW", pick(record, "DISPATCH_WINDOW"), values.windows) or "",
-        gpus=numbers["NGPUS"],
-        gpus_used=numbers["NGPUS_ALLOC"],
+        reserved_slots=cells.value("slots reserved", values.whole),
+        windows=cells.value("dispatch window", values.windows) or "",
+        gpus=cells.value("GPUs", values.whole),
+        gpus_used=cells.value("GPUs in use", values.whole),
     )
-    for index in _SIZES:
-        names = f"AVAILABLE_{index.upper()}", f"RESERVED_{index.upper()}"
-        free, held = (value(name, pick(record, name), values.size, (index,)) for name in names)
-        if free is not None and names[1] not in reading.names:
-            host.total[index] = free
-            host.reserved[index] = held or 0.0
+    for index, free, held in zip(_SIZES, *map(columns_of_sizes, ("free", "reserve")), strict=True):
+        names = free, held
+        amounts = [reading.value(n, pick(record, n), values.size, (index,)) for n in names]
+        if amounts[0] is not None and held not in reading.names:
+            host.total[index] = amounts[0]
+            host.reserved[index] = amounts[1] or 0.0
     host.unknown = reading.names
     return host
+
+
+def columns_of_sizes(which: str) -> tuple[str, ...]:
+    """The columns of what is free of memory, swap and tmp, or of what jobs reserve of them."""
+    verb = "that are free" if which == "free" else "that jobs reserve"
+    return tuple(n for n in columns(f"memory, swap, tmp {verb}", "host") if n not in _ROWS)
 
 
 def _host_status(text: str) -> str:
@@ -375,7 +381,6 @@ def printed_shares(text: str) -> tuple[tuple[str, int], ...]:
 
 #: The first line of what bqueues -l says of a queue, with its name.
 _QUEUE = re.compile(r"\s*QUEUE:\s*(\S+)")
-_COUNTS = ("NJOBS", "PEND", "RUN", "SUSP", "SSUSP", "USUSP", "RSV")
 
 
 @dataclass(slots=True)
@@ -453,7 +458,7 @@ def read_bqueues(text: Text, notes: Remarks | None = None) -> list[SeenQueue]:
 def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
     for number, record in json_records(text, reading):
         reading.at(f"RECORDS[{number - 1}]")
-        name = pick(record, "QUEUE_NAME", "QUEUE")
+        name = pick(record, *columns("name", "queue"))
         if not is_name(name):
             reading.lost(f"has no QUEUE_NAME: {name!r}" if name else "has no QUEUE_NAME")
             continue
@@ -461,21 +466,24 @@ def _of_json(text: Text, reading: Reading) -> Iterator[SeenQueue]:
         if wrong := lacks(record, "STATUS"):
             reading.wrong(wrong)
             return
-        queue = SeenQueue(name, description=pick(record, "DESCRIPTION"))
-        slashed = {re.sub(r"^JL_([UPH])$", r"JL/\1", key): value for key, value in record.items()}
-        _counts(queue, slashed, reading)
+        queue = SeenQueue(name, description=pick(record, *columns("description", "queue")))
+        _counts(queue, record, reading)
         yield queue
 
 
-def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
+def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
     """Priority, status and slot limits; the columns of plain bqueues."""
-    value = reading.value
-    queue.priority = value("PRIO", pick(row, "PRIO", "PRIORITY"), values.whole)
-    queue.status = value("STATUS", pick(row, "STATUS"), _queue_status) or "Open:Active"
-    queue.queue_slots = value("MAX", pick(row, "MAX"), values.whole)
-    queue.user_slots = value("JL/U", pick(row, "JL/U"), values.whole)
-    queue.processor_slots = value("JL/P", pick(row, "JL/P"), values.number)
-    counted = {key: value(key, pick(row, key), values.whole) for key in _COUNTS}
+    cells = Cells(row, reading, "queue")
+    queue.priority = cells.value("priority", values.whole)
+    queue.status = cells.value("state: open, active", _queue_status) or "Open:Active"
+    queue.queue_slots = cells.value("slots", values.whole)
+    queue.user_slots = cells.value("slots of a user", values.whole)
+    queue.processor_slots = cells.value("slots of a processor", values.number)
+    queue.host_slots = cells.value("slots of a host", values.whole)
+    counted = {
+        key: reading.value(key, pick(row, key), values.whole, None)
+        for key in columns("slots of its jobs", "queue")
+    }
     queue.counts = {key: number for key, number in counted.items() if number is not None}
     if "SSUSP" in queue.counts and "USUSP" in queue.counts:  # the long form
         queue.counts["SUSP"] = queue.counts["SSUSP"] + queue.counts["USUSP"]
@@ -483,7 +491,6 @@ def _counts(queue: SeenQueue, row: dict[str, str], reading: Reading) -> None:
     if "RSV" not in queue.counts and None not in parts:  # NJOBS is the sum of all four
         jobs, *others = (number or 0 for number in parts)
         queue.counts["RSV"] = max(0, jobs - sum(others))
-    queue.host_slots = value("JL/H", pick(row, "JL/H"), values.whole)
 
 
 _QUEUE_STATUS = re.compile(r"(open|closed)(_\w+)?:(active|inact)(_\w+)?", re.IGNORECASE)
@@ -582,36 +589,36 @@ def _continued(key: str, lines: Sequence[str]) -> Iterator[str]:
         yield line.strip()
 
 
-_WINDOWS = {"DISPATCH_WINDOW": "dispatch_window", "RUN_WINDOW": "run_window"}
-
-
 def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
     """One line ``KEY: values``."""
-    match key:
-        case "SCHEDULING POLICIES":
+    what = fact_of(key, "queue")
+    match what:
+        case "policies":
             queue.policies = frozenset(rest.split())
-        case "USER_SHARES":
+        case "shares":
             queue.shares = reading.value(key, rest, printed_shares) or ()
-        case "FAIRSHARE_QUEUES":
+        case "queues of its set":
             queue.fairshare_queues = tuple(rest.split())
-        case "DISPATCH_ORDER":
+        case "order of dispatch":
             queue.by_queue = rest.upper() == "QUEUE"
-        case "USERS":
+        case "users":
             queue.users = "" if _EVERYBODY.fullmatch(rest) else rest
-        case "HOSTS":
+        case "hosts":
             listed = "" if _EVERYBODY.fullmatch(rest) else rest
             queue.hosts = reading.value(key, listed, values.hosts) or ""
-        case "RES_REQ":
+        case "requirement":
             queue.res_req = rest
-        case "Maximum slot reservation time" | "Maximum resource reservation time":
+        case "time of a reservation":
             found = reading.value(key, rest.split(" ")[0], values.whole)
             queue.reservation, queue.resource_reserve = found, "resource" in key
-        case "SLOT_SHARE":
+        case "share of slots":
             queue.slot_share = reading.value(key, rest, values.number)
-        case "SLOT_POOL":
+        case "pool of slots":
             queue.slot_pool = rest
-        case "DISPATCH_WINDOW" | "RUN_WINDOW":
-            setattr(queue, _WINDOWS[key], reading.value(key, rest, values.windows) or "")
+        case "dispatch window":
+            queue.dispatch_window = reading.value(key, rest, values.windows) or ""
+        case "run window":
+            queue.run_window = reading.value(key, rest, values.windows) or ""
 
 
 def _limits(queue: SeenQueue, line: str, after: str, section: str, reading: Reading) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from ..cluster import Cluster, Host, HostGroup, ResourceDefinition
-from ..configuration import Params, User, UserGroup
+from ..configuration import Limit, Params, User, UserGroup
 from ..errors import InputError, Problem
 from ..facts import known_fields
 from ..formats.document import ParamsEntry
@@ -24,12 +24,22 @@ from ..formats.lsf.shared import HostFacts, read_lshosts
 from ..formats.sniff import kind_of_text
 from ..formats.units import parse_size
 from ..instance import Instance
+from ..job import JobGroup
 from . import values
-from .reading import Reading, Touched, json_records
+from .limits import (
+    SeenLimit,
+    limits_as_configured,
+    limits_of_rows,
+    read_bjgroup,
+    read_blimits,
+    without_strangers,
+)
+from .printed_facts import columns
+from .reading import Cells, Reading, Touched, json_records
 from .values import Remarks, Text
 
 #: The commands that tell of it.
-COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts")
+COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
 #: Lines of plain bparams, and the parameter that each tells in seconds.
 _SENTENCES = {
@@ -50,6 +60,10 @@ class SiteFacts:
     host_groups: tuple[HostGroup, ...] = ()
     users: tuple[User, ...] = ()
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
+    #: As sections have them, and the rows of blimits.
+    limits: tuple[Limit, ...] = ()
+    limit_rows: tuple[SeenLimit, ...] = ()
+    job_groups: tuple[JobGroup, ...] = ()
 
     @property
     def any(self) -> bool:
@@ -74,6 +88,7 @@ class SiteFacts:
             queues=(),
             users=self.users,
             groups=self.groups,
+            limits=without_strangers(self.limits or limits_of_rows(self.limit_rows), known, notes),
             params=self.params or Params(),
             origin=origin,
         )
@@ -91,7 +106,7 @@ def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts
             if kind in _READERS:
                 found = _READERS[kind](text, found, reading)
                 reading.done()
-            else:
+            elif not values.says_nothing(text.content):
                 problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
         except InputError as error:
             problems.extend(error.problems)
@@ -268,13 +283,14 @@ def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
 def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     found = {user.name: user for user in facts.users}
     for line, row in _rows(text, reading):
-        name = row.get("USER/GROUP", "").rstrip("/")
+        name = values.pick(row, *columns("name", "user")).rstrip("/")
         reading.at(f"user {name}", line, Touched(users=(name,)))
         if not name:
             reading.lost("has no USER/GROUP")
             continue
-        most = reading.value("MAX", row.get("MAX", "-"), values.whole)
-        each = reading.value("JL/P", row.get("JL/P", "-"), values.number)
+        cells = Cells(row, reading, "user")
+        most = cells.value("slots", values.whole)
+        each = cells.value("slots of a processor", values.number)
         if most is not None or each is not None:
             found[name] = User(name, most, each)
     return replace(facts, users=tuple(found.values()))
@@ -316,12 +332,28 @@ def _machines(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, machines={**facts.machines, **(found or {})})
 
 
+def _limits(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, limit_rows=(*facts.limit_rows, *read_blimits(text, reading)))
+
+
+def _limit_sections(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, limits=(*facts.limits, *limits_as_configured(text, reading)))
+
+
+def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {group.name: group for group in (*facts.job_groups, *read_bjgroup(text, reading))}
+    return replace(facts, job_groups=tuple(found.values()))
+
+
 _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "bparams": _params,
     "bugroup": _user_groups,
     "bmgroup": _host_groups,
     "busers": _users,
     "lshosts": _machines,
+    "blimits": _limits,
+    "configuration": _limit_sections,
+    "bjgroup": _job_groups,
 }
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..confined import check_inside
+from ..confined import check_inside, is_inside
 from ..errors import InputError, Problem, unreadable
-from ..formats.reading import file_bytes
+from ..formats.reading import file_bytes, no_file, odd_kind
 from ..formats.sniff import kind_of_text
 from .facts import COMMANDS
 from .values import Text
@@ -16,8 +17,10 @@ from .values import Text
 _OPTIONS = {
     **dict.fromkeys(("bhosts", "bhosts -gpu", "lshosts -gpu", "bhosts -s"), "bhosts"),
     **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
-    **dict.fromkeys(COMMANDS, "facts"),
+    **dict.fromkeys((*COMMANDS, "blimits -c"), "facts"),
 }
+#: How blimits -c and bresources begin.
+_LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
 #: Columns without which bjobs -json says less than bjobs -l.
 _NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
 #: A line of bjobs -l is broken before this column.
@@ -33,6 +36,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     best: dict[str, tuple[int, list[Text]]] = {}
     for text in _texts(folder):
         kind = kind_of_text(text.content[:65536]) or ""
+        if kind == "configuration" and _LIMITS.match(text.content):
+            kind = "blimits -c"
         if kind not in _OPTIONS:
             continue
         rank = _rank(kind, text)
@@ -55,6 +60,9 @@ def _texts(folder: Path) -> Iterator[Text]:
     except OSError as error:
         raise unreadable(folder, error) from None
     for path in paths:
+        # Folders are passed over, and links to nothing, by which editors lock files.
+        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a link to nothing"):
+            raise no_file(path)
         if path.is_file():
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
 

@@ -1,4 +1,4 @@
-"""Which fact of a job, a host or a queue each form of a listing prints, and under which name.
+"""Which fact each form of a listing prints, and under which name: of jobs, hosts, queues, users …
 
 The readers take their columns from here, docs/output-forms.md shows the rows, and a test prints
 random clusters in every form. A form without a cell does not print the fact: there it is unknown.
@@ -6,7 +6,7 @@ random clusters in every form. A form without a cell does not print the fact: th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,13 +19,16 @@ PLAIN = "plain"
 FORMS = (LONG, JSON, PLAIN)
 
 
+Kind = Literal["job", "host", "queue", "user", "user group", "host group", "limit", "job group"]
+
+
 @dataclass(frozen=True, slots=True)
 class PrintedFact:
     """One fact. `cells`: by form the names that it has there; of several columns the first counts
     that says something.
     """
 
-    of: Literal["job", "host", "queue"]
+    of: Kind
     what: str
     #: Of what was seen (SeenJob, SeenHost, SeenQueue), "" where it is kept elsewhere.
     field: str
@@ -33,6 +36,8 @@ class PrintedFact:
     outcome: Literal["read", "told"] = "read"
     #: The column of -o without which an answer may be another one, "" for none.
     needed: str = ""
+    #: Columns of -o that are asked for, by default the best one.
+    asked: tuple[str, ...] = ()
 
     @property
     def row(self) -> str:
@@ -42,14 +47,22 @@ class PrintedFact:
 
 
 def _job(
-    what: str, field: str, long: str = "", json: str = "", *, needed: str = "", told: bool = False
+    what: str,
+    field: str,
+    long: str = "",
+    json: str = "",
+    *,
+    needed: str = "",
+    told: bool = False,
+    asked: str | None = None,
 ) -> PrintedFact:
     """A fact of a job; names in a cell are parted by ``;``."""
     cells = {form: _names(text) for form, text in ((LONG, long), (JSON, json)) if text}
-    return PrintedFact("job", what, field, cells, "told" if told else "read", needed)
+    best = cells.get(JSON, ())[:1] if asked is None else tuple(asked.split())
+    return PrintedFact("job", what, field, cells, "told" if told else "read", needed, best)
 
 
-def _row(of: Literal["host", "queue"], what: str, field: str, **cells: str) -> PrintedFact:
+def _row(of: Kind, what: str, field: str, **cells: str) -> PrintedFact:
     forms = {"long": LONG, "json": JSON, "plain": PLAIN}
     return PrintedFact(of, what, field, {forms[name]: _names(text) for name, text in cells.items()})
 
@@ -69,11 +82,12 @@ JOBS = (
     _job("application profile", "application", "Application", "APPLICATION; APP"),
     _job("host of submission", "from_host", "Submitted from host", "FROM_HOST"),
     _job("slots", "slots", "Task(s); Processors Requested", "MIN_REQ_PROC; NREQ_SLOT; SLOTS",
-         needed="nreq_slot"),
+         needed="nreq_slot", asked="MIN_REQ_PROC NREQ_SLOT"),
     _job("slots reserved for it", "reserved", "Reserved"),
     _job("most slots (-n min,max)", "max_slots", "Task(s); Processors Requested", "MAX_REQ_PROC"),
     _job("requirement (-R)", "res_req", "Requested Resources; RESOURCE REQUIREMENT DETAILS",
-         "COMBINED_RESREQ; EFFECTIVE_RESREQ; RES_REQ", needed="combined_resreq"),
+         "COMBINED_RESREQ; EFFECTIVE_RESREQ; RES_REQ", needed="combined_resreq",
+         asked="COMBINED_RESREQ EFFECTIVE_RESREQ"),
     _job("run limit (-W)", "run_limit", "RUNLIMIT", "RUNTIMELIMIT", needed="runtimelimit"),
     _job("CPU limit (-c)", "cpu_limit", "CPULIMIT"),
     _job("estimated run time (-We)", "estimated_run_time", "ESTIMATED_RUNTIME",
@@ -87,11 +101,12 @@ JOBS = (
     _job("expected end", "finish", json="FINISH_TIME"),
     _job("run time so far", "run_time", json="RUN_TIME"),
     _job("CPU time used", "cpu_time", "The CPU time used is", "CPU_USED"),
-    _job("hosts in use", "allocation", "Started; Allocated", "ALLOC_SLOT; EXEC_HOST"),
+    _job("hosts in use", "allocation", "Started; Allocated", "ALLOC_SLOT; EXEC_HOST",
+         asked="ALLOC_SLOT NALLOC_SLOT EXEC_HOST"),
     _job("hosts (-m)", "hosts", "Specified Hosts", "ASK_HOSTS; ASKED_HOSTS", needed="ask_hosts"),
     _job("exclusive (-x)", "exclusive", "Exclusive Execution", "EXCLUSIVE"),
     _job("name and array (-J)", "name", "Job Name", "JOB_NAME"),
-    _job("elements of its array", "name", "Job Name", "JARRAY_SPEC; ARRAY_SPEC"),
+    _job("elements of its array", "name", "Job Name", "JARRAY_SPEC; ARRAY_SPEC", asked=""),
     _job("condition (-w)", "dependency", "Dependency Condition", "DEPENDENCY", needed="dependency"),
     _job("GPUs asked for", "gpu", "Requested GPU; GPU REQUIREMENT DETAILS", "GPU_NUM; NGPUS"),
     _job("mode of GPUs", "gpu", "Requested GPU; GPU REQUIREMENT DETAILS", "GPU_MODE"),
@@ -104,9 +119,11 @@ JOBS = (
     _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION", told=True),
     _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP"),
     _job("service class (-sla)", "unread", "Service Class", "SERVICE_CLASS; SLA", told=True),
-    _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True),
+    _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True,
+         asked=""),
     _job("network", "unread", "Network", "NETWORK_REQ", told=True),
-    _job("data (-data)", "unread", "DATA REQUIREMENTS", "DATA_REQUIREMENT", told=True),
+    _job("data (-data)", "unread", "DATA REQUIREMENTS", "DATA_REQUIREMENT", told=True,
+         asked=""),
 )  # fmt: skip
 
 HOSTS = (
@@ -114,8 +131,11 @@ HOSTS = (
     _row("host", "state", "status", long="STATUS", json="STATUS", plain="STATUS"),
     _row("host", "slots", "slots", long="MAX", json="MAX", plain="MAX"),
     _row("host", "slots of one user", "user_slots", long="JL/U", json="JL/U; JL_U", plain="JL/U"),
-    _row("host", "slots in use", "used", long="RUN; SSUSP; USUSP", json="RUN; SSUSP; USUSP",
-         plain="RUN; SSUSP; USUSP"),
+    _row("host", "slots of running jobs", "used", long="RUN", json="RUN", plain="RUN"),
+    _row("host", "slots of jobs that LSF suspended", "used", long="SSUSP", json="SSUSP",
+         plain="SSUSP"),
+    _row("host", "slots of jobs that users suspended", "used", long="USUSP", json="USUSP",
+         plain="USUSP"),
     _row("host", "slots reserved", "reserved_slots", long="RSV", json="RSV", plain="RSV"),
     _row("host", "CPU factor", "cpu_factor", long="CPUF", json="CPUF"),
     _row("host", "dispatch window", "windows", long="DISPATCH_WINDOW", json="DISPATCH_WINDOW"),
@@ -139,7 +159,7 @@ QUEUES = (
          plain="JL/P"),
     _row("queue", "slots of a host", "host_slots", long="JL/H", json="JL_H; JL/H", plain="JL/H"),
     _row("queue", "slots of its jobs", "counts", long="NJOBS; PEND; RUN; SSUSP; USUSP; RSV",
-         json="NJOBS; PEND; RUN; SUSP", plain="NJOBS; PEND; RUN; SUSP"),
+         json="NJOBS; PEND; RUN; SUSP; SSUSP; USUSP; RSV", plain="NJOBS; PEND; RUN; SUSP"),
     _row("queue", "description", "description", long="--", json="DESCRIPTION"),
     _row("queue", "run limit", "run_limit", long="RUNLIMIT"),
     _row("queue", "CPU limit", "cpu_limit", long="CPULIMIT"),
@@ -157,22 +177,92 @@ QUEUES = (
          long="Maximum slot reservation time; Maximum resource reservation time"),
     _row("queue", "interval between jobs of a host", "accept_interval",
          long="Interval for a host to accept two jobs"),
-    _row("queue", "pool and share of slots", "slot_pool", long="SLOT_POOL; SLOT_SHARE"),
-    _row("queue", "windows", "dispatch_window", long="DISPATCH_WINDOW; RUN_WINDOW"),
+    _row("queue", "pool of slots", "slot_pool", long="SLOT_POOL"),
+    _row("queue", "share of slots", "slot_share", long="SLOT_SHARE"),
+    _row("queue", "dispatch window", "dispatch_window", long="DISPATCH_WINDOW"),
+    _row("queue", "run window", "run_window", long="RUN_WINDOW"),
 )  # fmt: skip
 
-FACTS = (*JOBS, *HOSTS, *QUEUES)
-_COLUMNS = {fact.what: fact.cells[JSON] for fact in JOBS if JSON in fact.cells}
+USERS = (
+    _row("user", "name", "name", json="USER/GROUP", plain="USER/GROUP"),
+    _row("user", "slots", "max_slots", json="MAX", plain="MAX"),
+    _row("user", "slots of a processor", "processor_slots", json="JL/P; JL_P", plain="JL/P"),
+)
+
+USER_GROUPS = (
+    _row("user group", "name", "name", long="GROUP_NAME", plain="GROUP_NAME"),
+    _row("user group", "members", "members", long="USERS", plain="USERS"),
+    _row("user group", "shares", "user_shares", long="SHARES"),
+)
+
+HOST_GROUPS = (
+    _row("host group", "name", "name", long="GROUP_NAME", plain="GROUP_NAME"),
+    _row("host group", "members", "members", long="HOSTS", plain="HOSTS"),
+)
+
+#: Whom a limit binds, and of what.
+LIMIT_CONSUMERS = (
+    _row("limit", "users", "users", long="USERS; PER_USER", plain="USERS"),
+    _row("limit", "queues", "queues", long="QUEUES; PER_QUEUE", plain="QUEUES"),
+    _row("limit", "hosts", "hosts", long="HOSTS; PER_HOST", plain="HOSTS"),
+    _row("limit", "projects", "projects", long="PROJECTS; PER_PROJECT", plain="PROJECTS"),
+)
+LIMIT_AMOUNTS = (
+    _row("limit", "slots", "slots", long="SLOTS", plain="SLOTS"),
+    _row("limit", "memory", "mem", long="MEM", plain="MEM"),
+    _row("limit", "tmp", "tmp", long="TMP", plain="TMP"),
+    _row("limit", "swap", "swp", long="SWP", plain="SWP"),
+    _row("limit", "jobs", "jobs", long="JOBS", plain="JOBS"),
+)
+LIMITS = (
+    _row("limit", "name", "name", long="NAME", plain="NAME"),
+    *LIMIT_CONSUMERS,
+    *LIMIT_AMOUNTS,
+)
+
+JOB_GROUPS = (
+    _row("job group", "name", "name", plain="GROUP_NAME"),
+    _row("job group", "started jobs, and their limit", "limit", plain="JLIMIT"),
+)
+
+FACTS = (
+    *JOBS, *HOSTS, *QUEUES, *USERS, *USER_GROUPS, *HOST_GROUPS, *LIMITS, *JOB_GROUPS,
+)  # fmt: skip
 
 
-def columns(what: str) -> tuple[str, ...]:
-    """The columns of ``bjobs -json`` that have a fact of a job, the best first."""
-    return _COLUMNS[what]
+def _columns(fact: PrintedFact) -> tuple[str, ...]:
+    """Of a job those of -json; clauses of ``bjobs -l`` are no columns."""
+    forms = (JSON,) if fact.of == "job" else (JSON, PLAIN, LONG)
+    return tuple(dict.fromkeys(name for form in forms for name in fact.cells.get(form, ())))
+
+
+_COLUMNS = {(fact.of, fact.what): _columns(fact) for fact in FACTS}
+_TITLES = {(fact.of, name): fact.what for fact in FACTS for name in fact.cells.get(LONG, ())}
+
+
+def columns(what: str, of: Kind = "job") -> tuple[str, ...]:
+    """The columns that have a fact, the best first."""
+    return _COLUMNS[of, what]
+
+
+def fact_of(title: str, of: Kind) -> str:
+    """What a title of a long form tells, "" where no fact is under it."""
+    return _TITLES.get((of, title), "")
+
+
+def titles(facts: Iterable[PrintedFact], form: str) -> tuple[tuple[str, str], ...]:
+    """The names that a form has for facts, each with the field that the fact is kept in."""
+    return tuple((name, fact.field) for fact in facts for name in fact.cells.get(form, ()))
 
 
 def needed() -> Iterator[tuple[str, tuple[str, ...]]]:
     """The column to ask for, and all that have it, of facts without which answers may differ."""
     return ((fact.needed, fact.cells[JSON]) for fact in JOBS if fact.needed)
+
+
+def asked_columns() -> Iterator[str]:
+    """The fields of ``bjobs -o`` that have all facts of a job."""
+    return (name.lower() for fact in JOBS for name in fact.asked)
 
 
 def told_columns() -> Iterator[str]:

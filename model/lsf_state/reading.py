@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..errors import InputError, Problem
-from .values import Remarks, Text
+from .printed_facts import Kind, columns
+from .values import Remarks, Text, pick
 
 T = TypeVar("T")
 #: Problems that differ by a number at most, of which each is told.
@@ -46,6 +47,10 @@ class Touched:
         )
 
 
+#: Of what has no say in any start.
+NOBODY = Touched(jobs=())
+
+
 def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*some, *others)))
 
@@ -61,9 +66,9 @@ class Reading:
         self.where = ""
         #: Whom the record at hand is of.
         self.touched = Touched()
-        self._notes = Remarks() if notes is None else notes
+        self.notes = Remarks() if notes is None else notes
         #: What could not be read of the record at hand: its name, what is wrong, resources.
-        self._cells: list[tuple[str, Problem, tuple[str, ...]]] = []
+        self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
         self._unread: list[tuple[Problem, Touched]] = []
         self._lost: list[Problem] = []
 
@@ -81,7 +86,7 @@ class Reading:
         """The scope of the record is known by now."""
         for _, problem, resources in self._cells:
             touched = replace(self.touched, resources=resources) if resources else self.touched
-            self._unread.append((problem, touched))
+            self._unread.append((problem, NOBODY if resources is None else touched))
         self._cells.clear()
 
     @property
@@ -94,11 +99,11 @@ class Reading:
         name: str,
         text: str,
         read: Callable[[str], T | None],
-        resources: tuple[str, ...] = (),
+        resources: tuple[str, ...] | None = (),
     ) -> T | None:
         """The value of a field, None where it is absent, or cannot be read, which is told.
 
-        resources: that it is about.
+        resources: that it is about; None where it has no say in any start.
         """
         try:
             return read(text)
@@ -106,7 +111,9 @@ class Reading:
             self.unknown(f"{name}: {error}", resources, name=name)
             return None
 
-    def unknown(self, message: str, resources: tuple[str, ...] = (), *, name: str = "") -> None:
+    def unknown(
+        self, message: str, resources: tuple[str, ...] | None = (), *, name: str = ""
+    ) -> None:
         """Something of the record at hand that cannot be read: it is as if it were not printed."""
         self._cells.append((name, self._problem(message), resources))
 
@@ -160,7 +167,7 @@ class Reading:
         place = problem.source if problem.line is None else f"{problem.source}:{problem.line}"
         more = f" (and {count - 1} others likewise)" if count > 1 else ""
         of = f"{problem.path}: " if problem.path else ""
-        self._notes.touch(
+        self.notes.touch(
             f"{of}{problem.message}: not known{more}",
             touched.jobs,
             where=place,
@@ -231,3 +238,27 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+class Cells:
+    """The facts of one record in the columns that have them, as the table of printed facts says."""
+
+    def __init__(self, record: Mapping[str, str], reading: Reading, of: Kind) -> None:
+        self._record = record
+        self._reading = reading
+        self._of = of
+
+    def text(self, what: str) -> str:
+        """What the first column says that says something, "" where none does."""
+        return pick(self._record, *columns(what, self._of))
+
+    def column(self, what: str) -> str:
+        """The column in which a fact is, the best one where none says anything."""
+        names = columns(what, self._of)
+        return next((name for name in names if pick(self._record, name)), names[0])
+
+    def value(
+        self, what: str, read: Callable[[str], T | None], resources: tuple[str, ...] = ()
+    ) -> T | None:
+        """The same as a value, None where it is absent, or cannot be read."""
+        return self._reading.value(self.column(what), self.text(what), read, resources)

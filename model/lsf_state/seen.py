@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..formats.lsf.shared import HostFacts
@@ -10,6 +10,7 @@ from .bjobs import SeenJob
 from .bqueues import SeenHost, SeenPartition, SeenQueue
 from .consumables import SeenShared
 from .gpus import SeenGpus
+from .limits import SeenLimit
 from .values import Remarks
 
 
@@ -27,6 +28,8 @@ class Seen:
     shared: list[SeenShared] = field(default_factory=list)
     queues: list[SeenQueue] | None = None
     partitions: list[SeenPartition] | None = None
+    #: What blimits says.
+    limits: Sequence[SeenLimit] = ()
     #: What lshosts says.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Whether a host that is not listed is missing.

@@ -329,7 +329,10 @@ _FORMS = {
     "bhpart": "bhpart -r",
 }
 #: Kinds that are read beside another one, under the same option.
-_ALSO = {"bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s")}
+_ALSO = {
+    "bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s"),
+    "blimits": ("configuration",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,15 +362,21 @@ def check_kind(text: Text, kind: str) -> None:
     found = kind_of_text(text.content[:65536])
     if wrong := other_kind(found, kind, *_ALSO.get(kind, ())):
         raise InputError([Problem(wrong, text.source)])
-    if not found and text.content.strip() and not _says_nothing(text.content):
+    if not found and text.content.strip() and not says_nothing(text.content):
         give = f" in a form that is read: give {_FORMS[kind]}" if kind in _FORMS else ""
         raise InputError([Problem(f"is not {KINDS[kind].text}{give}", text.source)])
 
 
-def _says_nothing(content: str) -> bool:
+_NOTHING = re.compile(
+    r"(?:.*: )?(?:no|there (?:is|are) no) .*|.* not found\.?|.*\bno\b.* (?:defined|configured).*",
+    re.IGNORECASE,
+)
+
+
+def says_nothing(content: str) -> bool:
     """``No unfinished job found`` and the like: there is nothing of the kind."""
-    first = content.strip().splitlines()[0]
-    return first.startswith("No ") or first.endswith(("not found", "not found."))
+    lines = content.strip().splitlines()
+    return not lines or (len(lines) <= 3 and _NOTHING.fullmatch(lines[0][:300]) is not None)
 
 
 def lacks(record: Mapping[str, str], *names: str) -> str:
@@ -376,7 +385,7 @@ def lacks(record: Mapping[str, str], *names: str) -> str:
     return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
 
 
-def pick(record: dict[str, str], *names: str) -> str:
+def pick(record: Mapping[str, str], *names: str) -> str:
     """The first of these fields that says something, "" if none does."""
     return next(
         (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""

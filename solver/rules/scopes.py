@@ -18,7 +18,7 @@ from ...model.cluster import Thresholds
 from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.omissions import GPUS, SCOPE, Omission
+from ...model.omissions import GPUS, PTILE, SCOPE, Omission
 from ...model.resreq.evaluate import named
 from ...model.resreq.syntax import simples
 from ...model.shares import Groups
@@ -145,6 +145,9 @@ class Scopes:
             found.update(named(simple.select, self.resolver.hosts))
             found.update(key.resource for key in simple.order or ())
             found.update(simple.same)
+        spans = [simple.span for simple in parts if simple.span is not None]
+        if any(span.ptile is not None or span.ptile_max or span.ptile_by for span in spans):
+            found.add(PTILE)
         if asks_for_gpus or any("gpu" in name for name in found):
             found.add(GPUS)
         of_queue = _watched(self.instance.queue(job.queue).thresholds)

@@ -84,6 +84,8 @@ READERS: dict[str, str] = {
     "import snapshot bmgroup": f"import snapshot {JOBS} {HOSTS} --bmgroup IN",
     "import snapshot busers": f"import snapshot {JOBS} {HOSTS} --busers IN",
     "import snapshot lshosts": f"import snapshot {JOBS} {HOSTS} --lshosts IN",
+    "import snapshot blimits": f"import snapshot {JOBS} {HOSTS} --blimits IN",
+    "import snapshot bjgroup": f"import snapshot {JOBS} {HOSTS} --bjgroup IN",
     "import snapshot folder": "import snapshot --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import slotwise as sw
+from forked import slotwise
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
@@ -102,8 +103,7 @@ def test_the_old_spelling_of_the_replay_says_where_to_go(tmp_path: Path, old: li
     """One line, exit code 2; what it says to type works."""
     log = tmp_path / "log.swf"
     log.write_text(SWF)
-    command = [sys.executable, "-c", "from slotwise.cli.main import main; main()"]
-    found = subprocess.run([*command, "simulate", str(log), *old], capture_output=True, text=True)
+    found = slotwise("simulate", log, *old)
     assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
     said = found.stderr.rsplit("slotwise ", 1)[1].split()
     assert said[:2] == ["replay", str(log)]
@@ -175,7 +175,7 @@ main()
 def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals) -> None:
     """Stopped after 7 cycles, resumed, stopped 40 later, resumed: nothing shows in the output."""
     source = tmp_path / "busy.yaml"
-    source.write_text(dump(busy(120)))
+    source.write_text(dump(busy(60)))
     whole, parts, point = (tmp_path / name for name in ("whole.csv", "parts.csv", "point.json"))
     rest = ["simulate", str(source), "--reservation", "time-based"]
 

@@ -111,12 +111,12 @@ def test_beyond_the_first_n_and_beyond_the_plan_it_is_greedy() -> None:
 
 
 def test_the_same_effort_gives_the_same_simulation() -> None:
-    first, again = (run(trace(7), "optimal", effort=0.5) for _ in range(2))
+    first, again = (run(trace(7, jobs=25), "optimal", effort=0.5) for _ in range(2))
     assert (first.jobs, first.log) == (again.jobs, again.log)
 
 
 def test_hardly_any_effort_is_no_worse_than_time_based_on_the_first_job() -> None:
-    problem = trace(3)
+    problem = trace(3, jobs=20)
     little = run(problem, "optimal", effort=1e-6)
     assert little.complete
     assert validate_schedule(problem, little) == []

@@ -13,7 +13,7 @@ import sys
 import pytest
 import traces
 import typer
-from sampling import pairwise
+from sampling import some
 from slotwise.cli.replay import replay
 from slotwise.model.errors import InputError
 from slotwise.solver.replay import Replay
@@ -133,7 +133,7 @@ def signal_after(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("number", "policy"), pairwise([signal.SIGINT, signal.SIGTERM], ["easy", "conservative"])
+    ("number", "policy"), some([(signal.SIGINT, "easy"), (signal.SIGTERM, "conservative")], 1)
 )
 def test_stopped_by_a_signal_and_resumed(tmp_path, signal_after, number, policy):
     """Exit code 3, no jobs file, and then the very bytes of a run in one piece."""

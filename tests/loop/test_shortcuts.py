@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
@@ -41,7 +42,7 @@ def site(seed: int) -> Instance:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some([1, 0, 3, 4, 2, 5], 2))
 def test_every_start_is_the_same_without_shortcuts(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

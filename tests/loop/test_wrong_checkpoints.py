@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -16,7 +19,11 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.sealed import CHECKPOINT, Engine, seal, taking_over, unseal
 from slotwise.model.generate import generate
 from slotwise.solver.replay import Checkpoint, Replay
+from slotwise.solver.replay import policies as policies_module
+from slotwise.solver.replay import session as session_module
+from slotwise.solver.scheduler import checkpoints as checkpoints_module
 from slotwise.solver.scheduler.checkpoints import load
+from slotwise.solver.scheduler.events import Settings
 
 #: What takes the place of a value, of each type that JSON has.
 VALUES: tuple[Any, ...] = ("x", {"a": 1}, [1], None, 7, 1.5, -99999, True)
@@ -161,3 +168,34 @@ def test_what_is_said() -> None:
     state = {key: value for key, value in content["state"].items() if key != "now"}
     with pytest.raises(InputError, match=r"state\.now: field required"):
         Checkpoint.from_json(seal(CHECKPOINT, {**content, "state": state}))
+
+
+#: The fields of checkpoints by version: other fields need another version, so that a checkpoint
+#: made before is refused as that, and not as a damaged one.
+SHAPES = {6: "81a582ee3d548ea3"}
+
+
+def test_other_fields_have_another_version() -> None:
+    kinds = [
+        *(kind for kind in vars(checkpoints_module).values() if _is_own(kind, checkpoints_module)),
+        *(kind for kind in vars(session_module).values() if _is_own(kind, session_module)),
+        *(kind for kind in vars(policies_module).values() if _is_own(kind, policies_module)),
+        Settings,
+    ]
+    lines = [f"{kind.__name__}.{f.name}: {f.type}" for kind in kinds for f in fields(kind)]
+    found = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+    assert {CHECKPOINT.version: found} == SHAPES
+
+
+def _is_own(kind: object, module: object) -> bool:
+    """Whether it says what a checkpoint has: a dataclass of that module's own."""
+    own = isinstance(kind, type) and kind.__module__ == getattr(module, "__name__", "")
+    return own and is_dataclass(kind) and kind.__name__.startswith("_")
+
+
+def test_an_older_one_is_told_as_that() -> None:
+    _, content = contents()["replay, easy"]
+    older = dataclasses.replace(CHECKPOINT, version=CHECKPOINT.version - 1)
+    with pytest.raises(InputError) as caught:
+        Checkpoint.from_json(seal(older, content), "c.json")
+    assert "is a checkpoint of version 5; this is version 6" in str(caught.value)

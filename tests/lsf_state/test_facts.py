@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.cli.main import app
 from slotwise.model.cluster import HostGroup
-from slotwise.model.configuration import User, UserGroup
+from slotwise.model.configuration import Scope, User, UserGroup
 from slotwise.model.errors import InputError
 from slotwise.model.formats import load
+from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.facts import read_facts
 from slotwise.model.lsf_state.values import Text
 from typer.testing import CliRunner
 
+NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)
 #: After a live cluster (volclava 2.2), shortened; names of groups are added.
 PRINTED = {
     "bparams": """
@@ -156,3 +161,96 @@ def test_groups_of_all() -> None:
     users = "GROUP_NAME    USERS\neverybody   all users\n"
     found = read_facts([Text(hosts, "bmgroup"), Text(users, "bugroup")])
     assert (found.host_groups[0].members, found.groups[0].members) == (("all",), ("all",))
+
+
+LIMITS = """\
+INTERNAL RESOURCE LIMITS:
+
+      NAME            USERS            QUEUES           HOSTS           PROJECTS      SLOTS    MEM
+ host_cap               -                -               hostA             -           2/6      -
+                                                             hostB
+    each               ann               -                -                -           2/4      -
+    each               bob               -                -                -           0/4      -
+    mem                grp/           @normal             -                -            -      0/1G
+EXTERNAL RESOURCE LIMITS:
+
+      NAME            USERS            QUEUES           HOSTS           PROJECTS      lic
+    lics                -                -                -                -          -/3
+"""
+
+
+def made(*facts: str, **texts: str) -> Instance:
+    """The instance of the listings above and these facts."""
+    given: dict[str, Any] = {
+        name: [Text(texts.get(name, PRINTED[name]), name)]
+        for name in ("bjobs", "bhosts", "bqueues")
+    }
+    printed = Printed(**given, facts=[Text(text, "facts") for text in facts])
+    return make_instance(printed, NOW, NOW, None)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_limits_are_read_with_what_they_bind() -> None:
+    found = made(LIMITS).limits
+    assert [(item.name, item.amounts) for item in found] == [
+        ("host_cap", {"slots": 6}),
+        ("each", {"slots": 4}),
+        ("mem", {"mem": 1024}),
+    ]  # nobody knows a resource lic
+    assert found[0].hosts == Scope(("hostA", "hostB"))
+    assert found[1].users == Scope(("ann", "bob"), each=True)
+    assert (found[2].users, found[2].queues) == (Scope(("grp",)), Scope(("normal",)))
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_whom_rows_do_not_name_may_be_bound_too_but_for_sections() -> None:
+    """A row is of those that use some; the sections say who is bound."""
+    other = LIMITS.replace("ann", "dan")
+    assert not [item for item in made(LIMITS).omissions if "limit each binds" in item.what]
+    (item,) = [item for item in made(other).omissions if "limit each binds" in item.what]
+    assert (item.jobs, item.where) == (("7",), "blimits")
+    sections = "Begin Limit\nNAME = each\nPER_USER = all\nSLOTS = 4\nEnd Limit\n"
+    both = made(sections, other)
+    assert [item.users for item in both.limits] == [Scope(("all",), each=True)]
+    assert not [item for item in both.omissions if "limit each binds" in item.what]
+
+
+RUNS = (
+    PRINTED["bjobs"]
+    + """
+Job <8>, User <ann>, Project <default>, Status <RUN>, Queue <normal>, Command <x>
+Fri Nov 27 00:31:00: Submitted from host <hostA>, CWD </>, 2 Processors Requested;
+Fri Nov 27 00:32:00: Started on <2*hostA>;
+"""
+)
+
+
+@pytest.mark.behaviour("CFG-04")
+def test_what_limits_have_in_use_is_what_jobs_hold() -> None:
+    hosts = PRINTED["bhosts"].replace("4      0      0", "4      2      2", 1)
+    agree = made(LIMITS, bjobs=RUNS, bhosts=hosts)
+    assert not [item for item in agree.omissions if "slots in use, the jobs" in item.what]
+    differ = made(LIMITS.replace("2/4", "4/4"), bjobs=RUNS, bhosts=hosts)
+    (item,) = [item for item in differ.omissions if "each has 4 slots" in item.what]
+    assert (item.users, item.where) == (("ann",), "blimits")
+
+
+@pytest.mark.behaviour("CFG-04", "GRP-01")
+@pytest.mark.parametrize(
+    ("groups", "limits"),
+    [
+        (
+            "/a 1 1 0 0 0 0 () 0/- ann\n/a/b 1 1 0 0 0 0 () 0/- ann\n",
+            [("/a", None), ("/a/b", None)],
+        ),
+        ("/a 1 1 0 0 0 0 () 3/5 ann\n/a/b 1 1 0 0 0 0 () 0/-\n", [("/a", 5), ("/a/b", None)]),
+        ("/a 1 1 0 0 0 0 () 0/-\n/a/b 1 1 0 0 0 0 () x/y\n", [("/a", None)]),
+    ],
+)
+def test_job_groups_are_those_of_bjgroup(groups: str, limits: list[tuple[str, int | None]]) -> None:
+    head = "GROUP_NAME NJOBS PEND RUN SSUSP USUSP FINISH SLA JLIMIT OWNER\n"
+    asks = PRINTED["bjobs"].replace("Command", "Job Group </a/b>, Command")
+    found = made(head + groups, bjobs=asks)
+    assert [(group.name, group.limit) for group in found.job_groups] == limits
+    assert [job.job_group for job in found.pending] == ["/a/b"]
+    assert any("'y' is no whole number" in item.what for item in found.omissions) == ("y" in groups)

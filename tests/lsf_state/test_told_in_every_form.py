@@ -295,6 +295,17 @@ def test_reserved_memory_says_what_rusage_counts_for(
         assert not told.params.reserve_per_slot
 
 
+def test_a_scheduler_is_known_by_words_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where lsid does not say it; it decides who may backfill, for one."""
+    text = LONG_QUEUE.format(status="Open:Active", users="all", hosts="all", counts="4 4 0 0 0 0")
+    assert made(bjobs=record(), bhosts=OPEN, bqueues=text).params.family == "LSF"
+    own = text + "SCHEDULING POLICIES:  BACKFILL  FAIRSAHRE\n"
+    assert made(bjobs=record(), bhosts=OPEN, bqueues=own).params.family == "volclava"
+    assert "inferred: the scheduler is volclava" in capsys.readouterr().err
+    its = text.replace("HOSTS:  all", "HOSTS:  all hosts used by the OpenLava system")
+    assert made(bjobs=record(), bhosts=OPEN, bqueues=its).params.family == "OpenLava"
+
+
 def test_what_is_wrong_with_every_record_is_said_once() -> None:
     records = [{"HOST": "", "STATUS": "ok"}] * 50
     with pytest.raises(InputError) as error:

@@ -97,6 +97,8 @@ def number(value: Value | str) -> Any:
     return float(text) if _DECIMAL.fullmatch(text) else text
 
 
+#: What the files say nothing of and a listing may answer.
+UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
 _MOST_NAMES = 8
 
@@ -109,6 +111,8 @@ class Concerned:
     scope: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: What becomes of these jobs, as :data:`slotwise.model.omissions.Change` has it.
     changes: Change = "starts"
+    #: What has to be configured, for a scope that is known when all files have been read.
+    only: str = ""
 
     @property
     def kind(self) -> object:
@@ -154,6 +158,21 @@ class Notes:
         concerned: the jobs whose starts it may change; any where None.
         """
         self._differ.setdefault((topic, reason), {})[where] = concerned or Concerned()
+
+    def settle(self, scopes: Mapping[str, Concerned | None]) -> None:
+        """Fill in the scopes that waited for all files; None: nothing of the kind is configured."""
+        for (topic, reason), places in list(self._differ.items()):
+            for where, concerned in list(places.items()):
+                if not concerned.only:
+                    continue
+                found = scopes[concerned.only]
+                if found is None:
+                    del places[where]
+                    self.not_modelled(where, topic)
+                else:
+                    places[where] = found
+            if not places:
+                del self._differ[topic, reason]
 
     def remark(self, text: str, place: Place | None = None) -> None:
         """Anything else worth knowing; said once."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from ...confined import is_inside
 from ...errors import InputError, Problem, nearest
 from ...windows import MINUTES_A_DAY, MINUTES_A_WEEK, parse_windows
-from ..reading import file_bytes
+from ..reading import file_bytes, odd_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +372,9 @@ class LineReader:
         if target is None and len(inside) < len(choices):
             self.problems.add(place, f"the included file {name!r} lies outside (--confine)")
         elif target is None:
-            self.problems.add(place, f"the included file {name!r} is not there")
+            kind = next(filter(None, map(odd_kind, inside)), "")
+            what = f"is {kind}, not a file" if kind else "is not there"
+            self.problems.add(place, f"the included file {name!r} {what}")
         elif target.resolve() in within:
             self.problems.add(place, f"{name!r} includes itself")
         elif len(self.files) >= _MOST_FILES:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ...configuration import Params, counting_rusage
 from ...facts import KnownField, known_fields
-from ...omissions import Change
+from ...omissions import PTILE, Change
 from ..fields import FACTORS, KINDS, factors
+from ..names import tokens
 from .draft import Concerned, Draft, Item, Mark, Notes, number
 from .lines import Place, Problems, Value
 from .sections import LsfEntry, LsfSection, entries
@@ -126,9 +128,49 @@ _OF_OTHERS = frozenset(
         "QUEUE_GROUP",
         "RELAX_JOB_DISPATCH_ORDER",
         "USE_SUSP_SLOTS",
-        *(name for name in CHANGES_ANSWERS if "PREEMPT" in name),
     ]
 )
+#: What has to be configured for a parameter to do anything.
+PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
+#: Parameters that do something where that is configured alone.
+_ONLY_WITH = {
+    **{name: PREEMPTION for name in CHANGES_ANSWERS if "PREEMPT" in name},
+    **dict.fromkeys(("GLOBAL_FAIRSHARE", "GPU_RUN_TIME_FACTOR"), FAIRSHARE),
+    **dict.fromkeys(("ENFORCE_ONE_UG_LIMITS", "ENFORCE_UG_TREE"), GROUP_LIMITS),
+}
+
+
+def settled_scopes(document: Mapping[str, Any]) -> dict[str, Concerned | None]:
+    """The jobs that each of these concerns, by what the files configure; None for nobody."""
+    queues = document.get("queues", ())
+    groups = {item["name"] for item in document.get("user_groups", ())}
+    limited = [item["name"] for item in document.get("users", ()) if "name" in item]
+    for limit in document.get("limits", ()):
+        limited += tokens(" ".join(str(limit.get(key, "")) for key in ("USERS", "PER_USER")))
+    bound = tuple(dict.fromkeys(n for n in limited if n.strip("~@") in groups))
+    shared = tuple(queue["name"] for queue in queues if "FAIRSHARE" in queue)
+    order: Concerned | None = Concerned({"queues": shared}) if shared else None
+    if document.get("host_partitions"):
+        order = Concerned()
+    return {
+        PREEMPTION: preempting(queues),
+        FAIRSHARE: order,
+        GROUP_LIMITS: Concerned({"users": bound}) if bound else None,
+    }
+
+
+def preempting(queues: Iterable[Mapping[str, Any]]) -> Concerned | None:
+    """The queues that take part in preemption, and all that wait for their jobs."""
+    found: dict[str, None] = {}
+    everybody = False
+    for queue in queues:
+        if text := str(queue.get("PREEMPTION", "")):
+            named = [word for part in re.findall(r"\[([^\]]*)\]", text) for word in tokens(part)]
+            everybody |= not named
+            found.update(dict.fromkeys((queue["name"], *named)))
+    if not found:
+        return None
+    return Concerned({} if everybody else {"queues": tuple(found)}, "later ends")
 
 
 def concerned(entry: LsfEntry, changes: Change = "starts") -> Concerned:
@@ -148,6 +190,10 @@ def _concerned_by(parameter: str, entry: LsfEntry) -> Concerned:
     """The jobs that a parameter of :data:`CHANGES_ANSWERS` may move."""
     if parameter in _SOONER_ENDS:
         return concerned(entry, "sooner ends")
+    if parameter in _ONLY_WITH:
+        return Concerned(only=_ONLY_WITH[parameter])
+    if parameter == "LSB_PTILE_PACK":
+        return Concerned({"resources": (PTILE,)})
     if parameter in _OF_OTHERS:
         return Concerned()
     return concerned(entry, "later ends" if parameter in _LATER_ENDS else "starts")
@@ -543,8 +589,10 @@ def note_missing(draft: Draft, notes: Notes) -> None:
         users = [entry for entry in draft.document.get(section, ()) if key in entry]
         if module not in modules and users:
             reason = "it is not listed, and without it LSF does not do what others ask for"
-            fair = module == "schmod_fairshare" and section == "queues"
-            by = Concerned({"queues": tuple(entry["name"] for entry in users)}) if fair else None
+            named = tuple(entry["name"] for entry in users)
+            by = Concerned({"queues": named}) if section == "queues" else None
+            if key == "PREEMPTION":
+                by = preempting(users)
             notes.may_differ(f"module {module}", reason, what, by)
     order = [name for name in modules if name in ("schmod_parallel", "schmod_reserve")]
     if order == ["schmod_reserve", "schmod_parallel"]:

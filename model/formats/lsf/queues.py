@@ -20,7 +20,7 @@ from .cluster import Machine
 from .draft import Concerned, Draft, Item, Mark, Notes
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
-from .params import concerned, limit_fields, lsf_keys, note_rest, take_plain
+from .params import PREEMPTION, concerned, limit_fields, lsf_keys, note_rest, take_plain
 from .sections import LsfEntry, LsfSection, entries
 from .shared import HostNames, Shared, short
 
@@ -136,7 +136,8 @@ def _queue(entry: LsfEntry, names: HostNames, notes: Notes) -> Item:
         plain = re.sub(r"\+\d{1,9}", "", preemption)
         if plain != preemption:
             reason = "queues are preempted by their own priorities, lowest first"
-            notes.may_differ("preference levels in PREEMPTION", reason, f"queue {name}")
+            by = Concerned(only=PREEMPTION)
+            notes.may_differ("preference levels in PREEMPTION", reason, f"queue {name}", by)
         item.put("PREEMPTION", plain)
     return item
 

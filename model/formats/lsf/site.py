@@ -9,7 +9,7 @@ Other readers may add what runs and waits: ``site.instance({"running": […], "p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from ...errors import InputError, Problem, nearest, unreadable
 from ...gpu_request import GPU_NAMES
 from ...instance import Instance
 from ..finding import Finding
-from ..reading import file_bytes
+from ..reading import file_bytes, no_file, odd_kind
 from ..sniff import KINDS, kind_of, lava_family
 from ..units import parse_instant, parse_stamp
 from . import cluster, hosts, params, queues, shared
@@ -82,6 +82,16 @@ class ConfigFiles:
         paths = [path for name in ("lsf.conf", *SECTIONS) if (path := self.path(name)) is not None]
         return lava_family("\n".join([self._cluster, *map(_text, paths)]))
 
+    def odd(self) -> list[Problem]:
+        """What stands in the place of a file and is none."""
+        names = ("lsf.conf", *SECTIONS, LSHOSTS)
+        full = [f"{name}.{self._cluster}" if name == "lsf.cluster" else name for name in names]
+        paths = [folder / name for folder in self._folders for name in full]
+        if not self._cluster:
+            copies = self._root.glob("lsf.cluster.*")
+            paths += [path for path in copies if not path.name.endswith(_COPIES)]
+        return _odd(path for path in paths if is_inside(path))
+
     def display(self, name: str) -> str:
         """How messages name the file, also where it is missing."""
         path = self.path(name)
@@ -140,6 +150,10 @@ def cluster_names(root: Path) -> Sequence[str]:
         for path in root.glob("lsf.cluster.*")
         if _is_there(path) and not path.name.endswith(_COPIES)
     )
+
+
+def _odd(paths: Iterable[Path]) -> list[Problem]:
+    return [problem for path in paths if odd_kind(path) for problem in no_file(path).problems]
 
 
 def _is_there(path: Path) -> bool:
@@ -230,6 +244,7 @@ def site_document(
     reader = LineReader(root, Circumstances(at or present, user, name), problems)
     notes.decisions = reader.decisions
     files = ConfigFiles(root, name, reader, notes)
+    problems.found += (odd := files.odd())
     if name:
         draft.document["name"] = name
     if at is not None:
@@ -240,16 +255,18 @@ def site_document(
         counted.setdefault("", 1)  # there is a problem already: not one more for each host
     _read(files, facts or {}, counted, draft, notes, problems)
     params.put_family(files.family(), rusage, draft, notes)
-    missing = [file for file in SECTIONS if files.path(file) is None]
+    found = {Path(problem.source).name for problem in odd}
+    missing = [file for file in SECTIONS if files.path(file) is None and file not in found]
     if missing:
         notes.remark(f"not there: {', '.join(missing)}")
     if reader.decisions:
         asked = described(reader.circumstances)
         notes.remark(f"conditions (#if) were asked {asked or 'without time, user and cluster'}")
+    notes.settle(params.settled_scopes(draft.document))
     if omissions := notes.omissions():
         draft.document["omissions"] = omissions
-    found = tuple(_in_order(problems.found))
-    return Site(name, str(root), draft.document, notes.lines(), found, draft)
+    wrong = tuple(_in_order(problems.found))
+    return Site(name, str(root), draft.document, notes.lines(), wrong, draft)
 
 
 def _cluster(root: Path, wanted: str) -> str:
@@ -274,6 +291,9 @@ def _cluster(root: Path, wanted: str) -> str:
         message = f"has several clusters: {', '.join(names)}: choose one with --cluster"
         raise InputError([Problem(message, str(root))])
     if not names and not any((root / name).is_file() for name in ("lsf.conf", *SECTIONS)):
+        known = [root / name for name in ("lsf.conf", *SECTIONS)]
+        if odd := _odd(path for path in (*known, *root.glob("lsf.cluster.*")) if is_inside(path)):
+            raise InputError(odd)
         message = f"holds no LSF configuration: none of lsf.conf, lsf.cluster.NAME, {_some()}"
         raise InputError([Problem(message, str(root))])
     return names[0] if names else ""
