@@ -51,6 +51,14 @@ Picture = Annotated[
     Path | None,
     file_option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
 ]
+Animation = Annotated[
+    Path | None,
+    file_option(
+        help="Also draw there how jobs move from where they are today to where they could be, "
+        "an SVG without script.",
+        show_default=False,
+    ),
+]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
 Explain = Annotated[
     int, typer.Option(min=0, help="Waiting jobs to say why not earlier and what would help.")
@@ -71,7 +79,7 @@ Open = Annotated[
 #: Where the page goes if nobody says.
 USUAL = Path("report.html")
 #: The option of each form of output.
-OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg"}
+OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
@@ -115,6 +123,7 @@ def report(
     output: Output = None,
     png: Picture = None,
     svg: Picture = None,
+    animate: Animation = None,
     method: WantedMethod = "all",
     objective: ObjectiveOption = "lexicographic",
     time_limit: ReportTimeLimit = None,
@@ -143,7 +152,7 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    given = {"html": output, "png": png, "svg": svg}
+    given = {"html": output, "png": png, "svg": svg, "animation": animate}
     outputs = _outputs(given, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
@@ -387,6 +396,10 @@ def _write(found: Report, outputs: Mapping[str, Path]) -> None:
             from .page import page
 
             content = page(found).encode()
+        elif form == "animation":
+            from .animation import animation_svg
+
+            content = animation_svg(found).encode()
         else:
             from .figure import figure_bytes
 

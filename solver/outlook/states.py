@@ -146,7 +146,8 @@ class Reasons:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
         happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
-        return f"{_some(names)} {happens}" if names else ""
+        said = self.problem.demand_of(job).impossible
+        return f"{_some(names)} {happens}{f' ({said})' if said else ''}" if names else ""
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:

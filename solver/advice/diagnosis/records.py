@@ -508,7 +508,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
         "jobs come."
     )
     if verdicts:
-        cycle = lasting(clock.instance.params.mbd_sleep_time)
+        cycle = duration_text(clock.instance.params.mbd_sleep_time)
         yield (
             "Times are to the minute. A job starts in a dispatch cycle, some time after what it "
             f"waits for has happened: cycles are {cycle} apart or less."
@@ -565,8 +565,8 @@ def called(job: str) -> str:
 
 
 def lasting(seconds: int) -> str:
-    """A duration, to the minute where it is of ten minutes or more."""
-    return duration_text(seconds if abs(seconds) < 600 else round(seconds / 60) * 60)
+    """A duration, to the minute where it is of one or more."""
+    return duration_text(seconds if abs(seconds) < SAME else round(seconds / 60) * 60)
 
 
 def _sentence(text: str) -> str:
