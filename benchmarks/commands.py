@@ -30,7 +30,7 @@ BY_PROCESSOR = [
 ]
 COMMANDS = {
     "check": "check FILE",
-    "solve": "solve FILE --method time-based --jobs 100 --time-limit 20",
+    "solve": "solve FILE --method time-based --reservations 100 --time-limit 20",
     "first": "solve FILE --method time-based --first 100",
     "ask-1": "ask FILE -n4 --time-limit 1",
     "ask": "ask FILE -n4 --time-limit 3",

@@ -240,10 +240,12 @@ def _user_limit(draw: random.Random, instance: Instance) -> Instance:
 def _queue_limit(draw: random.Random, instance: Instance) -> Instance:
     job = _big(instance)
     used = sum(run.slots for run in instance.running if run.job.queue == job.queue)
+    total = sum(host.slots for host in instance.cluster.hosts)
     key = draw.choice(["queue_slots", "user_slots", "host_slots"])
     width = instance.cluster.hosts[0].slots
     number = {
-        "queue_slots": used + draw.randrange(1, job.slots),
+        # A limit of all slots and more is none.
+        "queue_slots": min(used + draw.randrange(1, job.slots), total - 1),
         "user_slots": draw.randrange(1, job.slots),
         "host_slots": draw.randrange(1, width),
     }[key]

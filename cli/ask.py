@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..solver.advice.likely import Likely
 
 
-USAGE = "give a bsub line: slotwise ask INSTANCE 'bsub -n 8 -W 2:00', or a job script"
+USAGE = "give a bsub line: slotwise ask FILE 'bsub -n 8 -W 2:00', or a job script"
 
 
 #: Bytes of a command that may be a job script.
@@ -163,7 +163,7 @@ TopChoices = Annotated[
 User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
 InstanceArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
+    typer.Argument(metavar="FILE", help="Instance file; left out with --example."),
 ]
 Line = Annotated[
     list[str] | None,
@@ -206,10 +206,10 @@ def ask(
     wide: Wide = False,
     format: FormatOption = "text",
 ) -> None:
-    """When a bsub line, or a job script, would start if it were submitted now, last of its queue.
+    """When a bsub line, or a job script, would start if it were submitted now.
 
-    Listed alternatives are tried in every combination and shown by start; with --history also when
-    each will likely start. Exit codes: 0 done, 2 bad input, 3 stopped early.
+    It comes last of its queue. Listed alternatives are tried in every combination.
+    Exit codes: 0 done, 2 bad input, 3 stopped early.
     """
     from ..solver.advice.ask import ask as ask_for
     from .process import cancel_on_signal, left_of

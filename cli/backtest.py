@@ -209,7 +209,7 @@ def backtest(
     default_limit: DefaultLimitOption = None,
     format: FormatOption = "text",
 ) -> None:
-    """How good forecasts would have been on this log: past jobs asked about with what was known.
+    """How good forecasts would have been on this log, asked with what was known then.
 
     Jobs that waited over a minute in the last three quarters of the log's replay are drawn, and
     each is asked about at its submission. Exit codes: 0 done, 2 bad input, 3 stopped early, 130

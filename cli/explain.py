@@ -64,7 +64,7 @@ _SUGGESTIONS = (
 def explain(
     instance_file: Annotated[
         str | None,
-        typer.Argument(metavar="[INSTANCE]", help="Instance file; left out with --example."),
+        typer.Argument(metavar="FILE", help="Instance file; left out with --example."),
     ] = None,
     job: Annotated[
         str | None,
@@ -95,7 +95,7 @@ def explain(
     if example is not None and job is None:
         instance_file, job = None, instance_file
     if job is None:
-        raise InputError("give a pending job: slotwise explain INSTANCE JOB")
+        raise InputError("give a pending job: slotwise explain FILE JOB")
     instance = read_instance(None if instance_file is None else Path(instance_file), example)
     with cancel_on_signal() as cancel:
         found = explain_job(

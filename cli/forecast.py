@@ -133,7 +133,7 @@ def forecast(
     workers: SampleWorkers = 1,
     format: FormatOption = "text",
 ) -> None:
-    """When each pending job will really start: likely, 9 times in 10, and 1 time in 10 by when.
+    """When each pending job will really start: likely, and 9 times in 10 by when.
 
     Plans take jobs to run to their limits; here they run as long as jobs like them did, and others
     keep coming. `slotwise backtest LOG` says how good that has been. Exit codes: 0 done, 2 bad

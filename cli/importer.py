@@ -28,6 +28,7 @@ from .options import (
     tell,
 )
 from .output import Notation, Output, keep_inputs, write_instance
+from .panels import PanelledCommand
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
@@ -604,9 +605,9 @@ class FormatGroup(TyperGroup):
 app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
-app.command("snapshot")(snapshot_files)
+app.command("snapshot", cls=PanelledCommand)(snapshot_files)
 for command in (lsf, events, acct, swf):
-    app.command()(command)
+    app.command(cls=PanelledCommand)(command)
 
 
 @app.callback()
@@ -647,5 +648,6 @@ def _command(found: FileFormat) -> Any:
         ]
     )
     alone = typer.Typer(add_completion=False)
-    alone.command(found.name, help=f"Turn {found.kind}, into an instance.\n\n{EXITS}")(run)
+    words = f"Turn {found.kind}, into an instance.\n\n{EXITS}"
+    alone.command(found.name, cls=PanelledCommand, help=words)(run)
     return get_command(alone)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import fields, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from ..model.confined import confined
-from ..model.errors import InputError, SlotwiseError, nearest
+from ..model.errors import InputError, SlotwiseError
 from ..model.escaping import printable, raw_csv
 from ..model.input_limits import STRICT, USUAL, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
@@ -29,6 +28,7 @@ from .forecast import forecast
 from .import_snapshot import snapshot
 from .importer import app as importers
 from .options import file_option
+from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
 from .report.command import report
@@ -39,215 +39,6 @@ from .simulate import simulate
 from .solve import compare, solve
 from .sweep import sweep
 from .whatif import whatif
-
-#: What the help calls the last options of a command, and those that bound what is read.
-MORE: Final = "More options"
-LIMITS: Final = "Limits on input"
-#: Panels in the order in which they are shown: title, and the options without their dashes; one
-#: that means something else in a command stands as COMMAND.OPTION.
-PANELS: Final[dict[str, str]] = {
-    "Input": (
-        "example instance cluster hosts events changes against log procs "
-        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
-    ),
-    "Which jobs": "job name first only sort top most user u q m questions",
-    "How to plan": (
-        "method objective reservation reservations policy methods simulate explain "
-        "explore slots ptile limit cu queue set vary until cycle configuration"
-    ),
-    "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",
-    "A moment of the simulation": (
-        "show.at show.step show.cycle show.reservation show.reservations"
-    ),
-    "Forecast": "history samples precision seed by calibration calibrate",
-    "Time and processors": "time-limit effort advice-time workers",
-    MORE: (
-        "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
-        "checkpoint-every resume from from-host alloc configured"
-    ),
-    LIMITS: "",
-}
-_PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names.split()}
-
-#: Spellings of 0.1 that 0.2 still takes, by command; 0.3 takes them no more.
-OLD_SPELLINGS: Final[dict[str, dict[str, str]]] = {
-    "solve": {"--jobs": "--reservations"},
-    "simulate": {"--top": "--reservations"},
-    "show": {"--top": "--reservations"},
-    "backtest": {"--sample": "--questions"},
-    "compare": {"--processes": "--workers"},
-    "report": {"--processes": "--workers"},
-}
-#: Characters of a list of choices that still leave room for the words beside it.
-_MOST_CHOICES: Final = 34
-
-
-class PanelledCommand(TyperCommand):
-    """A command whose options are in panels, and whose wrong options are answered in words."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        order = [None, *PANELS]
-        for parameter in self.params:
-            if parameter.param_type_name == "option":
-                _arrange(parameter, self.name or "")
-        self.params.sort(key=lambda each: order.index(_panel(each)))
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """The option --help, the last of all."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.rich_help_panel = MORE
-        return option
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever, but old spellings are taken and mistakes are answered in words."""
-        words = self._modern(args)
-        self._check_values(words)
-        try:
-            return super().parse_args(ctx, words)
-        except Exception as error:
-            # Older typers take the classes of errors from click, newer ones bring their own.
-            kind, option = type(error).__name__, getattr(error, "option_name", "")
-            if kind == "BadOptionUsage" and "requires an argument" in getattr(error, "message", ""):
-                raise self._needs_a_value(option) from None
-            if kind == "NoSuchOption":
-                raise self._unknown(ctx, option) from None
-            raise _shown(error) from None
-
-    def _modern(self, args: list[str]) -> list[str]:
-        old = OLD_SPELLINGS.get(self.name or "", {})
-        found: list[str] = []
-        for place, word in enumerate(args):
-            if word == "--":
-                return [*found, *args[place:]]
-            name, sign, value = word.partition("=")
-            # `solve --jobs 5` of 0.1; a word that is the value of another option is no option.
-            if name in old:
-                note = f"{name} is now {old[name]}; 0.3 will not take the old word"
-                typer.echo(f"slotwise: {printable(note)}", err=True)
-                word = f"{old[name]}{sign}{value}"
-            found.append(word)
-        return found
-
-    def _check_values(self, words: list[str]) -> None:
-        """InputError for an option whose value is the next option."""
-        known = {name: each for each in self.params for name in (*each.opts, *each.secondary_opts)}
-        for word, following in pairwise(words):
-            if word == "--":
-                return
-            option = known.get(word) if word.startswith("--") else None
-            if option is None or getattr(option, "is_flag", False):
-                continue
-            if following.startswith("--") and following in known:
-                raise self._needs_a_value(word)
-
-    def _needs_a_value(self, option: str) -> InputError:
-        found = next((each for each in self.params if option in each.opts), None)
-        choices = [] if found is None else _choices_and_kind(found)[0]
-        if not choices:
-            return InputError(f"{option} needs a value (`slotwise {self.name} --help`)")
-        first, last = ", ".join(choices[:-1]), choices[-1]
-        return InputError(f"{option} needs a value: {f'{first} or ' if first else ''}{last}")
-
-    def _unknown(self, ctx: Any, option: str) -> InputError:
-        own = [name for each in self.params for name in each.opts if name.startswith("--")]
-        root = ctx.find_root()
-        elsewhere = [
-            name
-            for name in root.command.list_commands(root)
-            for each in root.command.get_command(root, name).params
-            if option in each.opts
-        ]
-        if elsewhere:
-            hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
-        else:
-            hint = nearest(option, own)
-        whole = "`slotwise " + f"{self.name} --help`"
-        return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
-
-
-def _shown(error: Exception) -> Exception:
-    """An error of typer's, with what it quotes of the line as a terminal may show it."""
-    if isinstance(said := getattr(error, "message", None), str):
-        error.message = printable(said)  # type: ignore[attr-defined]
-    return error
-
-
-class PanelledGroup(TyperGroup):
-    """The command itself: its help leaves the limits on input out, --help-limits has them."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As ever."""
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            raise _shown(error) from None
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """As ever."""
-        try:
-            return super().resolve_command(ctx, args)
-        except Exception as error:
-            raise _shown(error) from None
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help, with the limits on input or without them."""
-        hidden = [each for each in self.params if _panel(each) == LIMITS]
-        if ctx.meta.get(LIMITS):
-            hidden = []
-        for each in hidden:
-            each.hidden = True  # type: ignore[attr-defined]
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            for each in hidden:
-                each.hidden = False  # type: ignore[attr-defined]
-
-
-def show_limits(context: typer.Context, asked: bool) -> None:
-    """What --help-limits does: the help with the limits on input, and nothing else."""
-    if asked:
-        context.meta[LIMITS] = True
-        typer.echo(context.get_help())
-        raise typer.Exit
-
-
-def _panel(parameter: Any) -> str | None:
-    return getattr(parameter, "rich_help_panel", None)
-
-
-def _choices_and_kind(option: Any) -> tuple[list[str], str]:
-    """The values that an option may have, () for any of its kind, and the name of that kind."""
-    old = getattr(option, "type", None)  # of typer up to 0.20, a type of click
-    if old is not None:
-        return [str(each) for each in getattr(old, "choices", ())], str(old.name)
-    words = str(option.display_type(None)).strip("<>")
-    return (words.split("|") if "|" in words else []), words
-
-
-def _arrange(option: Any, command: str) -> None:
-    """The panel of an option, and a short word for its value."""
-    if _panel(option) is None:
-        spelling = max(option.opts, key=len).lstrip("-")
-        usual = None if (command, spelling) == ("generate", "seed") else _PANEL_OF.get(spelling)
-        option.rich_help_panel = _PANEL_OF.get(f"{command}.{spelling}", usual)
-    if option.metavar is not None or option.is_flag:
-        return
-    choices, kind = _choices_and_kind(option)
-    if len("|".join(choices)) > _MOST_CHOICES:
-        option.metavar = "NAME"
-        if not all(each in (option.help or "") for each in choices):
-            option.help = f"{option.help} One of {', '.join(choices)}."
-    elif not choices:
-        option.metavar = _word(option.name, kind)
-
-
-def _word(name: str, kind: str) -> str:
-    if kind.startswith(("int", "float")):
-        return "SECONDS" if name.endswith("time") or name == "time_limit" else "N"
-    return "FILE" if "path" in kind or "file" in kind else "TEXT"
-
 
 _DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 _MEMORY_LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
@@ -262,29 +53,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    solve,
-    compare,
-    diagnose,
-    explain,
-    report,
-    simulate,
-    replay,
-    show,
-    check,
-    generate,
-    examples,
-):
-    app.command(cls=PanelledCommand)(command)
-app.command(cls=PanelledCommand)(schema)
-app.command(cls=PanelledCommand)(snapshot)
-app.command(cls=PanelledCommand)(whatif)
-app.command(cls=PanelledCommand)(sweep)
-app.command(cls=PanelledCommand)(forecast)
-app.command(cls=PanelledCommand)(backtest)
-app.command(cls=PanelledCommand, context_settings=ASK_SETTINGS)(ask)
-app.command(cls=PanelledCommand, context_settings=RESREQ_SETTINGS)(resreq)
-app.add_typer(importers, name="import")
+#: The commands as the help shows them, by what people come for; more: how one is read.
+COMMANDS: Final[dict[str, tuple[Callable[..., Any], ...]]] = {
+    "Plan and understand": (compare, explain, ask, diagnose, report, solve, forecast),
+    "Your cluster": (snapshot, show),
+    "Study and simulate": (whatif, simulate, replay, sweep, backtest),
+    "Files": (check, examples, generate, schema, resreq),
+}
+_MORE: Final[dict[Callable[..., Any], dict[str, Any]]] = {
+    ask: ASK_SETTINGS,
+    resreq: RESREQ_SETTINGS,
+}
+for title, commands in COMMANDS.items():
+    for command in commands:
+        app.command(
+            cls=PanelledCommand, rich_help_panel=title, context_settings=_MORE.get(command)
+        )(command)
+app.add_typer(importers, name="import", rich_help_panel="Your cluster")
 
 
 def _version(asked: bool) -> None:
@@ -302,9 +87,7 @@ Version = Annotated[
 ]
 HelpLimits = Annotated[
     bool,
-    typer.Option(
-        "--help-limits", callback=show_limits, is_eager=True, help="Show the limits on input too."
-    ),
+    typer.Option(HELP_ALL, callback=show_all, is_eager=True, help="Show the limits on input too."),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")]
 RawCsv = Annotated[

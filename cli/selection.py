@@ -155,11 +155,13 @@ class Selection:
 
 
 def _now_line(now: Sequence[Shown]) -> str:
+    from ..solver.pending_reasons import counted
+
     names = [item.job for item in now]
     shown = names if len(names) <= 8 else [*names[:4], "…", *names[-2:]]
     hosts = {host for item in now for host in item.allocation}
     slots = sum(sum(item.allocation.values()) for item in now)
-    where = f"{slots} slots on {len(hosts)} host{'s' * (len(hosts) != 1)}"
+    where = f"{counted(slots, 'slot')} on {counted(len(hosts), 'host')}"
     text = f"{len(now)} jobs start now: {' '.join(shown)}; {where} (--wide lists them)"
     return paragraph(text, "    ")
 

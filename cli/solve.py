@@ -272,7 +272,7 @@ def compare(
     format: FormatOption = "text",
     gantt: GanttOption = False,
 ) -> None:
-    """Show when each pending job starts as configured and when it could, and what it waits for.
+    """When each pending job starts as configured, when it could, and what it waits for.
 
     AS CONFIGURED is the start that the simulated scheduler reaches, POSSIBLE the earliest in
     priority order; with --history LIKELY is when a job starts as often before as after.

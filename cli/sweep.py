@@ -58,6 +58,8 @@ class CellFiles:
             raise refusal("is the file of another cell: it was renamed or copied", str(path))
         if list(found) != ["cell", "status", "error", *METRICS]:
             raise refusal("has other columns than this version of slotwise", str(path))
+        if not _is_a_row(found):
+            raise refusal("holds what no simulation gives", str(path))
         if found["status"] == FAILED:
             return row_of(cell, error=found["error"])
         return row_of(cell, {name: found[name] for name in METRICS})
@@ -73,6 +75,14 @@ class CellFiles:
 
     def _file(self, cell: Cell) -> Path:
         return self.folder / f"{cell.digest}.json"
+
+
+def _is_a_row(kept: Mapping[str, Any]) -> bool:
+    """Whether the values of a cell are those of a row, of one that was forged too."""
+    from ..solver.studies.sweep import DONE, FAILED, METRICS
+
+    told = kept["status"] in (DONE, FAILED) and isinstance(kept["error"], str)
+    return told and all(kept[name] is None or type(kept[name]) in (int, float) for name in METRICS)
 
 
 def _text(path: Path) -> str:

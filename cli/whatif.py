@@ -240,7 +240,7 @@ def whatif(
     keep_going: KeepGoing = False,
     default_limit: DefaultLimitOption = None,
 ) -> None:
-    """What would change if: variants of a cluster beside today's configuration, run by the loop.
+    """What would change if: variants of a cluster beside today's configuration.
 
     A change is marked where resampled weeks show that it is more than noise.
 

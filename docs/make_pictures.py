@@ -1,8 +1,10 @@
-"""The screen pictures of README and docs, made by the program itself in headless Chromium.
+"""The pictures of README and docs, made by the program itself, and whether they are stale.
 
-``make pictures`` writes docs/report.png, docs/report-5000.png and the two of docs/how-it-works.md.
-With ``--measure`` nothing is written: a report of 5,000 hosts is made and opened five times, and
-its size and the times that the browser took are printed (benchmarks of docs/report.md).
+``make pictures`` draws them all: the Gantt charts and the sliding one by the program, the pages of
+the report in headless Chromium. Beside them docs/pictures.json keeps for each a digest of what it
+is drawn of; `tests/test_pictures.py` compares. With ``--only NAME`` one is drawn; with
+``--measure`` nothing is written: a report of 5,000 hosts is made and opened five times, and its
+size and the times that the browser took are printed (docs/report.md).
 
 Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
 """
@@ -10,26 +12,105 @@ Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-#: A cluster of 20 hosts in whose queue the optimum saves hours, and one of 5,000.
-SMALL = ("--hosts", "20", "--running", "30", "--pending", "12", "--seed", "5")
+DIGESTS = DOCS / "pictures.json"
+#: A cluster of 5,000 hosts.
 LARGE = ("--hosts", "5000", "--running", "11500", "--pending", "100", "--seed", "3")
-#: The job whose explanation the first picture shows.
-CHOSEN = "p9"
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--hide-scrollbars", "--force-device-scale-factor=1"),
 )
+#: What the picture of 5,000 hosts shows: racks, one of them open down to the hosts of an enclosure.
+UNFOLD = "Slotwise.gantt.fold(0); Slotwise.gantt.toggle(0); Slotwise.gantt.toggle(1);"
+DARK = "Slotwise.setTheme('dark');"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that ``slotwise report`` draws by an option of its own."""
+
+    name: str
+    option: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A page of the report as a browser shows it."""
+
+    name: str
+    #: "" for the generated cluster of 5,000 hosts.
+    example: str
+    size: tuple[int, int]
+    script: str = ""
+
+
+QUICK = ("--effort", "2", "--explain", "0")
+DRAWINGS = (
+    Drawing("joint-wins.svg", "--animate", QUICK),
+    Drawing("joint-wins-time-based.png", "--png", ("--method", "time-based", *QUICK)),
+    Drawing("joint-wins-optimal.png", "--png", ("--method", "optimal", *QUICK)),
+)
+SCREENS = (
+    Screen("report.png", "site", (1280, 800)),
+    Screen("report-dark.png", "kth-sp2-queue-20", (1440, 900), DARK),
+    Screen("report-phone.png", "site", (390, 1100)),
+    Screen("report-5000.png", "", (1280, 700), UNFOLD),
+)
+
+
+def slotwise(*arguments: str) -> None:
+    """Run the program; its messages are shown."""
+    subprocess.run([sys.executable, "-m", "slotwise", *arguments], check=True)
+
+
+def digests() -> Mapping[str, str]:
+    """Of each picture what it is drawn of, as far as that shows in what a small example gives.
+
+    A picture of a page hangs on the first screen of example joint-wins: its elements, the words of
+    its jobs, its bars, styles and scripts. One that the program draws itself is drawn anew.
+    """
+    import slotwise as sw
+    from slotwise.cli.report.about import About
+    from slotwise.cli.report.animation import animation_svg
+    from slotwise.cli.report.data import as_records, report_of_comparison, report_of_plan
+    from slotwise.cli.report.page import SCRIPTS, STYLES, asset
+    from slotwise.cli.report.screen import screen_html
+
+    instance = sw.load(sw.example("joint-wins"))
+    comparison = sw.compare(instance, methods=True, effort=2.0)
+    advice = {"large": sw.explain(instance, "large")}
+    found = sw.diagnose(instance)
+    report = report_of_comparison("joint-wins", instance, comparison, advice, (), found)
+    about, data = About(report), as_records(report)
+    words = {row.job: about.detail(row.job).to_dict() for row in about.rows}
+    drawn = json.dumps([words, data["hosts"], data["running"], data["views"]])
+    parts = (screen_html(about), drawn, asset("report.html"), *map(asset, (*STYLES, *SCRIPTS)))
+    figure = (DOCS.parent / "cli" / "report" / "figure.py").read_text("utf-8")
+    known = {screen.name: _digest(*parts, repr(screen)) for screen in SCREENS}
+    known["joint-wins.svg"] = _digest(animation_svg(report))
+    for method in ("time-based", "optimal"):
+        plan = sw.plan(instance, method, effort=2.0)
+        records = json.dumps(as_records(report_of_plan("joint-wins", instance, plan, {})))
+        known[f"joint-wins-{method}.png"] = _digest(records, figure)
+    return known
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:32]
 
 
 @contextmanager
@@ -40,33 +121,39 @@ def chromium(width: int, height: int) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or "chromium"
-        for flag in (*FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"):
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         service = webdriver.ChromeService(shutil.which("chromedriver") or "chromedriver")
         driver = webdriver.Chrome(options=options, service=service)
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         try:
             yield driver
         finally:
             driver.quit()
 
 
-def make_report(folder: Path, cluster: tuple[str, ...], explained: int) -> Path:
-    """The page of a generated cluster."""
-    instance, page = folder / "instance.json", folder / "report.html"
-    slotwise = [sys.executable, "-m", "slotwise"]
-    subprocess.run([*slotwise, "generate", *cluster, "-o", str(instance)], check=True)
-    options = ("--effort", "20", "--explain", str(explained), "-o", str(page))
-    subprocess.run([*slotwise, "report", str(instance), *options], check=True)
+def make_report(folder: Path, example: str) -> Path:
+    """The page of an example, or of the generated cluster; made once."""
+    page = folder / f"{example or 'large'}.html"
+    if page.exists():
+        return page
+    if example:
+        slotwise("report", "--example", example, "--effort", "2", "-o", str(page))
+        return page
+    instance = folder / "instance.json"
+    slotwise("generate", *LARGE, "-o", str(instance))
+    options = ("--method", "time-based", "--explain", "0")
+    slotwise("report", str(instance), *options, "-o", str(page))
     return page
 
 
-def picture(page: Path, output: Path, script: str, size: tuple[int, int]) -> None:
+def picture(page: Path, screen: Screen) -> None:
     """Open the page, run a script on it, and keep what is to be seen."""
-    with chromium(*size) as browser:
+    with chromium(*screen.size) as browser:
         browser.get(page.as_uri())
-        browser.execute_script(script)
-        browser.save_screenshot(str(output))
-    print(f"{output.relative_to(DOCS.parent)}: {output.stat().st_size / 1000:.0f} kB")
+        browser.execute_script(f"Slotwise.setTheme('light'); {screen.script}")
+        browser.save_screenshot(str(DOCS / screen.name))
 
 
 def measure(page: Path, times: int = 5) -> None:
@@ -80,31 +167,36 @@ def measure(page: Path, times: int = 5) -> None:
             print(f"opened in {browser.execute_script(timing) / 1000:.2f} s")
 
 
+def draw(folder: Path, names: set[str]) -> None:
+    """Draw these pictures, and keep the digests of what they are drawn of."""
+    for drawing in DRAWINGS:
+        if drawing.name in names:
+            output = ("-o", str(folder / "unused.html"), drawing.option, str(DOCS / drawing.name))
+            slotwise("report", "--example", "joint-wins", *drawing.arguments, *output)
+    for screen in SCREENS:
+        if screen.name in names:
+            picture(make_report(folder, screen.example), screen)
+    old = json.loads(DIGESTS.read_text("utf-8")) if DIGESTS.exists() else {}
+    known = {name: digest for name, digest in digests().items() if name in names}
+    DIGESTS.write_text(json.dumps(old | known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    for name in sorted(names):
+        print(f"docs/{name}: {(DOCS / name).stat().st_size / 1000:.0f} kB")
+
+
 def main() -> None:
-    """Write the pictures, or print the measurements."""
+    """Draw the pictures, or print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--measure", action="store_true", help="size and time at 5,000 hosts")
+    parser.add_argument("--only", action="append", metavar="NAME", help="draw this picture alone")
     asked = parser.parse_args()
+    every = {item.name for item in (*DRAWINGS, *SCREENS)}
+    if wrong := set(asked.only or ()) - every:
+        parser.error(f"no picture {', '.join(sorted(wrong))}: there are {', '.join(sorted(every))}")
     with tempfile.TemporaryDirectory() as folder:
         if asked.measure:
-            measure(make_report(Path(folder), LARGE, 0))
-            return
-        for method in ("time-based", "optimal"):
-            drawn = ("--png", str(DOCS / f"joint-wins-{method}.png"))
-            options = ("--method", method, "--effort", "2", "--explain", "0", *drawn)
-            command = ("report", "--example", "joint-wins", *options, "-o", f"{folder}/page.html")
-            subprocess.run([sys.executable, "-m", "slotwise", *command], check=True)
-        small = make_report(Path(folder), SMALL, 2)
-        choose = f"""
-            document.querySelector('label[for="view-difference"]').click();
-            Slotwise.choose("{CHOSEN}");
-            document.querySelector("#gantt-title").closest("section").scrollIntoView();
-        """
-        picture(small, DOCS / "report.png", choose, (1280, 1130))
-        large = make_report(Path(folder), LARGE, 0)
-        unfold = "Slotwise.gantt.toggle(0); Slotwise.gantt.toggle(3);"
-        unfold += "document.querySelector('#gantt-title').closest('section').scrollIntoView();"
-        picture(large, DOCS / "report-5000.png", unfold, (1280, 1010))
+            measure(make_report(Path(folder), ""))
+        else:
+            draw(Path(folder), set(asked.only or every))
 
 
 if __name__ == "__main__":

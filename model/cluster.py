@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from .facts import Fact
 
 #: Load indices that grow with load: a reservation is added to them (RSV-01).
 INCREASING_INDICES = frozenset({"r15s", "r1m", "r15m", "ut", "pg", "io", "ls"})
@@ -90,10 +92,10 @@ class Host:
     #: Job slots (MXJ).
     slots: int
     #: Processors, slots where not given.
-    ncpus: int | None = None
-    type: str = "any"
-    model: str = "any"
-    cpu_factor: float = 1.0
+    ncpus: Annotated[int | None, Fact("count_from_1")] = None
+    type: Annotated[str, Fact("name")] = "any"
+    model: Annotated[str, Fact("name")] = "any"
+    cpu_factor: Annotated[float, Fact("positive")] = 1.0
     #: Numeric resources that jobs consume here when nothing runs: mem, swp, tmp in MB, and user-
     #: defined host-based ones in their own unit. An absent resource is not on the host.
     amounts: Mapping[str, float] = field(default_factory=dict)
@@ -106,18 +108,19 @@ class Host:
     #: Load indices as reported (r15s, ut, …); user-defined dynamic ones too.
     load: Mapping[str, float] = field(default_factory=dict)
     #: JL/U.
-    user_slots: int | None = None
+    user_slots: Annotated[int | None, Fact("count", "JL/U")] = None
     #: DISPATCH_WINDOW text, "" for always.
-    windows: str = ""
-    thresholds: Thresholds = Thresholds()
-    status: str = "ok"
-    mxj_defined: bool = True
+    windows: Annotated[str, Fact("windows", "DISPATCH_WINDOW")] = ""
+    thresholds: Annotated[Thresholds, Fact("thresholds")] = Thresholds()
+    status: Annotated[str, Fact("host_status")] = "ok"
+    #: False where nothing says how many slots it has: they are its processors.
+    mxj_defined: Annotated[bool, Fact("boolean")] = True
     #: The machine that jobs see where this is one of its nodes, "" for a host of its own.
-    node_of: str = ""
+    node_of: Annotated[str, Fact("machine")] = ""
     #: Its GPUs, None for none; what they add to amounts and load is there without being given.
     gpus: Gpus | None = None
     #: Cores that jobs may be bound to (affinity[]), None where nobody said.
-    cores: int | None = None
+    cores: Annotated[int | None, Fact("count_from_1")] = None
 
     def __post_init__(self) -> None:
         if isinstance(self.gpus, Gpus):
@@ -172,12 +175,12 @@ class ComputeUnit:
 class ResourceDefinition:
     """A user-defined resource of lsf.shared."""
 
-    name: str
-    kind: str = "numeric"
-    increasing: bool = False
-    dynamic: bool = False
-    consumable: bool = True
-    release: bool = True
+    name: Annotated[str, Fact("new_name")]
+    kind: Annotated[str, Fact("resource_kind")] = "numeric"
+    increasing: Annotated[bool, Fact("boolean")] = False
+    dynamic: Annotated[bool, Fact("boolean")] = False
+    consumable: Annotated[bool, Fact("boolean")] = True
+    release: Annotated[bool, Fact("boolean")] = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ..model.input_limits import limits
 from ..model.instance import Instance
 from ..model.job import LARGEST_INDEX, Job, parse_array
 from ..model.lsf_state.assemble import RUNNING
-from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ..model.lsf_state.limits import SeenLimit
 from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
@@ -31,6 +31,8 @@ from .scheduler.run_on import started_now
 
 #: What LSF says of a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
+#: What a requirement reserves.
+_USAGE = re.compile(r"rusage\[[^\]]*\]")
 #: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
 #: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
@@ -111,7 +113,7 @@ def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[st
     for job in seen.jobs:
         if job.status in RUNNING:
             least.update(job.allocation)
-        if job.status in RUNNING or not job.status:
+        if job.status not in WAITING and job.status not in ENDED:  # or left out, as ZOMBI is
             most.update(job.allocation)
             if job.unknown and not job.allocation:  # it may run anywhere
                 most.update(dict.fromkeys(counted, job.slots or _ANY_NUMBER))
@@ -131,8 +133,10 @@ def _by_queue(
     most: Counter[str] = Counter()
     listed = {job.id for job in seen.jobs}
     for job in seen.jobs:
-        # Some count it as pending, others as suspended; of one without a state nobody knows.
-        held = job.status in ("PSUSP", "")
+        # Some count it as pending, others as suspended; of other states nobody knows.
+        held = not _column(job) or job.status == "PSUSP"
+        if job.status in ENDED:
+            continue
         if held or _column(job) in columns:
             known = sum(job.allocation.values()) or job.slots
             number = _elements(job, listed)
@@ -193,7 +197,7 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
     found: list[_Reserved] = []
-    doubtful = _doubtful(seen)
+    doubtful = _doubtful(instance, seen)
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
@@ -218,9 +222,16 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     return resolver, found
 
 
-def _doubtful(seen: Seen) -> frozenset[str]:
-    """Hosts on which a job may hold more or less than was read of it."""
-    unread = [job for job in seen.jobs if job.unknown and job.status not in WAITING]
+def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
+    """Hosts on which a job may hold more or less than was read of it, or could be kept of that."""
+    kept = {run.job.id: " ".join(run.job.res_req) for run in instance.running}
+    unread = [
+        job
+        for job in seen.jobs
+        if job.status not in WAITING
+        and job.status not in ENDED
+        and (job.unknown or _USAGE.findall(job.res_req) != _USAGE.findall(kept.get(job.id, "")))
+    ]
     if any(not job.allocation for job in unread):
         return frozenset(host.name for host in seen.hosts or ())
     return frozenset(name for job in unread for name in job.allocation)

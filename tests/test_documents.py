@@ -145,7 +145,7 @@ def test_options_of_the_pages_exist() -> None:
         for name, text in PAGES.items()
         for code in re.findall(r"`+[^`]+`+", text)
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b(?!-?…)", code)
-        if option not in known | FOREIGN | {"--help"}
+        if option not in known | FOREIGN | {"--help", "--help-all"}
     }
     assert unknown == set()
 

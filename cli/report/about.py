@@ -38,11 +38,13 @@ class JobRow:
     #: Seconds sooner, None where one of the two starts is not known.
     sooner: int | None
     waits_for: str
+    #: What rows are sorted by: its start, of a simulation its wait (seconds); None: it has none.
+    wait: int | None
 
     @property
     def order(self) -> tuple[bool, bool, float]:
         """Sorts what is stuck first, then the longest wait, what has no start before the rest."""
-        first = self.starts[0][0]
+        first = self.wait
         return self.flag != "stuck", self.flag != "held back", -(1e18 if first is None else first)
 
 
@@ -165,15 +167,22 @@ class About:
                 word = self.time("start", left.job, None)
                 job = users[left.job]
                 starts = ((None, word), (None, ""))
-                yield JobRow(job.id, job.user, job.slots, "stuck", starts, None, left.reason)
+                yield JobRow(job.id, job.user, job.slots, "stuck", starts, None, left.reason, None)
         else:
-            for record in report.jobs:
-                starts = (
-                    (record["start"], self.time("start", record["job"], record["start"])),
-                    (record["wait"], "" if not record["wait"] else duration_text(record["wait"])),
-                )
-                what = record["reason"] or record["status"]
-                yield JobRow(record["job"], record["user"], record["slots"], "", starts, None, what)
+            yield from map(self._simulated, report.jobs)
+
+    def _simulated(self, record: Mapping[str, Any]) -> JobRow:
+        """A job of a simulation; one that ran before it began has no wait."""
+        job, wait = record["job"], record["wait"]
+        waited = wait is not None and wait >= 0
+        starts = (
+            (record["start"], self.time("start", job, record["start"])),
+            (wait if waited else -1, duration_text(wait) if waited else ""),
+        )
+        began = wait if waited else -1
+        order = None if record["start"] is None else began
+        what = record["reason"] or record["status"]
+        return JobRow(job, record["user"], record["slots"], "", starts, None, what, order)
 
     def _compared(self, row: ComparedJob, job: Job) -> JobRow:
         beside = smallest_difference((row.as_configured, row.possible))
@@ -184,7 +193,8 @@ class About:
         waits = row.as_configured != self.report.instance.now
         why = (row.condition or row.waits_for or row.held_back) if waits else ""
         flag = self.flag(row.job, row.state)
-        return JobRow(row.job, job.user, row.slots, flag, starts, row.sooner_by, why)
+        start = row.as_configured
+        return JobRow(row.job, job.user, row.slots, flag, starts, row.sooner_by, why, start)
 
     def _planned(self, item: PlannedJob, job: Job) -> JobRow:
         early = item.bound if item.start is not None else item.estimate
@@ -192,7 +202,7 @@ class About:
             (item.start, self.time("start", item.job, item.start)),
             (early, "" if early is None else self.clock.short(early)),
         )
-        return JobRow(job.id, job.user, job.slots, "", starts, None, item.waits_for)
+        return JobRow(job.id, job.user, job.slots, "", starts, None, item.waits_for, item.start)
 
     @cached_property
     def _details(self) -> Mapping[str, JobText]:
@@ -343,9 +353,7 @@ class About:
                 own = remedy.where.startswith("job ")
                 kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
                 by = f"{job.user or 'its user'} can do this" if own else "for the administrator"
-                prefix = f"{remedy.where}: " if own else ""
-                lines = tuple(line.removeprefix(prefix) for line in said.lines)
-                lines += (said.then,) if said.then else ()
+                lines = _to_paste(said.lines, said.then, f"{remedy.where}: " if own else "")
                 costs = " ".join(filter(None, (said.costs, said.whose)))
                 yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
@@ -389,3 +397,13 @@ def command_of(job: str, change: str) -> str:
     if change.startswith("in queue "):
         return f"bswitch {change.removeprefix('in queue ')} {job}"
     return change
+
+
+def _to_paste(lines: Sequence[str], then: str, own: str) -> tuple[str, ...]:
+    """Lines of files and the command after them; of a job's own options the command alone.
+
+    own: what stands before an option of the job, "" for lines of files.
+    """
+    if own and then:
+        return (then,)
+    return (*(line.removeprefix(own) for line in lines), *((then,) if then else ()))

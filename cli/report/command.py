@@ -44,17 +44,22 @@ Output = Annotated[
     file_option(
         "-o",
         "--output",
-        help="The page, one HTML file; - for standard output. Without it report.html.",
+        help="The page (- for standard output); default report.html.",
     ),
 ]
 Picture = Annotated[
     Path | None,
     file_option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
 ]
-WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
-Explain = Annotated[
-    int, typer.Option(min=0, help="Waiting jobs to say why not earlier and what would help.")
+Animation = Annotated[
+    Path | None,
+    file_option(
+        help="Also draw how jobs move to where they could be (SVG).",
+        show_default=False,
+    ),
 ]
+WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
+Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain.")]
 AdviceTime = Annotated[
     float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
 ]
@@ -71,7 +76,7 @@ Open = Annotated[
 #: Where the page goes if nobody says.
 USUAL = Path("report.html")
 #: The option of each form of output.
-OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg"}
+OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
@@ -115,6 +120,7 @@ def report(
     output: Output = None,
     png: Picture = None,
     svg: Picture = None,
+    animate: Animation = None,
     method: WantedMethod = "all",
     objective: ObjectiveOption = "lexicographic",
     time_limit: ReportTimeLimit = None,
@@ -133,17 +139,16 @@ def report(
     hosts: HostCount = None,
     open: Open = False,
 ) -> None:
-    """Write a page to look at: Gantt chart, comparison, profiles, why each job waits.
+    """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
 
     FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
-    for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
-    codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge objects to a plan
-    that is shown.
+    for); with --simulate an instance or a log. The page works offline. Exit codes: 0 done, 2 bad
+    input, 3 stopped early with the best so far, 4 the judge objects to a plan that is shown.
     """
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    given = {"html": output, "png": png, "svg": svg}
+    given = {"html": output, "png": png, "svg": svg, "animation": animate}
     outputs = _outputs(given, (file, instance, history, cluster))
     _check_request(simulate, method, reservation, until, cluster, hosts, instance)
     if history is not None and (simulate or method != "all"):
@@ -387,6 +392,10 @@ def _write(found: Report, outputs: Mapping[str, Path]) -> None:
             from .page import page
 
             content = page(found).encode()
+        elif form == "animation":
+            from .animation import animation_svg
+
+            content = animation_svg(found).encode()
         else:
             from .figure import figure_bytes
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
 from ..job import Application, JobGroup
 from ..omissions import Change
@@ -71,19 +72,14 @@ class Section(BaseModel):
         )
 
 
-class HostEntry(Section):
-    """One host, or several equal ones: a range, a list, or `count` of them."""
+class HostKeys(Section):
+    """The keys of hosts that are more than a field of the model."""
 
     lsf_names: ClassVar[dict[str, str]] = {"HOST_NAME": "name"}
     name: f.HostNames
     count: f.Count | None = None
     slots: f.CountOrNone | None = None
     mxj: f.MaxSlots | None = Field(None, alias="MXJ")
-    ncpus: f.Count | None = None
-    mxj_defined: f.YesNo = True
-    type: f.Name = "any"
-    model: f.Name = "any"
-    cpu_factor: f.Positive = 1.0
     mem: f.Size | None = None
     swp: f.Size | None = None
     tmp: f.Size | None = None
@@ -91,13 +87,7 @@ class HostEntry(Section):
     strings: dict[f.Name, f.Name] = Field(default_factory=dict)
     resources: f.Words = Field((), alias="RESOURCES")
     load: dict[f.Name, f.Number] = Field(default_factory=dict)
-    user_slots: f.CountOrNone | None = Field(None, alias="JL/U")
-    windows: f.Windows = Field("", alias="DISPATCH_WINDOW")
-    thresholds: f.ThresholdMap | None = None
-    status: f.Status = "ok"
-    node_of: f.MachineName = ""
     gpus: f.HostGpus | None = None
-    cores: f.Count | None = None
 
 
 class UnitEntry(Section):
@@ -113,17 +103,6 @@ class UnitEntry(Section):
     members: f.Names
 
 
-class ResourceEntry(Section):
-    """A user-defined resource (lsf.shared)."""
-
-    name: f.NewName
-    kind: Literal["numeric", "string", "boolean"] = "numeric"
-    increasing: f.YesNo = False
-    dynamic: f.YesNo = False
-    consumable: f.YesNo = True
-    release: f.YesNo = True
-
-
 class SharedEntry(Section):
     """An amount that several hosts share, in one place or (``5@[a b] 9@[c]``) in several."""
 
@@ -135,6 +114,8 @@ class SharedEntry(Section):
 
 if TYPE_CHECKING:
     # Their keys follow from the facts at the fields of the model.
+    HostEntry: TypeAlias = HostKeys
+    ResourceEntry: TypeAlias = Section
     QueueEntry: TypeAlias = Section
     ApplicationEntry: TypeAlias = Section
     JobGroupEntry: TypeAlias = Section
@@ -145,6 +126,15 @@ if TYPE_CHECKING:
 
         compute_unit_types: f.UnitTypes | None = Field(None, alias="COMPUTE_UNIT_TYPES")
 else:
+    HostEntry = entry(
+        "HostEntry",
+        Host,
+        HostKeys,
+        "One host, or several equal ones: a range, a list, or `count` of them.",
+    )
+    ResourceEntry = entry(
+        "ResourceEntry", ResourceDefinition, Section, "A user-defined resource (lsf.shared)."
+    )
     QueueEntry = entry("QueueEntry", Queue, Section, "A queue (lsb.queues).")
     ApplicationEntry = entry(
         "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."

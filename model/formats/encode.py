@@ -14,9 +14,7 @@ from ..cluster import (
     Cluster,
     ComputeUnit,
     Host,
-    ResourceDefinition,
     SharedResource,
-    Thresholds,
 )
 from ..configuration import Limit, Params, Queue, Scope, UserGroup, usual_queue, with_default_queue
 from ..errors import InputError
@@ -127,7 +125,7 @@ def _in_order(cluster: Cluster, names: Iterable[str]) -> list[str]:
 def _machines(cluster: Cluster) -> Plain:
     machines = {host.node_of for host in cluster.hosts}
     return {
-        "resources": [_resource(item) for item in cluster.resources],
+        "resources": [plain(item) for item in cluster.resources],
         "hosts": _hosts(cluster.hosts),
         "host_groups": {
             group.name: _words(group.members)
@@ -137,19 +135,6 @@ def _machines(cluster: Cluster) -> Plain:
         "compute_units": [_unit(cluster, unit) for unit in cluster.units],
         "shared_resources": [_shared(cluster, item) for item in cluster.shared],
     }
-
-
-def _resource(item: ResourceDefinition) -> Plain:
-    return _kept(
-        {
-            "name": item.name,
-            "kind": _unless(item.kind, "numeric"),
-            "increasing": _unless(item.increasing, False),
-            "dynamic": _unless(item.dynamic, False),
-            "consumable": _unless(item.consumable, True),
-            "release": _unless(item.release, True),
-        }
-    )
 
 
 def _shared(cluster: Cluster, item: SharedResource) -> Plain:
@@ -190,32 +175,23 @@ def _host(host: Host) -> Plain:
         load = {name: load[name] for name in load.keys() - host.gpus.load().keys()}
     sizes = {name: amounts.pop(name, None) for name in ("mem", "swp", "tmp")}
     booleans = sorted(host.booleans | host.exclusive)
-    return _kept(
-        {
-            "slots": host.slots,
-            "ncpus": host.ncpus,
-            "mxj_defined": _unless(host.mxj_defined, True),
-            "type": _unless(host.type, "any"),
-            "model": _unless(host.model, "any"),
-            "cpu_factor": _number(_unless(host.cpu_factor, 1.0)),
-            **{name: None if size is None else format_size(size) for name, size in sizes.items()},
-            "amounts": _numbers(amounts),
-            "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
-            "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
-            "load": _numbers(load),
-            "JL/U": host.user_slots,
-            "DISPATCH_WINDOW": _some(host.windows),
-            "thresholds": _thresholds(host.thresholds),
-            "status": _unless(host.status, "ok"),
-            "node_of": _some(host.node_of),
-            "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
-            "cores": host.cores,
-        }
-    )
+    facts = plain(host)
+    kept = {
+        "slots": host.slots,
+        **{name: facts.pop(name) for name in _HOST_FIRST if name in facts},
+        **{name: None if size is None else format_size(size) for name, size in sizes.items()},
+        "amounts": _numbers(amounts),
+        "strings": {name: host.strings[name] for name in sorted(host.strings)} or None,
+        "RESOURCES": _some(" ".join(f"{'!' * (b in host.exclusive)}{b}" for b in booleans)),
+        "load": _numbers(load),
+        **facts,
+        "gpus": None if host.gpus is None else text.gpus_text(host.gpus),
+    }
+    return _kept(kept)
 
 
-def _thresholds(value: Thresholds) -> dict[str, str] | None:
-    return text.write_thresholds(value) or None
+#: Keys that stand before what a host has.
+_HOST_FIRST = ("ncpus", "mxj_defined", "type", "model", "cpu_factor")
 
 
 def _unit(cluster: Cluster, unit: ComputeUnit) -> Plain:

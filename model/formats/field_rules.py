@@ -297,9 +297,6 @@ _NAME, _SIZE, _AMOUNT = reader(f.Name), reader(f.Size), reader(f.Amount)
 _JOB_SLOTS = reader(f.Slots)
 _FACTORS = {key: reader(KINDS[item.fact.kind].reads) for key, item in factors().items()}
 _METHODS = get_args(d.Document.model_fields["reservation_usage"].annotation)[1]
-_THRESHOLDS = _single(
-    "thresholds", f.ThresholdMap, lambda item: text.write_thresholds(item.thresholds)
-)
 
 _SPECIAL: dict[type, tuple[_Special, ...]] = {
     Host: (
@@ -307,7 +304,6 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _Special(("amounts",), _amounts),
         _single("booleans", frozenset[f.Name]),
         _single("exclusive", frozenset[f.Name]),
-        _THRESHOLDS,
         _single("gpus", f.HostGpus | None, lambda host: text.gpus_text(host.gpus)),
     ),
     HostGroup: (_single("name", f.NewName), _single("members", tuple[f.Name, ...])),

@@ -437,12 +437,16 @@ KINDS: dict[str, FieldKind] = {
     "count_from_1": FieldKind(Count, number=True),
     "number": FieldKind(Number, _shortest, number=True),
     "amount": FieldKind(Amount, _shortest, number=True),
+    "positive": FieldKind(Positive, _shortest, number=True),
     "percent": FieldKind(Number, _shortest, number=True),
     "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
     "gpu_req": FieldKind(Line),
     "gpu_syntax": FieldKind(GpuSyntax),
     "windows": FieldKind(Windows),
     "dialect": FieldKind(Dialect),
+    "host_status": FieldKind(Status),
+    "machine": FieldKind(MachineName),
+    "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
     "family": FieldKind(Literal["LSF", "OpenLava", "volclava"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
@@ -479,7 +483,7 @@ def entry(name: str, kind: type, base: type[BaseModel], says: str, **more: Any) 
     made = create_model(
         name, __base__=base, __doc__=says, __module__=base.__module__, **keys, **more
     )
-    made.lsf_names = names  # type: ignore[attr-defined]
+    made.lsf_names = {**getattr(base, "lsf_names", {}), **names}  # type: ignore[attr-defined]
     return made
 
 

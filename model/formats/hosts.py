@@ -18,13 +18,12 @@ from ..cluster import (
     HostGroup,
     ResourceDefinition,
     SharedResource,
-    Thresholds,
 )
 from ..errors import nearest
 from ..input_limits import limits, take_hosts, take_names
 from ..job import OTHERS
 from . import document as d
-from .fields import MOST
+from .fields import MOST, given
 from .finding import Finding, Location
 from .names import inner_first, names, unknown_unit_type
 
@@ -78,8 +77,7 @@ class HostBuilder:
             default_unit_type=default,
             units=self._compute_units(types),
             resources=tuple(
-                ResourceDefinition(e.name, e.kind, e.increasing, e.dynamic, e.consumable, e.release)
-                for e in document.resources
+                ResourceDefinition(**given(ResourceDefinition, e)) for e in document.resources
             ),
             shared=self._shared(),
         )
@@ -230,8 +228,8 @@ class HostBuilder:
             else:
                 self._entry[name] = index
                 self._hosts[name] = host
-                if entry.node_of:
-                    self._machines.setdefault(entry.node_of, []).append(name)
+                if host.node_of:
+                    self._machines.setdefault(host.node_of, []).append(name)
 
     def _gpus(self, index: int, entry: d.HostEntry) -> Gpus | None:
         """Its GPUs; nothing that they say may be said otherwise beside them."""
@@ -250,13 +248,14 @@ class HostBuilder:
         return gpus
 
     def _host(self, index: int, entry: d.HostEntry) -> Host:
-        slots, defined = entry.slots, entry.mxj_defined
+        slots, plain = entry.slots, given(Host, entry)
+        ncpus = plain.get("ncpus")
         if entry.mxj is not None:
             if slots is not None:
                 self._problem(("hosts", index, "MXJ"), "give slots or MXJ, not both")
-            slots = entry.ncpus if isinstance(entry.mxj, str) else entry.mxj
+            slots = ncpus if isinstance(entry.mxj, str) else entry.mxj
         elif slots is None:
-            slots, defined = entry.ncpus, False
+            slots, plain["mxj_defined"] = ncpus, False
         if slots is None:
             self._problem(("hosts", index), "has no number of slots: give slots, MXJ or ncpus")
         amounts = dict(entry.amounts)
@@ -270,23 +269,13 @@ class HostBuilder:
             name="",
             # A number that is missing has been reported: nothing may seem too much for it.
             slots=MOST if slots is None else slots,
-            ncpus=entry.ncpus,
-            type=entry.type,
-            model=entry.model,
-            cpu_factor=entry.cpu_factor,
             amounts=amounts,
             strings=entry.strings,
             booleans=frozenset(word.removeprefix("!") for word in entry.resources),
             exclusive=frozenset(word[1:] for word in entry.resources if word.startswith("!")),
             load=entry.load,
-            user_slots=entry.user_slots,
-            windows=entry.windows,
-            thresholds=entry.thresholds or Thresholds(),
-            status=entry.status,
-            mxj_defined=defined,
-            node_of=entry.node_of,
             gpus=self._gpus(index, entry),
-            cores=entry.cores,
+            **plain,
         )
 
     def _check_machines(self) -> None:

@@ -140,7 +140,7 @@ def read_machines(instance: Instance, poll: Poll = never) -> tuple[Instance, lis
     builder = HostBuilder(_document(cluster, poll), findings)
     built = builder.cluster()
     partitions = tuple(
-        replace(item, hosts=builder.members(("host_partitions", number, "HOSTS"), item.hosts))
+        replace(item, hosts=builder.home(("host_partitions", number, "HOSTS"), item.hosts))
         for number, item in enumerate(instance.partitions)
     )
     found = [attribute_place(finding, instance) for finding in findings]

@@ -481,7 +481,7 @@ def _counts(queue: SeenQueue, row: Mapping[str, str], reading: Reading) -> None:
     queue.processor_slots = cells.value("slots of a processor", values.number)
     queue.host_slots = cells.value("slots of a host", values.whole)
     counted = {
-        key: reading.value(key, pick(row, key), values.whole)
+        key: reading.value(key, pick(row, key), values.whole, None)
         for key in columns("slots of its jobs", "queue")
     }
     queue.counts = {key: number for key, number in counted.items() if number is not None}

@@ -14,9 +14,12 @@ import numpy as np
 
 from ..changes import CLOSED, OPEN, HostStatus
 from ..cluster import Host
+from ..errors import InputError
 from ..formats.finished_jobs import FinishedJob
 from ..formats.log_lines import BadRecords
+from ..input_limits import limits
 from ..instance import Instance
+from ..job import too_many_elements
 from ..workload import Workload
 from . import log_records as r
 from .bjobs import SeenJob, requirement
@@ -167,6 +170,8 @@ class Follower:
         return moment
 
     def _submitted(self, record: r.Submitted) -> None:
+        if record.elements and len(self.jobs) + len(record.elements) > limits().elements:
+            raise InputError(f"job {record.number}: with it there are {too_many_elements()}")
         for index in record.elements or (0,):
             key = (record.number, index)
             if key in self.jobs:
@@ -335,11 +340,11 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
     if not jobs:
         return
     factors = ", ".join(f"{factor:g}" for factor in sorted({moment.factors[j.id] for j in jobs}))
-    limits = f"limits of {len(jobs)} job{'s' if len(jobs) > 1 else ''}"
+    these = f"limits of {len(jobs)} job{'s' if len(jobs) > 1 else ''}"
     shown = _beyond_runlimit(jobs, moment.factors, base)
     if not shown and (base is None or base.params.family == "LSF"):
         notes.touch(
-            f"{limits} are taken as written, though their records name a CPU factor ({factors}) by "
+            f"{these} are taken as written, though their records name a CPU factor ({factors}) by "
             "which schedulers of the open family multiply them"
         )
         return
@@ -349,7 +354,7 @@ def settle_limits(moment: Moment, base: Instance | None, notes: Remarks) -> None
         job.cpu_limit = None if job.cpu_limit is None else max(1, round(job.cpu_limit / factor))
     because = shown or "as the scheduler of the site has it"
     notes.append(
-        f"{limits} are divided by the CPU factor that their records name ({factors}), {because}"
+        f"{these} are divided by the CPU factor that their records name ({factors}), {because}"
     )
 
 

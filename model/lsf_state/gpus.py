@@ -77,6 +77,11 @@ def read_gpus(text: Text, notes: Remarks | None = None) -> list[SeenGpus]:
             names = words
         elif names and words:
             cells = _cells(names, words, line)
+            if cells is None and (word := _unreadable_number(names, words, line)):
+                named = host if line[:1].isspace() or names[0] != "HOST_NAME" else words[0]
+                reading.at(f"host {named}", number, Touched(hosts=(named,), resources=(GPUS,)))
+                reading.unknown(f"{word!r} is no number of a GPU")
+                continue
             if cells is None:
                 names = [] if host and names[0] != "HOST_NAME" else names
                 continue
@@ -98,6 +103,15 @@ def _cells(names: list[str], words: list[str], line: str) -> dict[str, str] | No
     if number is None or number >= len(words) or not words[number].isdigit():
         return None
     return dict(zip(columns, words, strict=False))
+
+
+def _unreadable_number(names: list[str], words: list[str], line: str) -> str:
+    """What stands in a row of a GPU where its number should be, "" for a row of something else."""
+    columns = names[1:] if names[0] == "HOST_NAME" and line[:1].isspace() else names
+    at = next((n for n, name in enumerate(columns) if name in _COLUMNS["gpu"]), len(words))
+    if len(words) != len(columns) or at >= len(words) or words[at] in ("-", *columns):
+        return ""
+    return words[at] if re.search(r"\d|[^\w-]", words[at]) else ""
 
 
 def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:

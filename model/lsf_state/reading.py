@@ -47,6 +47,10 @@ class Touched:
         )
 
 
+#: Of what has no say in any start.
+NOBODY = Touched(jobs=())
+
+
 def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*some, *others)))
 
@@ -64,7 +68,7 @@ class Reading:
         self.touched = Touched()
         self.notes = Remarks() if notes is None else notes
         #: What could not be read of the record at hand: its name, what is wrong, resources.
-        self._cells: list[tuple[str, Problem, tuple[str, ...]]] = []
+        self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
         self._unread: list[tuple[Problem, Touched]] = []
         self._lost: list[Problem] = []
 
@@ -82,7 +86,7 @@ class Reading:
         """The scope of the record is known by now."""
         for _, problem, resources in self._cells:
             touched = replace(self.touched, resources=resources) if resources else self.touched
-            self._unread.append((problem, touched))
+            self._unread.append((problem, NOBODY if resources is None else touched))
         self._cells.clear()
 
     @property
@@ -95,11 +99,11 @@ class Reading:
         name: str,
         text: str,
         read: Callable[[str], T | None],
-        resources: tuple[str, ...] = (),
+        resources: tuple[str, ...] | None = (),
     ) -> T | None:
         """The value of a field, None where it is absent, or cannot be read, which is told.
 
-        resources: that it is about.
+        resources: that it is about; None where it has no say in any start.
         """
         try:
             return read(text)
@@ -107,7 +111,9 @@ class Reading:
             self.unknown(f"{name}: {error}", resources, name=name)
             return None
 
-    def unknown(self, message: str, resources: tuple[str, ...] = (), *, name: str = "") -> None:
+    def unknown(
+        self, message: str, resources: tuple[str, ...] | None = (), *, name: str = ""
+    ) -> None:
         """Something of the record at hand that cannot be read: it is as if it were not printed."""
         self._cells.append((name, self._problem(message), resources))
 

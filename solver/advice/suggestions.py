@@ -440,11 +440,11 @@ def _other_units(
     cu = section(job, "cu")
     if cu is None:
         return
+    yield from _coarser_units(instance, job, requirement)
     if requirement.cu is not None and requirement.cu.maxcus is not None:
         for most in range(requirement.cu.maxcus + 1, requirement.cu.maxcus + 3):
             text = re.sub(r"maxcus\s*=\s*\d+", f"maxcus={most}", cu)
             yield "cu", f"with cu[{text}]", with_section(job, "cu", text)
-    yield from _coarser_units(instance, job, requirement)
     if ":" in cu:
         for word in cu.split(":"):
             rest = ":".join(other for other in cu.split(":") if other != word)

@@ -112,8 +112,6 @@ class Reasons:
             return Stated("unknown end", why or UNKNOWN_END)
         return Stated("starts if", waits_for or why)
 
-    # --- whether it has a place here --------------------------------------------------------------
-
     @staticmethod
     def _fits(problem: PlanningProblem, demand: Demand) -> bool:
         """Whether a job has a place where nothing runs, whatever it waits for."""
@@ -148,7 +146,8 @@ class Reasons:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
         happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
-        return f"{_some(names)} {happens}" if names else ""
+        said = self.problem.demand_of(job).impossible
+        return f"{_some(names)} {happens}{f' ({said})' if said else ''}" if names else ""
 
     @cached_property
     def _refused(self) -> Mapping[str, str]:
@@ -184,8 +183,6 @@ class Reasons:
         """Whether the end of a running or pending job is unknown."""
         pending = any(d.duration is None and d.killed is None for d in self.problem.demands)
         return pending or bool(self.problem.endless())
-
-    # --- start conditions (-w) --------------------------------------------------------------------
 
     @cached_property
     def _awaited(self) -> Mapping[str, Stated]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from all_commands import all_commands
 from forked import slotwise
-from slotwise.cli.main import MORE, OLD_SPELLINGS, app
-from typer.main import get_command
+from slotwise.cli.main import COMMANDS
+from slotwise.cli.panels import ADVANCED
 
 #: Panels that come after the first screen of a command.
 AFTER_THE_FIRST_SCREEN = (
     "A moment of the simulation",
     "Forecast",
     "Time and processors",
-    MORE,
+    ADVANCED,
 )
 #: Lines of a screen.
 SCREEN = 45
@@ -42,37 +42,38 @@ def test_options_are_in_panels(command: str, monkeypatch: pytest.MonkeyPatch) ->
     text = "\n".join(help_of(command, monkeypatch=monkeypatch))
     assert "─ Options " not in text
     assert "─ How to plan " in text
-    assert "─ More options " in text
+    assert f"─ {ADVANCED} " not in text
+    assert "<bool>" not in text
+    everything = slotwise(command, "--help-all").stdout
+    assert f"─ {ADVANCED} " in everything
+    assert len(everything) > len(text)
+
+
+def test_the_commands_are_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people come for stands first; no command is left out."""
+    text = "\n".join(help_of(monkeypatch=monkeypatch))
+    assert "<bool>" not in text
+    titles = [text.index(f"─ {title} ") for title in COMMANDS]
+    assert titles == sorted(titles)
+    shown = [command.__name__ for commands in COMMANDS.values() for command in commands]
+    assert sorted([*shown, "import"]) == sorted({words[0] for words in all_commands()})
+
+
+@pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
+def test_help_has_a_short_form_everywhere(command: tuple[str, ...]) -> None:
+    done = slotwise(*command, "-h")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
 
 
 def test_limits_on_input_are_out_of_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(help_of(monkeypatch=monkeypatch))
     assert "--max-hosts" not in text
-    assert "--help-limits" in text
-    limits = slotwise("--help-limits")
+    assert "--help-all" in text
+    limits = slotwise("--help-all")
     assert limits.returncode == 0
     assert "--max-hosts" in limits.stdout
     assert "--confine" in limits.stdout
-
-
-def test_one_word_for_one_thing() -> None:
-    """An old spelling is no option any more, where it was one; the new one is."""
-    root = get_command(app)
-    for name, spellings in OLD_SPELLINGS.items():
-        command = root.get_command(None, name)  # type: ignore[attr-defined,arg-type]
-        known = {spelling for option in command.params for spelling in option.opts}
-        assert not known & set(spellings)
-        assert set(spellings.values()) <= known
-
-
-def test_an_old_spelling_is_taken_and_named() -> None:
-    given = ("solve", "--example", "headline", "--method", "time-based")
-    old, new = slotwise(*given, "--jobs", "0"), slotwise(*given, "--reservations=0")
-    usual = slotwise(*given)
-    assert old.returncode == new.returncode == 0
-    assert old.stdout == new.stdout != usual.stdout
-    assert "--jobs is now --reservations" in old.stderr
-    assert new.stderr == ""
 
 
 @pytest.mark.parametrize("words", [("--method",), ("--method", "--effort", "3")], ids=" ".join)

@@ -60,8 +60,8 @@ WRITERS: dict[str, tuple[str, bytes]] = {
     "report --output": (f"report {HEADLINE} --method greedy --output OUT", b"<!"),
     "report --png": (f"report {HEADLINE} --method greedy --png OUT", b"\x89PNG"),
     "report --svg": (f"report {HEADLINE} --method greedy --svg OUT", b"<?xml"),
-    "backtest --jobs": ("backtest LOG --sample 4 --samples 4 --jobs OUT", b"job,"),
-    "backtest --picture": ("backtest LOG --sample 4 --samples 4 --picture OUT", b"<?xml"),
+    "backtest --jobs": ("backtest LOG --questions 4 --samples 4 --jobs OUT", b"job,"),
+    "backtest --picture": ("backtest LOG --questions 4 --samples 4 --picture OUT", b"<?xml"),
     "whatif --output": ("whatif SITE --workers 1 --set reservation=none --output OUT", b"<!"),
     "whatif --table": ("whatif SITE --workers 1 --set reservation=none --table OUT", b"variant,"),
     "sweep --output": ("sweep STUDY --workers 1 --into CELLS --output OUT", b"<!"),
@@ -128,7 +128,7 @@ def path_options() -> Iterator[str]:
     """``command --option`` for every option of every command that takes a path."""
     for command in all_commands():
         wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300"}
-        text = RUNNER.invoke(app, [*command, "--help"], env=wide).output
+        text = RUNNER.invoke(app, [*command, "--help-all"], env=wide).output
         for option in re.findall(r"(--[a-z-]+)(?: +-\w)? +(?:<path>|FILE )", text):
             yield f"{' '.join(command)} {option}"
 

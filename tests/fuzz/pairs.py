@@ -74,7 +74,7 @@ def reported(
     if method == "time-based" and rng.random() < 0.3:
         options += ["--whole-nodes"]
     elif method == "time-based" and rng.random() < 0.3:
-        options += ["--jobs", rng.randint(0, 3)]
+        options += ["--reservations", rng.randint(0, 3)]
     as_lsf = ["--as-lsf"] if method == "optimal" and rng.random() < 0.3 else []
     plan, page = folder / "plan.json", folder / "page.html"
     effort = ("--effort", "0.2")

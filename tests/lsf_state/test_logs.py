@@ -18,6 +18,7 @@ from slotwise.model.formats import load, loads
 from slotwise.model.formats.acct import FinishedJob, read_acct
 from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of
+from slotwise.model.input_limits import limited
 from slotwise.model.lsf_state.followed import Moment, cut
 from slotwise.model.lsf_state.log_records import Record, parse_events, read_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
@@ -619,3 +620,12 @@ def test_limits_with_a_cpu_factor_of_an_unknown_member(
     assert tuple(job.run_limit for job in found.pending[:2]) == limits
     assert f"{told}" in said
     assert any("as written" in item.what for item in found.omissions) == ("written" in told)
+
+
+def test_elements_that_are_there_at_one_time_are_counted() -> None:
+    """Each array has fewer elements than are read; records of ended ones make room."""
+    lines = [_new(number, 100 + number, name="a[1-60]") for number in (1, 2)]
+    records = list(parse_events(lines, BadRecords(), {}))
+    assert len(cut(records, None).jobs) == 120
+    with limited(elements=100), pytest.raises(InputError, match="job 2: with it there are more"):
+        cut(records, None)

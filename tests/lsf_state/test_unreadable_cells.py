@@ -10,6 +10,7 @@ import pytest
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.values import Text
+from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 3, 16, 10, tzinfo=UTC)
@@ -259,3 +260,46 @@ def test_one_unreadable_cell_takes_only_itself(listing: str) -> None:
         assert len(hosts - {host.name for host in it.cluster.hosts}) <= 1, where
         assert len(it.running) + len(it.pending) >= 1, where
         assert len(it.queues) <= len(whole.queues) + 1, where
+
+
+@pytest.mark.parametrize(
+    ("option", "cell", "scope"),
+    [
+        ("bjobs", ("30.0 min", "z|z min"), (("2",), (), (), ())),
+        ("bjobs", ("120.0 min", "z|z min"), (None, (), ("h1",), ())),
+        ("bjobs", ("<8*h1>", "<z|z*h1>"), (None, (), (), ())),
+        ("bhosts", ("3000M", "z|z"), (None, (), ("h1",), ("mem",))),
+        ("bhosts", ("12.50     4 ", "12.50   z|z "), (None, (), ("h1",), ())),
+        ("bqueues", ("100 50 ", "z|z 50 "), (None, ("q",), (), ())),
+        ("bqueues", (" 12     4 ", " z|z     4 "), ((), (), (), ())),
+    ],
+)
+def test_what_cannot_be_read_touches_those_whom_it_is_of(
+    option: str, cell: tuple[str, str], scope: tuple[object, ...]
+) -> None:
+    """The job that waits, those that may use a host, those of a queue; of counts nobody."""
+    text = {"bjobs": JOBS, "bhosts": HOSTS, "bqueues": QUEUES}[option]
+    assert text.count(cell[0]) == 1
+    it = made(**{option: text.replace(*cell)})
+    (told,) = [item for item in it.omissions if BAD in item.what]
+    assert (told.jobs, told.queues, told.hosts, told.resources) == scope
+    if scope[0] != ():
+        assert not plan(it, "greedy")["2"].proved
+
+
+def test_nothing_that_is_true_is_called_a_contradiction(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What was not read of a job cannot be missed on hosts, in queues or of memory."""
+    cells = (("Status <RUN>", "Status <z|z>"), ("<8*h1>", "<z|z>"), ("mem=100", "mem=z|z"))
+    for cell in (*cells, ("Status <RUN>", "Status <ZOMBI>")):
+        made(bjobs=JOBS.replace(*cell))
+        assert "contradicts itself" not in capsys.readouterr().err, cell
+
+
+def test_a_job_of_a_state_that_is_left_out_may_have_its_slots() -> None:
+    it = made(bjobs=JOBS.replace("Status <RUN>", "Status <ZOMBI>"))
+    (told,) = [item for item in it.omissions if "ZOMBI" in item.what]
+    assert (told.jobs, told.hosts) == (None, ("h1",))
+    done = made(bjobs=JOBS.replace("Status <RUN>", "Status <DONE>"))
+    assert not [item for item in done.omissions if "DONE" in item.what]

@@ -35,6 +35,12 @@ ADDED = {
     ),
 }
 
+ADDED["host"] = (
+    "model/cluster.py",
+    '    cores: Annotated[int | None, Fact("count_from_1")] = None\n',
+    ADDED["queue"][2],
+)
+
 PROGRAM = r"""
 import json, sys
 from dataclasses import replace
@@ -46,7 +52,8 @@ from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.settings import changed, read_setting
 
 SECTION, ENTRY = sys.argv[1], sys.argv[2]
-PLAIN = {"params": {}, "queues": {"name": "q"}, "applications": {"name": "a"}}[SECTION]
+PLAIN = {"params": {}, "queues": {"name": "q"}, "applications": {"name": "a"},
+         "hosts": {"name": "a", "slots": 4}}[SECTION]
 
 
 def document(**keys):
@@ -56,12 +63,14 @@ def document(**keys):
 
 
 def item(instance):
-    found = getattr(instance, SECTION)
+    found = getattr(instance.cluster if SECTION == "hosts" else instance, SECTION)
     return found if SECTION == "params" else found[0]
 
 
 def with_item(instance, **fields):
     made = replace(item(instance), **fields)
+    if SECTION == "hosts":
+        return replace(instance, cluster=replace(instance.cluster, hosts=(made,)))
     return replace(instance, **{SECTION: made if SECTION == "params" else (made,)})
 
 
@@ -86,10 +95,11 @@ said["schema"] = schema()["$defs"][ENTRY]["properties"]["LATE_JOBS"]
 path = "params.LATE_JOBS" if SECTION == "params" else f"{SECTION}.{PLAIN['name']}.LATE_JOBS"
 found, problems = changed(read, [read_setting(f"{path}=7")])
 said["whatif"] = [str(p) for p in problems] or item(found).late_jobs
-kept = site_document(Path("site")).instance()[0]
-entry = getattr(kept, SECTION)
-entry = entry if SECTION == "params" else next(e for e in entry if e.name in "qa")
-said["imported"] = [entry.late_jobs, entry.grace]
+if SECTION != "hosts":  # lsb.hosts is a table, whose columns are read by name
+    kept = site_document(Path("site")).instance()[0]
+    entry = getattr(kept, SECTION)
+    entry = entry if SECTION == "params" else next(e for e in entry if e.name in "qa")
+    said["imported"] = [entry.late_jobs, entry.grace]
 print(json.dumps(said))
 """
 
@@ -105,6 +115,7 @@ SECTIONS = {
     "queue": ("queues", "QueueEntry", "queues[0]"),
     "params": ("params", "ParamsEntry", "params"),
     "application": ("applications", "ApplicationEntry", "applications[0]"),
+    "host": ("hosts", "HostEntry", "cluster.hosts[0]"),
 }
 
 
@@ -152,4 +163,4 @@ def test_a_field_that_one_file_defines_is_known_everywhere(kind: str, tmp_path: 
     assert said["sound"] == ""
     assert said["schema"]["anyOf"][0] == {"maximum": 2**31 - 1, "minimum": 0, "type": "integer"}
     assert said["whatif"] == 7
-    assert said["imported"] == [4, 1800]
+    assert said.get("imported") == (None if kind == "host" else [4, 1800])

@@ -25,6 +25,7 @@ from forked import slotwise
 from sampling import some
 from slotwise.cli.sweep import CellFiles
 from slotwise.model.errors import InputError
+from slotwise.model.formats.sealed import CELL, seal
 from slotwise.model.formats.study import load_study
 from slotwise.solver.studies import workers as dask_cluster
 from slotwise.solver.studies.sweep import METRICS, cells_of, redrawn, run_cell
@@ -168,6 +169,21 @@ def test_a_number_changed_by_hand_and_a_file_of_another_cell_are_told(
     assert "checksum does not fit" in done.stderr
     assert "is the file of another cell" in done.stderr
     assert done.stdout == expected
+
+
+@pytest.mark.parametrize("wrong", ["x", {"a": 1}, [1], True])
+@pytest.mark.parametrize("key", [METRICS[0], METRICS[-1], "status", "error"])
+def test_a_forged_cell_is_refused(key: str, wrong: object, tmp_path: Path) -> None:
+    """Its sum is true: somebody wrote it by hand."""
+    cell = SimpleNamespace(digest="abc", name={})
+    kept: dict[str, object] = {"cell": cell.digest, "status": "done", "error": ""}
+    kept |= dict.fromkeys(METRICS, 1)
+    file = tmp_path / f"{cell.digest}.json"
+    file.write_text(seal(CELL, kept))
+    assert CellFiles(tmp_path).read(cell) is not None  # type: ignore[arg-type]
+    file.write_text(seal(CELL, {**kept, key: 7 if key == "error" else wrong}))
+    with pytest.raises(InputError, match="holds what no simulation gives"):
+        CellFiles(tmp_path).read(cell)  # type: ignore[arg-type]
 
 
 SLOW = STUDY.replace(

@@ -65,8 +65,8 @@
 
   function styleOf(bar) {
     const job = data.jobs[bar[0]];
+    if (bar[1] === RESERVED) return job.id === S.chosen ? "reserved own" : "reserved";
     if (job.id === S.chosen) return "chosen";
-    if (bar[1] === RESERVED) return "reserved";
     if (S.isRunning(bar[0])) return "running";
     const beside = other();
     if (beside && state.view === data.views[data.views.length - 1]) {
@@ -120,7 +120,7 @@
     const lane = 100 / lanes[row.host];
     for (const bar of bars) {
       const left = Math.max(0, at(bar[5])), right = bar[6] === null ? 100 : Math.min(100, at(bar[6]));
-      const style = styleOf(bar);
+      const [style] = styleOf(bar).split(" ");
       paths[style] = (paths[style] || "") + `M${(10 * left).toFixed(1)} ${(bar[3] * lane).toFixed(2)}H${(10 * right).toFixed(1)}V${((bar[3] + bar[4]) * lane).toFixed(2)}H${(10 * left).toFixed(1)}Z`;
     }
     const drawing = shape("svg", { viewBox: "0 0 1000 100", preserveAspectRatio: "none", "aria-hidden": "true", class: "load" });

@@ -15,10 +15,8 @@ from itertools import chain, combinations
 from pathlib import Path
 from time import monotonic
 
-from ....model.cluster import Thresholds
 from ....model.configuration import Queue
 from ....model.display import HOUR, WEEK
-from ....model.duration import expected_duration
 from ....model.errors import InputError, Problem, nearest
 from ....model.instance import Instance
 from ....model.job import Job
@@ -55,13 +53,13 @@ from .probes import (
 from .records import Diagnosis, Remedy, RemedyCost, WaitChange, WaitingJob
 from .surroundings import (
     host_probes,
-    longest_limit,
     order_probes,
     other_job_probes,
     queue_probes,
     request_probes,
     user_with_most,
 )
+from .without_rules import without_limits, without_rules
 
 Starts = Mapping[str, int]
 #: Runs that look for members of a rule that need not be changed.
@@ -108,6 +106,14 @@ class Simulations:
         if found is not None:
             self.placed, self.waiting = found.starts, found.waiting
             self.today = _starts(found)
+
+    def unlimited(self) -> Mapping[str, PlannedJob]:
+        """Starts and places as configured but for limits and windows; none where there are none."""
+        changed = without_limits(self.instance)
+        if changed == self.instance or self.budget.stopped():
+            return {}
+        found = self._run(changed)
+        return {} if found is None else found.starts
 
     @property
     def tried(self) -> int:
@@ -302,10 +308,6 @@ def _starts(run: ConfiguredRun) -> Starts:
     return {job: item.start for job, item in run.starts.items() if item.start is not None}
 
 
-#: Cycles that no reservation lasts for.
-LONG = 1 << 40
-
-
 def ideal_plan(instance: Instance, budget: Budget) -> Plan:
     """Every job in its turn where its slots are first free together (time-based reservation).
 
@@ -372,59 +374,6 @@ def _equal(queue: Queue) -> Queue:
         fairshare_queues=(),
         slot_pool="",
         slot_share=None,
-    )
-
-
-def without_rules(instance: Instance) -> Instance:
-    """The instance with reservations that last, backfill everywhere, and no limits."""
-    length = longest_limit(instance)
-    ended = {
-        queue.name: length
-        for queue in instance.queues
-        if any(
-            expected_duration(instance, job) is None
-            for job in (*(run.job for run in instance.running), *instance.pending)
-            if job.queue == queue.name
-        )
-    }
-    queues = tuple(_free(queue, ended.get(queue.name)) for queue in instance.queues)
-    cluster = instance.cluster
-    hosts = tuple(
-        replace(host, status="ok", windows="", thresholds=Thresholds(), user_slots=None)
-        for host in cluster.hosts
-    )
-    users = tuple(replace(u, max_slots=None, processor_slots=None) for u in instance.users)
-    return replace(
-        instance,
-        cluster=replace(cluster, hosts=hosts),
-        queues=queues,
-        users=users,
-        limits=(),
-        advance_reservations=(),
-        held=(),
-        borrowed=(),
-        params=replace(instance.params, job_accept_interval=0, modules=None),
-    )
-
-
-def _free(queue: Queue, run_limit: int | None) -> Queue:
-    return replace(
-        queue,
-        slot_reserve=None,
-        resource_reserve=LONG,
-        backfill=True,
-        queue_slots=None,
-        user_slots=None,
-        processor_slots=None,
-        host_slots=None,
-        slots=None,
-        thresholds=Thresholds(),
-        dispatch_window="",
-        run_window="",
-        job_accept_interval=None,
-        chunk_job_size=None,
-        active=True,
-        run_limit=queue.run_limit if run_limit is None else run_limit,
     )
 
 
@@ -505,6 +454,8 @@ class _Diagnosing:
     on_progress: OnProgress | None
     #: Every job where its slots are first free.
     ideal: Plan | None = None
+    #: Where the scheduler as configured would start each without limits and windows.
+    unlimited: Mapping[str, PlannedJob] = field(default_factory=dict)
     #: The line, by job.
     order: Mapping[str, int] = field(default_factory=dict)
     #: Of jobs that do not start as configured their state, and what must happen first.
@@ -526,6 +477,7 @@ class _Diagnosing:
         if not self.runs.cut:
             self.order = {job.id: at for at, job in enumerate(priority_order(self.instance))}
             self.ideal = ideal_plan(self.instance, self.runs.budget)
+            self.unlimited = self.runs.unlimited()
             self._look_at(pending)
         without = tuple(self._without_start(pending))
         return Diagnosis(
@@ -585,8 +537,14 @@ class _Diagnosing:
                 yield job, earliest
 
     def _earliest(self, job: str) -> int | None:
-        item = self.ideal.get(job) if self.ideal is not None else None
+        item = self._free_at(job)
         return None if item is None else item.start
+
+    def _free_at(self, job: str) -> PlannedJob | None:
+        """When and where its slots are free, whatever limits and reservations keep it from them."""
+        in_turn = self.ideal.get(job) if self.ideal is not None else None
+        found = [item for item in (in_turn, self.unlimited.get(job)) if item is not None]
+        return min(found, key=_start_of, default=None)
 
     def _wait(self, job: Job) -> float:
         start = self.runs.today.get(job.id)
@@ -763,7 +721,7 @@ class _Diagnosing:
         self, job: Job, earliest: int, remedies: tuple[Remedy, ...], *, starves: bool
     ) -> WaitingJob:
         start = self.runs.today.get(job.id)
-        item = self.ideal.get(job.id) if self.ideal is not None else None
+        item = self._free_at(job.id)
         allocation = item.allocation if item is not None else {}
         by_order = bool(remedies) and remedies[0].kind in ("fairshare", "queue priority")
         passing = list(self._passing(job, start, by_submission=by_order))
@@ -783,6 +741,7 @@ class _Diagnosing:
             simulated=start,
             earliest=earliest,
             allocation=allocation,
+            free_by="simulation" if item is self.unlimited.get(job.id) else "time-based",
             passed_by=tuple(other.job for other in passing),
             overtaken=tuple(overtaken),
             remedies=remedies,
@@ -834,6 +793,10 @@ class _Diagnosing:
         for job, (state, why) in self.states.items():
             if job in wanted - known and (state == "impossible" or job in reasons):
                 yield job, state, why or reasons.get(job, "")
+
+
+def _start_of(item: PlannedJob) -> float:
+    return float("inf") if item.start is None else item.start
 
 
 def _prominence(item: WaitingJob) -> tuple[bool, bool, int]:

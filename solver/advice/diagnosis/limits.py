@@ -13,6 +13,7 @@ from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
+from ...pending_reasons import counted
 from .probes import (
     Apply,
     Probe,
@@ -24,6 +25,10 @@ from .probes import (
     queue_with,
     together,
 )
+
+#: A limit of so many times all slots binds no more: slots that run and slots that are held for
+#: jobs that wait both count.
+BINDS = 2
 
 
 def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
@@ -147,7 +152,7 @@ def _of_section(instance: Instance, limit: Limit, job: Job) -> Iterator[Probe]:
         numbers: tuple[float, ...] = ()
         if counts:
             own = job.slots if name == "slots" else 1
-            numbers = amounts_from(int(amount), own, int(amount) + own, total)
+            numbers = amounts_from(int(amount), own, int(amount) + own, total, BINDS * total)
         else:
             numbers = (amount * 2, amount * 4, amount * 1024)
         steps = tuple(_limit_at(limit, name, number) for number in numbers)
@@ -207,7 +212,7 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
         # A name at the beginning of a sentence would be capitalised.
         whose = f"user {'group ' * (user.name in groups)}{user.name}"
         if user.max_slots is not None:
-            wanted = (job.slots, user.max_slots + job.slots, total)
+            wanted = (job.slots, user.max_slots + job.slots, total, BINDS * total)
             steps = tuple(
                 SettingChange(
                     where,
@@ -218,7 +223,8 @@ def _users(instance: Instance, job: Job) -> Iterator[Probe]:
                 )
                 for number in amounts_from(user.max_slots, *wanted)
             )
-            cause = f"{whose} may use {user.max_slots} slots: MAX_JOBS = {user.max_slots}"
+            may = counted(user.max_slots, "slot")
+            cause = f"{whose} may use {may}: MAX_JOBS = {user.max_slots}"
             if steps:
                 parts.append(Probe("user limit", cause, steps))
         if user.processor_slots is not None:
@@ -262,9 +268,10 @@ def _queue_limits(instance: Instance, queue: Queue, job: Job) -> Iterator[Probe]
         most = own if field == "host_slots" else total
         steps = tuple(
             _queue_limit(queue, key, field, number)
-            for number in amounts_from(current, own, min(current + own, most), most)
+            for number in amounts_from(current, own, min(current + own, most), most, BINDS * most)
         )
-        cause = f"jobs of queue {queue.name} may use {current} slots {what}: {key} = {current}"
+        may = counted(current, "slot", what)
+        cause = f"jobs of queue {queue.name} may use {may}: {key} = {current}"
         if steps:
             yield Probe("queue limit", cause, steps)
     if queue.processor_slots is not None:
@@ -315,7 +322,8 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
             hosts_with(names, lambda host: replace(host, user_slots=None)),
             now=f"JL/U = {shown}",
         )
-        cause = f"each user may use {shown} slots on each of {named(names)}: JL/U"
+        few = "slot" if shown == "1" else "slots"
+        cause = f"each user may use {shown} {few} on each of {named(names)}: JL/U"
         yield Probe("host limit", cause, (change,))
 
 
@@ -326,7 +334,7 @@ def _advance_reservations(instance: Instance) -> Iterator[Probe]:
             "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)
         )
         slots = sum(item.slots.values())
-        cause = f"advance reservation {item.name} keeps {slots} slots for itself"
+        cause = f"advance reservation {item.name} keeps {counted(slots, 'slot')} for itself"
         parts.append(Probe("advance reservation", cause, (change,)))
     if parts:
         yield together(parts)

@@ -171,6 +171,9 @@ class WaitingJob:
     earliest: int
     #: Whether that is proved.
     proved: bool = False
+    #: How it is known: in its turn by "time-based" reservation, or by a "simulation" as configured
+    #: but for limits and windows.
+    free_by: str = "time-based"
     #: Where.
     allocation: Mapping[str, int] = field(default_factory=dict)
     #: Jobs behind it in line that start before it.
@@ -213,6 +216,7 @@ class WaitingJob:
             "simulated": self.simulated,
             "earliest": self.earliest,
             "proved": self.proved,
+            "free_by": self.free_by,
             "excess": self.excess,
             "allocation": dict(self.allocation),
             "passed_by": list(self.passed_by),
@@ -504,7 +508,7 @@ def _notes(clock: SpokenTimes, found: Diagnosis, verdicts: Sequence[Verdict]) ->
         "jobs come."
     )
     if verdicts:
-        cycle = lasting(clock.instance.params.mbd_sleep_time)
+        cycle = duration_text(clock.instance.params.mbd_sleep_time)
         yield (
             "Times are to the minute. A job starts in a dispatch cycle, some time after what it "
             f"waits for has happened: cycles are {cycle} apart or less."
@@ -561,8 +565,8 @@ def called(job: str) -> str:
 
 
 def lasting(seconds: int) -> str:
-    """A duration, to the minute where it is of ten minutes or more."""
-    return duration_text(seconds if abs(seconds) < 600 else round(seconds / 60) * 60)
+    """A duration, to the minute where it is of one or more."""
+    return duration_text(seconds if abs(seconds) < SAME else round(seconds / 60) * 60)
 
 
 def _sentence(text: str) -> str:
@@ -584,11 +588,17 @@ def _what_happens(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
     yield f"As the cluster is configured it {starts}{later}{sign} {_together(clock, item)}."
 
 
+_FREE_BY = {
+    "time-based": "by time-based reservation",
+    "simulation": "as simulated without limits and windows",
+}
+
+
 def _together(clock: SpokenTimes, item: WaitingJob) -> str:
     """When its slots are free together, whatever rules keep it from them, and where."""
     shut = [host.name for host in clock.instance.cluster.hosts if not host.takes_jobs]
     needed = [host for host in shut if host in item.allocation]
-    proof = proved_text(item, "proved the earliest" if item.proved else "by time-based reservation")
+    proof = proved_text(item, "proved the earliest" if item.proved else _FREE_BY[item.free_by])
     if needed:
         free = "would be free together" if item.slots > 1 else "would be free"
         back = f"with {named(needed)} open "

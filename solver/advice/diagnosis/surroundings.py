@@ -389,7 +389,7 @@ def request_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         )
         cause = (
             f"job {job.id} waits for memory, not for slots: rusage[{section(job, 'rusage')}] "
-            f"counts for each of its {job.slots} slots (RESOURCE_RESERVE_PER_SLOT = Y)"
+            f"counts for each of its slots ({job.slots}): RESOURCE_RESERVE_PER_SLOT = Y"
         )
         yield Probe("memory per slot", cause, (change,))
     yield from _memory(instance, job)
@@ -432,9 +432,9 @@ def _shapes(instance: Instance, job: Job) -> Iterator[Probe]:
         kind = "compute units" if unit else "requirement"
         own = section(job, name)
         cause = (
-            f"its slots are free, but not together as it asks for them: {name}[{own}]"
+            f"so many slots are free sooner than in the shape it asks for: {name}[{own}]"
             if unit
-            else f"few hosts meet its requirement: {name}[{own}]"
+            else f"hosts that meet its requirement are free later than others: {name}[{own}]"
         )
         yield Probe(kind, cause, (_asked(job, edited, f"ask {change}"),))
 

@@ -1,0 +1,243 @@
+"""The help of commands: options in panels, one word a thing, words for mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ..model.errors import InputError, nearest
+from ..model.escaping import printable
+
+#: What the help calls the options of a command that tune it, and those that bound what is read.
+ADVANCED: Final = "Advanced"
+LIMITS: Final = "Limits on input"
+#: Panels in the order in which they are shown: title, and the options without their dashes; one
+#: that means something else in a command stands as COMMAND.OPTION.
+PANELS: Final[dict[str, str]] = {
+    "Input": (
+        "example instance cluster hosts events changes against log procs "
+        "diagnose.bjobs diagnose.bhosts diagnose.bqueues diagnose.bhpart diagnose.lsid diagnose.now"
+    ),
+    "Which jobs": "job name first only sort top most user u q m questions",
+    "How to plan": (
+        "method objective reservation reservations policy methods simulate explain "
+        "explore slots ptile limit cu queue set vary until cycle configuration"
+    ),
+    "Output": "format output wide w gantt png svg animate open jobs cycle-log shares table picture",
+    "A moment of the simulation": (
+        "show.at show.step show.cycle show.reservation show.reservations"
+    ),
+    "Forecast": "history samples seed by",
+    "Time and processors": "time-limit workers",
+    ADVANCED: (
+        "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
+        "checkpoint-every resume from from-host alloc configured effort advice-time precision "
+        "calibration calibrate"
+    ),
+    LIMITS: "",
+}
+_PANEL_OF: Final = {name: panel for panel, names in PANELS.items() for name in names.split()}
+
+#: Options of earlier versions, by command, and what stands for them.
+RENAMED: Final = {
+    ("compare", "--simulated"): "--methods",
+    ("compare", "--really"): "--methods",
+    ("simulate", "--top"): "--reservations",
+    ("show", "--top"): "--reservations",
+    ("backtest", "--sample"): "--questions",
+    ("compare", "--processes"): "--workers",
+    ("report", "--processes"): "--workers",
+}
+#: Arguments that the help calls FILE.
+FILES: Final = frozenset({"file", "files", "instance_file", "site"})
+#: Shows the help of a command with all its options.
+HELP_ALL: Final = "--help-all"
+#: Characters of a list of choices that still leave room for the words beside it.
+_MOST_CHOICES: Final = 34
+
+
+class PanelledCommand(TyperCommand):
+    """A command whose options are in panels, and whose wrong options are answered in words."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        order = [None, *PANELS]
+        for parameter in self.params:
+            if parameter.param_type_name == "option":
+                _arrange(parameter, self.name or "")
+            elif parameter.metavar is None:
+                word = parameter.name or ""
+                parameter.metavar = "FILE" if word in FILES else word.upper()
+        self.params.sort(key=lambda each: order.index(_panel(each)))
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option --help, the last of all."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.rich_help_panel = ADVANCED if ctx.meta.get(ADVANCED) else "Output"
+            option.help = "Show this message and exit; --help-all shows all options."
+            option.metavar = ""
+        return option
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, with the options that tune the command where all are asked for."""
+        with _without(self.params, () if ctx.meta.get(ADVANCED) else (ADVANCED,)):
+            super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever, but old spellings are taken and mistakes are answered in words."""
+        if args == ["-h"]:  # where -h belongs to a bsub line, too, it is help when it stands alone
+            args = ["--help"]
+        if HELP_ALL in args[: args.index("--") if "--" in args else None]:
+            show_all(ctx, True)
+        self._check_values(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            # Older typers take the classes of errors from click, newer ones bring their own.
+            kind, option = type(error).__name__, getattr(error, "option_name", "")
+            if kind == "BadOptionUsage" and "requires an argument" in getattr(error, "message", ""):
+                raise self._needs_a_value(option) from None
+            if kind == "NoSuchOption":
+                raise self._unknown(ctx, option) from None
+            raise _shown(error) from None
+
+    def _check_values(self, words: list[str]) -> None:
+        """InputError for an option whose value is the next option."""
+        known = {name: each for each in self.params for name in (*each.opts, *each.secondary_opts)}
+        for word, following in pairwise(words):
+            if word == "--":
+                return
+            option = known.get(word) if word.startswith("--") else None
+            if option is None or getattr(option, "is_flag", False):
+                continue
+            if following.startswith("--") and following in known:
+                raise self._needs_a_value(word)
+
+    def _needs_a_value(self, option: str) -> InputError:
+        found = next((each for each in self.params if option in each.opts), None)
+        choices = [] if found is None else _choices_and_kind(found)[0]
+        if not choices:
+            return InputError(f"{option} needs a value (`slotwise {self.name} --help`)")
+        first, last = ", ".join(choices[:-1]), choices[-1]
+        return InputError(f"{option} needs a value: {f'{first} or ' if first else ''}{last}")
+
+    def _unknown(self, ctx: Any, option: str) -> InputError:
+        own = [name for each in self.params for name in each.opts if name.startswith("--")]
+        root = ctx.find_root()
+        elsewhere = [
+            name
+            for name in root.command.list_commands(root)
+            for each in root.command.get_command(root, name).params
+            if option in each.opts
+        ]
+        if renamed := RENAMED.get((self.name or "", option)):
+            hint = f"; it is {renamed} now"
+        elif elsewhere:
+            hint = f"; {', '.join(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it"
+        else:
+            hint = nearest(option, own)
+        whole = "`slotwise " + f"{self.name} --help`"
+        return InputError(f"{self.name} has no option {option}{hint} ({whole} lists its options)")
+
+
+def _shown(error: Exception) -> Exception:
+    """An error of typer's, with what it quotes of the line as a terminal may show it."""
+    if isinstance(said := getattr(error, "message", None), str):
+        error.message = printable(said)  # type: ignore[attr-defined]
+    return error
+
+
+class PanelledGroup(TyperGroup):
+    """The command itself: its help leaves the limits on input out, --help-all has them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, those of completion and help among them."""
+        found = super().get_params(ctx)
+        for parameter in found:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return found
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As ever."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As ever."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            raise _shown(error) from None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, with the limits on input or without them."""
+        with _without(self.params, () if ctx.meta.get(ADVANCED) else (LIMITS,)):
+            super().format_help(ctx, formatter)
+
+
+@contextmanager
+def _without(parameters: Iterable[Any], panels: tuple[str, ...]) -> Iterator[None]:
+    """Options of these panels are hidden meanwhile."""
+    hidden = [each for each in parameters if _panel(each) in panels]
+    for each in hidden:
+        each.hidden = True
+    try:
+        yield
+    finally:
+        for each in hidden:
+            each.hidden = False
+
+
+def show_all(context: Any, asked: bool) -> None:
+    """What --help-all does: the help with every option, and nothing else."""
+    if asked:
+        context.meta[ADVANCED] = True
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def _panel(parameter: Any) -> str | None:
+    return getattr(parameter, "rich_help_panel", None)
+
+
+def _choices_and_kind(option: Any) -> tuple[list[str], str]:
+    """The values that an option may have, () for any of its kind, and the name of that kind."""
+    old = getattr(option, "type", None)  # of typer up to 0.20, a type of click
+    if old is not None:
+        return [str(each) for each in getattr(old, "choices", ())], str(old.name)
+    words = str(option.display_type(None)).strip("<>")
+    return (words.split("|") if "|" in words else []), words
+
+
+def _arrange(option: Any, command: str) -> None:
+    """The panel of an option, and a short word for its value."""
+    if _panel(option) is None:
+        spelling = max(option.opts, key=len).lstrip("-")
+        usual = None if (command, spelling) == ("generate", "seed") else _PANEL_OF.get(spelling)
+        option.rich_help_panel = _PANEL_OF.get(f"{command}.{spelling}", usual)
+    if option.is_flag:
+        option.metavar = ""
+    if option.metavar is not None:
+        return
+    choices, kind = _choices_and_kind(option)
+    if len("|".join(choices)) > _MOST_CHOICES:
+        option.metavar = "NAME"
+        if not all(each in (option.help or "") for each in choices):
+            option.help = f"{option.help} One of {', '.join(choices)}."
+    elif not choices:
+        option.metavar = _word(option.name, kind)
+
+
+def _word(name: str, kind: str) -> str:
+    if kind.startswith(("int", "float")):
+        return "SECONDS" if name.endswith("time") or name == "time_limit" else "N"
+    return "FILE" if "path" in kind or "file" in kind else "TEXT"

@@ -1,0 +1,76 @@
+"""An instance without the rules of its configuration that keep jobs from slots that are free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....model.cluster import Thresholds
+from ....model.configuration import Queue
+from ....model.duration import expected_duration
+from ....model.instance import Instance
+from .surroundings import longest_limit
+
+#: Cycles that no reservation lasts for.
+LONG = 1 << 40
+
+
+def without_limits(instance: Instance) -> Instance:
+    """The instance without limits, windows, thresholds and intervals; else as configured."""
+    hosts = tuple(
+        replace(host, windows="", thresholds=Thresholds(), user_slots=None)
+        for host in instance.cluster.hosts
+    )
+    users = tuple(replace(u, max_slots=None, processor_slots=None) for u in instance.users)
+    return replace(
+        instance,
+        cluster=replace(instance.cluster, hosts=hosts),
+        queues=tuple(map(_without_limits, instance.queues)),
+        users=users,
+        limits=(),
+        advance_reservations=(),
+        params=replace(instance.params, job_accept_interval=0),
+    )
+
+
+def _without_limits(queue: Queue) -> Queue:
+    return replace(
+        queue,
+        queue_slots=None,
+        user_slots=None,
+        processor_slots=None,
+        host_slots=None,
+        slots=None,
+        thresholds=Thresholds(),
+        dispatch_window="",
+        run_window="",
+        job_accept_interval=None,
+    )
+
+
+def without_rules(instance: Instance) -> Instance:
+    """The instance with reservations that last, backfill everywhere, open hosts and no limits."""
+    length = longest_limit(instance)
+    jobs = (*(run.job for run in instance.running), *instance.pending)
+    endless = {job.queue for job in jobs if expected_duration(instance, job) is None}
+    plain = without_limits(instance)
+    queues = tuple(
+        replace(
+            queue,
+            slot_reserve=None,
+            resource_reserve=LONG,
+            backfill=True,
+            chunk_job_size=None,
+            active=True,
+            run_limit=length if queue.name in endless else queue.run_limit,
+        )
+        for queue in plain.queues
+    )
+    hosts = tuple(replace(host, status="ok") for host in plain.cluster.hosts)
+    return replace(
+        plain,
+        cluster=replace(plain.cluster, hosts=hosts),
+        queues=queues,
+        held=(),
+        borrowed=(),
+        params=replace(plain.params, modules=None),
+    )
