@@ -18,7 +18,7 @@ from ..model.input_limits import limits
 from ..model.instance import Instance
 from ..model.job import LARGEST_INDEX, Job, parse_array
 from ..model.lsf_state.assemble import RUNNING
-from ..model.lsf_state.bjobs import WAITING, SeenJob
+from ..model.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ..model.lsf_state.limits import SeenLimit
 from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
@@ -113,7 +113,7 @@ def _slots_by_host(seen: Seen) -> tuple[dict[str, int], Counter[str], Counter[st
     for job in seen.jobs:
         if job.status in RUNNING:
             least.update(job.allocation)
-        if job.status in RUNNING or not job.status:
+        if job.status not in WAITING and job.status not in ENDED:  # or left out, as ZOMBI is
             most.update(job.allocation)
             if job.unknown and not job.allocation:  # it may run anywhere
                 most.update(dict.fromkeys(counted, job.slots or _ANY_NUMBER))
@@ -133,8 +133,10 @@ def _by_queue(
     most: Counter[str] = Counter()
     listed = {job.id for job in seen.jobs}
     for job in seen.jobs:
-        # Some count it as pending, others as suspended; of one without a state nobody knows.
-        held = job.status in ("PSUSP", "")
+        # Some count it as pending, others as suspended; of other states nobody knows.
+        held = not _column(job) or job.status == "PSUSP"
+        if job.status in ENDED:
+            continue
         if held or _column(job) in columns:
             known = sum(job.allocation.values()) or job.slots
             number = _elements(job, listed)
@@ -226,7 +228,8 @@ def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
     unread = [
         job
         for job in seen.jobs
-        if (job.status in RUNNING or not job.status)
+        if job.status not in WAITING
+        and job.status not in ENDED
         and (job.unknown or _USAGE.findall(job.res_req) != _USAGE.findall(kept.get(job.id, "")))
     ]
     if any(not job.allocation for job in unread):

@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import re
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import slotwise as sw
@@ -37,11 +39,12 @@ from slotwise.model.formats.objects import examine_objects
 from slotwise.model.instance import Instance
 from slotwise.model.omissions import Omission
 from slotwise.model.plan import Plan, starts_text
+from slotwise.solver.advice import what_if
 from slotwise.solver.advice.comparison import Comparison
 from slotwise.solver.forecast.forecast import Forecasts
 from slotwise.solver.outlook.outlook import outlook_of
 from slotwise.solver.outlook.records import JobOutlook, Outlook
-from slotwise.solver.scheduler.configured import run_as_configured
+from slotwise.solver.scheduler.configured import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform
 
@@ -297,6 +300,65 @@ def test_an_estimate_has_the_name_of_its_method(tmp_path: Path) -> None:
         assert said in explanation_output(instance, sw.explain(instance, job), "text").splitlines()
     answer = answer_output(alone, sw.ask(alone, asked), "text")
     assert "LSF's greedy estimate: no sooner than +3h" in answer.splitlines()
+
+
+ARRAY = """
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}]
+running: [{id: r, start: 0, slots: 6, allocation: {h1: 4, h2: 2}, run_limit: 1h}]
+pending:
+- {id: '7[1]', slots: 3, run_limit: 20m}
+- {id: '7[2]', slots: 3, run_limit: 20m}
+- {id: e, slots: 8, run_limit: 20m, dependency: 'done(r)'}
+- {id: n, slots: 9, run_limit: 20m}
+"""
+
+
+@pytest.mark.parametrize("asked", ["-n 4 -W 10", '-n 4 -W 10 -J "a[1-3]"', "-n 9 -W 5", "e", "7"])
+def test_one_run_of_the_scheduler_serves_an_answer(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault here: the same jobs on the same cluster simulated twice."""
+    runs: list[tuple[object, ...]] = []
+
+    def counted(instance: Instance, **options: object) -> ConfiguredRun:
+        runs.append((instance.pending, instance.cluster, instance.running))
+        return run_as_configured(instance, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(what_if, "run_as_configured", counted)
+    instance = sw.loads(ARRAY)
+    answer: Any = sw.ask(instance, asked) if " " in asked else sw.explain(instance, asked)
+    assert answer.outlook is not None
+    assert runs
+    assert all(runs.count(run) == 1 for run in runs)
+
+
+def test_what_a_limit_leaves_open_is_not_examined() -> None:
+    """Each start that there is time for stands under its own name, the others are not known."""
+    instance, stopped = sw.loads(ARRAY), threading.Event()
+    stopped.set()
+    for answer in (
+        sw.explain(instance, "e", cancel=stopped),
+        sw.ask(instance, "-n 4 -W 10", cancel=stopped),
+        sw.explain(instance, "e", time_limit=0.001),
+    ):
+        assert answer.outlook is not None
+        if answer.outlook.as_configured is None:
+            assert answer.outlook.state == "not examined"
+            assert not answer.outlook.proved
+    text = explanation_output(instance, sw.explain(instance, "e", cancel=stopped), "text")
+    assert "e was not examined: the limit or Ctrl-C came first" in text
+
+
+def test_a_closed_window_is_what_keeps_a_job_whose_slots_are_free() -> None:
+    """A fault here: SLOT_RESERVE is blamed, which the next cycle's estimate knows and no window."""
+    text = ARRAY.replace("running:", "queues: [{name: w, DISPATCH_WINDOW: '3:00-4:00'}]\nrunning:")
+    text = text.replace("dependency: 'done(r)'", "queue: w")
+    found = sw.explain(sw.loads("origin: '2026-03-02T00:00:00+00:00'" + text), "e")
+    assert found.outlook is not None
+    assert found.outlook.as_configured == 3 * 3600
+    assert "window" in found.obstacles[-1].reason
+    assert not any("SLOT_RESERVE" in item.reason for item in found.obstacles)
 
 
 @pytest.mark.behaviour("OUT-02")

@@ -37,7 +37,7 @@ from ..job import (
 from ..omissions import GPUS, Omission
 from ..resreq import Options, RequirementMerging, heeded_part
 from .acceptable import acceptable
-from .bjobs import WAITING, SeenJob
+from .bjobs import ENDED, WAITING, SeenJob
 from .bqueues import SeenHost
 from .consumables import with_consumables
 from .cut_names import with_whole_names
@@ -605,7 +605,12 @@ class _Jobs:
             raise InputError(self.problems)
         for status, count in sorted(self.left_out.items()):
             held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
-            self.notes.append(f"left out {count} job{'s' * (count > 1)} in state {status}{held}")
+            text = f"left out {count} job{'s' * (count > 1)} in state {status}{held}"
+            hosts = {n for job in jobs if job.status == status for n in job.allocation}
+            if hosts and status not in ENDED:  # it may still have its slots there
+                self.notes.touch(text, count=count, hosts=sorted(hosts))
+            else:
+                self.notes.append(text)
         if self.dependent:
             self.notes.append(
                 f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"

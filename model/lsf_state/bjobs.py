@@ -315,7 +315,7 @@ def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None)
 
 
 #: States of a job that is gone.
-_ENDED = frozenset({"DONE", "EXIT"})
+ENDED = frozenset({"DONE", "EXIT"})
 
 
 def _is_id(text: str) -> bool:
@@ -331,7 +331,7 @@ def _unnamed(number: int) -> str:
 def _read_as_far(job: SeenJob, reading: Reading) -> None:
     """What could not be read of a job, and whom that may touch."""
     job.unknown = reading.names
-    if job.status in WAITING or job.status in _ENDED:
+    if job.status in WAITING or job.status in ENDED:
         reading.touched = Touched(jobs=(job.id,))
     elif job.allocation:  # of one whose place is not known nobody knows whom it touches
         reading.touched = Touched(hosts=tuple(job.allocation))

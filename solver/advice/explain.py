@@ -27,6 +27,7 @@ from ...model.pending import Pending, Reason, over, sentence
 from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.shares import queue_hosts, queue_sets
+from ..availability.calendar import Calendar
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
@@ -663,7 +664,20 @@ def _obstacles(
         yield from find_obstacles(view, demand, start, found.method, stop)
         return
     yield from find_obstacles(view, demand, fits, "time-based", stop)
-    yield Obstacle(fits, start, not_kept(forecast.instance, demand.job, fits), 1)
+    opens = _opening(forecast.instance, demand, fits, start)
+    if opens > fits:  # the next cycle's estimate leaves windows out (TBR-19)
+        yield Obstacle(fits, opens, sentence(CLOSED), 1)
+    if opens < start:
+        yield Obstacle(opens, start, not_kept(forecast.instance, demand.job, fits), 1)
+
+
+def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:
+    """The first instant between these at which the windows of its queue let a job start."""
+    calendar = Calendar.of(instance, instance.queue(demand.job.queue))
+    at = first
+    while calendar is not None and at < last and not calendar.allows(at, demand.duration):
+        at = min((time for time in calendar.openings(at) if time > at), default=last)
+    return min(at, last)
 
 
 def not_kept(instance: Instance, job: Job, fits: int) -> str:

@@ -291,6 +291,15 @@ def test_nothing_that_is_true_is_called_a_contradiction(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What was not read of a job cannot be missed on hosts, in queues or of memory."""
-    for cell in (("Status <RUN>", "Status <z|z>"), ("<8*h1>", "<z|z>"), ("mem=100", "mem=z|z")):
+    cells = (("Status <RUN>", "Status <z|z>"), ("<8*h1>", "<z|z>"), ("mem=100", "mem=z|z"))
+    for cell in (*cells, ("Status <RUN>", "Status <ZOMBI>")):
         made(bjobs=JOBS.replace(*cell))
         assert "contradicts itself" not in capsys.readouterr().err, cell
+
+
+def test_a_job_of_a_state_that_is_left_out_may_have_its_slots() -> None:
+    it = made(bjobs=JOBS.replace("Status <RUN>", "Status <ZOMBI>"))
+    (told,) = [item for item in it.omissions if "ZOMBI" in item.what]
+    assert (told.jobs, told.hosts) == (None, ("h1",))
+    done = made(bjobs=JOBS.replace("Status <RUN>", "Status <DONE>"))
+    assert not [item for item in done.omissions if "DONE" in item.what]
