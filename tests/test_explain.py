@@ -267,6 +267,45 @@ def test_a_job_that_fits_where_the_method_does_not_look() -> None:
     assert (exact.answer.start, len(exact.obstacles)) == (HOUR // 2, 1)
 
 
+@pytest.mark.parametrize("condition", ["done(big)", "exit(first)", "ended(endless)"])
+def test_a_condition_that_never_holds_is_all_that_is_in_the_way(condition: str) -> None:
+    """No row says that it fits, or what is short, at a time at which it may not start at all."""
+    instance = loads(f"""
+format: slotwise/1
+hosts: [{{name: a, slots: 4}}]
+running: [{{id: endless, start: 0, allocation: 1*a}}]
+pending:
+- {{id: big, slots: 5, run_limit: 1h}}
+- {{id: first, slots: 3, run_limit: 1h}}
+- {{id: j, slots: 1, run_limit: 1h, dependency: {condition}}}
+""")
+    found = sw.explain(instance, "j")
+    rows = [(o.first, o.until, o.reason) for o in found.obstacles]
+    assert rows == [(0, None, f"Job dependency condition not satisfied: {condition}")]
+    for method in ("configured", "time-based"):
+        for job in ("j", "first"):
+            told = sw.explain(instance, job, method=method).obstacles
+            assert not any("the plan as a whole" in item.reason for item in told)
+
+
+def test_as_configured_no_other_method_is_blamed() -> None:
+    """Slots that are kept for a job before it are said to be; nothing here is time-based."""
+    instance = loads("""
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}]
+queues: [{name: q, PRIORITY: 9, SLOT_RESERVE: 'MAX_RESERVE_TIME[20]'}, {name: low}]
+running: [{id: r, queue: q, start: 0, run_limit: 2h, allocation: 4*h1}]
+pending:
+- {id: large, queue: q, slots: 8, run_limit: 1h}
+- {id: small, queue: low, slots: 1, run_limit: 30m}
+""")
+    found = sw.explain(instance, "small")
+    assert found.answer.start == 20 * 60
+    assert found.obstacles
+    assert not any("time-based" in item.reason for item in found.obstacles), found.obstacles
+    assert not any("the plan as a whole" in item.reason for item in found.obstacles)
+
+
 def test_what_leaves_little_comes_last() -> None:
     """-n 1 of 1024 helps, but it is not what was asked; the next one up is no use either."""
     text = """

@@ -415,6 +415,15 @@ class Asker:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
 
+    def awaits(self, job: Job) -> bool:
+        """Whether its start condition does not come to hold as configured."""
+        if not job.dependency:
+            return False
+        world = replace(self.instance, pending=self._with(job))
+        problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
+        run = self._run(job)
+        return Reasons(world, problem, run.starts, run.waiting).awaits(job)
+
     def in_turn(self, job: Job) -> int | None:
         """The start of a job in its turn, by time-based reservation; None for none."""
         try:

@@ -79,6 +79,10 @@ class Reasons:
             self._known[job.id] = self._found(job, self._awaited.get(job.id, _HOLDS))
         return self._known[job.id]
 
+    def awaits(self, job: Job) -> bool:
+        """Whether its start condition does not come to hold as far as is known."""
+        return self._awaited.get(job.id, _HOLDS).state != "starts"
+
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """awaited: what becomes of its start condition."""
         if why := self._why_nowhere(job):
