@@ -679,7 +679,9 @@ def _obstacles(
     if opens > fits:  # the next cycle's estimate leaves windows out (TBR-19)
         yield Obstacle(fits, opens, sentence(CLOSED), 1)
     if opens < start:
-        yield Obstacle(opens, start, not_kept(forecast.instance, demand.job, fits), 1)
+        passed = forecast.is_passed(demand.job, start)
+        why = not_kept(forecast.instance, demand.job, fits) if passed else over([BETWEEN_CYCLES])
+        yield Obstacle(opens, start, why, 1)
 
 
 def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:

@@ -415,6 +415,15 @@ class Asker:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
 
+    def is_passed(self, job: Job, start: int) -> bool:
+        """Whether a job behind it starts before this as configured."""
+        before = {other.id for other in self.ahead(job)} | {job.id}
+        found = self._run(job).starts.values()
+        return any(
+            item.job not in before and item.start is not None and item.start < start
+            for item in found
+        )
+
     def awaits(self, job: Job) -> bool:
         """Whether its start condition does not come to hold as configured."""
         if not job.dependency:
