@@ -14,7 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Gpus, Host, Thresholds
+from ..cluster import (
+    BUILTIN_AMOUNTS,
+    HOST_STATUSES,
+    PASSING_STATUSES,
+    Cluster,
+    Gpus,
+    Host,
+    Thresholds,
+)
 from ..configuration import COUNTED_PER, counting_rusage
 from ..errors import InputError, Problem
 from ..formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
@@ -235,7 +243,9 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
-_PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+_PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
+#: Those of a host outside its dispatch window.
+_OUTSIDE_WINDOW = frozenset({"closed_wind", "lockw"})
 
 
 #: Those of a host that has told its load.
@@ -291,13 +301,11 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     if seen.machines:
         base = replace(base, cluster=with_machines(base.cluster, seen.machines))
     _tell_without_memory(base.cluster.hosts, notes)
+    _tell_without_window(base.cluster.hosts, notes)
     names: dict[str, bool] = {}
-    waiting: dict[str, list[str]] = {}
     for job in (*seen.jobs, *seen.later):
         names[job.queue] = names.get(job.queue, False) or job.exclusive
-        if job.status in WAITING:
-            waiting.setdefault(job.queue, []).append(job.id)
-    base = merged_queues(base, seen.queues, seen.partitions, names, waiting, notes)
+    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
@@ -500,6 +508,14 @@ def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
             notes.touch(f"{text}is taken there", hosts=lacking, resources=(name,))
 
 
+def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
+    """Hosts that a window has closed of which nobody says when it opens."""
+    shut = [host.name for host in hosts if host.status.lower() in _OUTSIDE_WINDOW]
+    if shut:
+        text = f"bhosts says that its dispatch window has closed {_some(shut)}, and no input says "
+        notes.touch(f"{text}when it opens (bhosts -l has it)", hosts=shut)
+
+
 def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
     """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
     shown = {host.name: host for host in seen.hosts or ()}
@@ -532,7 +548,9 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     thresholds = host.thresholds
     if item.sched or item.stop:
         thresholds = Thresholds(item.sched, item.stop)
-    status = "ok" if item.status.lower() in _PASSING else item.status
+    windows = item.windows or host.windows
+    passing = _PASSING | _OUTSIDE_WINDOW if windows else _PASSING
+    status = "ok" if item.status.lower() in passing else item.status
     if status not in HOST_STATUSES and status.startswith("closed"):
         status = "closed"  # for a reason that later versions of LSF have
     return replace(
@@ -540,7 +558,7 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
         slots=slots,
         cpu_factor=item.cpu_factor or host.cpu_factor,
         user_slots=host.user_slots if item.user_slots is None else item.user_slots,
-        windows=item.windows or host.windows,
+        windows=windows,
         amounts=amounts,
         load=load,
         thresholds=thresholds,

@@ -21,13 +21,11 @@ def merged_queues(
     seen: Sequence[SeenQueue] | None,
     partitions: Sequence[SeenPartition] | None,
     used: Mapping[str, bool],
-    waiting: Mapping[str, Sequence[str]],
     notes: Remarks,
 ) -> Instance:
     """The instance with the queues that were seen, and those that jobs name.
 
-    used: the latter, with whether one of their jobs is exclusive. waiting: ids of the jobs that
-    wait in each.
+    used: the latter, with whether one of their jobs is exclusive.
     A queue that the site has stays as configured; what bqueues says otherwise is a note.
     """
     shown = {queue.name: queue for queue in seen or ()}
@@ -58,7 +56,7 @@ def merged_queues(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
-    _tell(queues, new_queues, shown, waiting, notes)
+    _tell(queues, new_queues, shown, notes)
     names = {queue.name for queue in queues}
     default = base.params.default_queue
     params = replace(base.params, default_queue=default if default in names else queues[0].name)
@@ -89,7 +87,6 @@ def _tell(
     queues: Sequence[Queue],
     new_queues: Sequence[SeenQueue],
     shown: Mapping[str, SeenQueue],
-    waiting: Mapping[str, Sequence[str]],
     notes: Remarks,
 ) -> None:
     """What bqueues does not say of queues, and the states that it says they are in."""
@@ -113,7 +110,7 @@ def _tell(
             notes.touch(
                 f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
                 "says when its windows are (bqueues -l has them)",
-                waiting.get(queue.name, ()),
+                queues=(queue.name,),
             )
 
 
