@@ -134,6 +134,7 @@ ROOMS = (
     "solver.scheduler",
     "solver.replay",
     "solver.plausibility",
+    "solver.printed_states",
     "solver.planning",
     "solver.forecast",
     "solver.outlook",
