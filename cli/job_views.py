@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -160,7 +160,7 @@ def selected(
 
     state = asked.any_state
     running = [
-        item
+        _submitted_by_its_start(item)
         for item in instance.running
         if (not state or (asked.suspended if item.suspended else asked.running))
         and wanted(item.job, item.allocation)
@@ -172,6 +172,13 @@ def selected(
         if (asked.ended or asked.everything) and wanted(moment.jobs[record.job], record.hosts)
     ]
     return running, pending, ended
+
+
+def _submitted_by_its_start(item: RunningJob) -> RunningJob:
+    """A job that runs was submitted by then, also where nobody said when (the default is 0)."""
+    if item.job.submit <= item.start:
+        return item
+    return replace(item, job=replace(item.job, submit=item.start))
 
 
 def _what(asked: ViewOptions) -> str:

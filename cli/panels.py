@@ -28,7 +28,7 @@ PANELS: Final[dict[str, str]] = {
         "method objective reservation reservations policy methods simulate explain "
         "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
-    "Output": "format output wide w gantt png svg open jobs cycle-log shares table picture",
+    "Output": "format output wide w gantt png svg animate open jobs cycle-log shares table picture",
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),

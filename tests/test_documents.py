@@ -121,9 +121,10 @@ def test_links_lead_somewhere() -> None:
 
 #: Options of other programs that the pages show.
 FOREIGN = {
+    "--cpu-seconds",  # our tests
     *("--seconds", "--seeds", "--cut", "--half", "--no-peers", "--lengths", "--processor"),
     *("--growth", "--steps", "--file", "--choose", "--report", "--loop", "--repeat", "--measure"),
-    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without"),
+    *("--write", "--inputs", "--pairs", "--count", "--sound", "--without", "--ten"),
     "--first-seed",  # our benchmarks, as all above
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue

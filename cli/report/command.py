@@ -44,7 +44,7 @@ Output = Annotated[
     file_option(
         "-o",
         "--output",
-        help="The page, one HTML file; - for standard output. Without it report.html.",
+        help="The page (- for standard output); default report.html.",
     ),
 ]
 Picture = Annotated[
@@ -54,15 +54,12 @@ Picture = Annotated[
 Animation = Annotated[
     Path | None,
     file_option(
-        help="Also draw there how jobs move from where they are today to where they could be, "
-        "an SVG without script.",
+        help="Also draw how jobs move to where they could be (SVG).",
         show_default=False,
     ),
 ]
 WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
-Explain = Annotated[
-    int, typer.Option(min=0, help="Waiting jobs to say why not earlier and what would help.")
-]
+Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain.")]
 AdviceTime = Annotated[
     float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
 ]
@@ -142,12 +139,11 @@ def report(
     hosts: HostCount = None,
     open: Open = False,
 ) -> None:
-    """Write a page to look at: Gantt chart, comparison, profiles, why each job waits.
+    """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
 
     FILE is an instance, or a plan saved by `solve --format json` (--instance gives what it was made
-    for); with --simulate an instance or a log. The page works offline and needs nothing else. Exit
-    codes: 0 done, 2 bad input, 3 stopped early with the best so far, 4 the judge objects to a plan
-    that is shown.
+    for); with --simulate an instance or a log. The page works offline. Exit codes: 0 done, 2 bad
+    input, 3 stopped early with the best so far, 4 the judge objects to a plan that is shown.
     """
     from ...model.errors import InputError
     from ..process import cancel_on_signal

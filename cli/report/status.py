@@ -80,12 +80,20 @@ def _of_comparison(report: Report, comparison: Comparison) -> Status:
         many = len(found.undated)
         verb = "has" if many == 1 else "have"
         return Status("warn", (f"{counted(many, 'job')} {verb} no known start",))
-    who = "The one job starts as early as it can"
-    if len(comparison) > 1:
-        who = f"All {len(comparison)} jobs start as early as they can"
-    proved = sum(row.proved for row in comparison)
-    every = "proved" if proved == len(comparison) else f"{proved} of {len(comparison)} proved"
-    return Status("good", (who, every))
+    return Status("good", _as_early_as_known(comparison))
+
+
+def _as_early_as_known(comparison: Comparison) -> tuple[str, ...]:
+    """That no job could start sooner, as far as that is proved."""
+    total, proved = len(comparison), sum(row.proved for row in comparison)
+    one = total == 1
+    who = "The one job starts" if one else f"All {total} jobs start"
+    if proved == total:
+        return f"{who} as early as {'it' if one else 'they'} can", "proved"
+    return (
+        f"{who} as early as the plan has {'it' if one else 'them'}",
+        f"{proved} of {total} proved",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from sampling import some
 from slotwise.solver.replay.engine import synthetic
 from study_lab import site_file
 
@@ -56,6 +55,8 @@ KINDS = {
     ),
     "snapshot": (b"sleep", "snapshot"),
 }
+#: Those whose processes another kind starts in the same way: whatif as sweep, ask as forecast.
+ALIKE = {"whatif", "ask"}
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,10 @@ def test_the_look_at_a_session_sees_its_processes() -> None:
         assert not _of_session(process.pid)
 
 
-@pytest.mark.parametrize("kind", some(KINDS, len(KINDS)))
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] if kind in ALIKE else []) for kind in KINDS],
+)
 def test_no_worker_outlives_a_command_that_is_killed(folder: Path, kind: str) -> None:
     were, left = _killed(folder, kind, later=0.5)
     assert were, "there was no worker"

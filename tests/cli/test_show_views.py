@@ -275,3 +275,15 @@ def test_bjobs_shows_several_requirement_options_as_one(tmp_path):
     told = shown("bjobs", file, "-l")
     assert "Requested Resources <select[mem>1 && (ncpus>1 || mem>2)] order[ut]>" in told
     assert "Requested Resources <select[mem > 1]>" in told
+
+
+@pytest.mark.behaviour("VEW-01")
+@pytest.mark.parametrize("form", [("-l",), ("--format", "json"), ("--format", "lsf-json"), ()])
+def test_no_job_is_submitted_after_it_started(form: tuple[str, ...], tmp_path: Path) -> None:
+    """A running job that does not say when it was submitted, and started before second 0."""
+    running = "running: [{id: 9, start: -3600, run_limit: 4h, allocation: {a: 1}}]\n"
+    head = "origin: 2026-03-02T09:00:00Z\nhosts: [{name: a, slots: 1}]\n"
+    file = written(tmp_path, head + running)
+    text = shown("bjobs", file, "9", *form)
+    assert "-3600" in text if "json" in form else "08:00" in text
+    assert "09:00" not in text

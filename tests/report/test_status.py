@@ -119,6 +119,14 @@ def test_it_is_green_where_all_start_as_early_as_they_can() -> None:
     found = status_of(report)
     assert found.level == "good"
     assert found.parts == ("The one job starts as early as it can", "proved")
+    pool = compared(sw.load(sw.example("fairshare-partition")))
+    assert pool.comparison is not None
+    jobs = tuple(replace(row, proved=False) for row in pool.comparison.jobs)
+    unproved = replace(pool, comparison=replace(pool.comparison, jobs=jobs))
+    assert status_of(unproved).parts == (
+        "All 3 jobs start as early as the plan has them",
+        "0 of 3 proved",
+    )
     empty = compared(replace(report.instance, pending=()))
     assert status_of(empty).parts == ("Nothing waits",)
 
