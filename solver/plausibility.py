@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +25,7 @@ from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from ..model.shares import Groups
 from .budget import Budget
+from .printed_states import some, states_not_borne_out
 from .resolve import Resolver
 from .rules.eligibility import InitialSituation
 from .scheduler.run_on import started_now
@@ -41,8 +42,6 @@ _TENTHS = (0.1 * 1024**2, 0.1 * 1024)
 _ANY_NUMBER = 10**6
 #: Seconds by which an estimate of LSF may be later than now for a job that starts now.
 _SLACK = 60
-#: Names that a sentence lists.
-_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,7 @@ def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> 
     counts = [item for item in (hosts, running, pending) if item.counted]
     found = [
         *(omission for item in counts for omission in item.differences()),
+        *states_not_borne_out(instance, seen),
         *_amounts(instance, seen),
         *_limits(instance, seen),
         *_said_by_lsf(instance, seen, budget or Budget()),
@@ -101,7 +101,7 @@ class _Counts:
                 counted = sum(self.counted[name] for name in names)
                 read = sum(self.least.get(name, 0) for name in names)
                 yield Omission(
-                    f"{self.command} counts {counted} {self.what} {self.where} {_some(names)}, "
+                    f"{self.command} counts {counted} {self.what} {self.where} {some(names)}, "
                     f"the jobs read {self.verb} {read}: {why}"
                 )
 
@@ -245,7 +245,7 @@ def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
         if short:
             amount = sum(short.values())
             asking = tuple(job.id for job in instance.pending if name in _reserves(resolver, job))
-            text = f"{amount:.0f} MB of {name} reserved on {_some(short)} belong to no job"
+            text = f"{amount:.0f} MB of {name} reserved on {some(short)} belong to no job"
             yield Omission(text, where="bhosts", count=len(short), jobs=asking)
 
 
@@ -363,9 +363,3 @@ def _fits_nowhere(instance: Instance, seen: Seen) -> Iterator[Omission]:
         if reason := resolver.demand(job).impossible:
             does = "reserves slots for it" if expected[job.id].reserved else "estimates its start"
             yield Omission(f"LSF {does}; here: {reason}", where="bjobs", jobs=(job.id,))
-
-
-def _some(names: Iterable[str]) -> str:
-    known = list(names)
-    more = len(known) - _SHOWN
-    return ", ".join(known[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

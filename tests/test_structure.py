@@ -133,6 +133,7 @@ ROOMS = (
     "solver.milp",
     "solver.scheduler",
     "solver.replay",
+    "solver.printed_states",
     "solver.plausibility",
     "solver.planning",
     "solver.forecast",

@@ -1,6 +1,6 @@
-"""Memory and load of hosts that no input gives: unknown, not zero.
+"""Memory, load and GPUs of hosts that no input gives: unknown, not zero.
 
-Plain bhosts prints neither. A job that asks for some would fit nowhere, while the cluster has it;
+Plain bhosts prints none. A job that asks for some would fit nowhere, while the cluster has it;
 so the job counts without that part of its requirement, and nothing about it is proved. The
 instance keeps the sentence among its omissions: a job that is asked about later is taken likewise.
 """
@@ -13,11 +13,16 @@ from dataclasses import replace
 
 from ..cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..errors import InputError
+from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job
 from ..resreq import Options, heeded_part
 
 _TOLD = re.compile(r"no input says how much ([a-z0-9, ]+) hosts have")
+#: What is told of GPUs where no host is known to have some.
+NO_GPUS_GIVEN = (
+    "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or bhosts -gpu -l)"
+)
 
 
 def sentence(names: tuple[str, ...]) -> str:
@@ -52,8 +57,24 @@ def without(text: str, name: str) -> str:
         return text  # what is wrong with it is said where it is read
 
 
+def without_gpus(job: Job) -> Job:
+    """A job without what it asks of GPUs."""
+    parts = tuple(filter(None, map(without_gpus_named, job.res_req)))
+    return replace(job, gpu="", res_req=parts)
+
+
+def without_gpus_named(text: str) -> str:
+    """A requirement without the parts that name GPUs."""
+    if not GPUS_NAMED.search(text):
+        return text
+    try:
+        return heeded_part(text, Options(), lambda part: not GPUS_NAMED.search(part))
+    except InputError:
+        return text  # what is wrong with it is said where it is read
+
+
 def as_known(instance: Instance, job: Job) -> Job:
-    """A job that is asked about, without what it asks of amounts that no input gave.
+    """A job that is asked about, without what it asks of amounts and GPUs that no input gave.
 
     They are named in what is not obeyed of it.
     """
@@ -62,6 +83,11 @@ def as_known(instance: Instance, job: Job) -> Job:
         if parts != job.res_req:
             what = f"{name}, which no input gives for hosts"
             job = replace(job, res_req=parts, unheeded=(*job.unheeded, what))
+    if any(item.what == NO_GPUS_GIVEN for item in instance.omissions):
+        bare = without_gpus(job)
+        if bare != job:
+            what = "GPUs, which no input gives for hosts"
+            job = replace(bare, unheeded=(*job.unheeded, what))
     return job
 
 

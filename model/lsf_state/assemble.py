@@ -14,11 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..cluster import BUILTIN_AMOUNTS, HOST_STATUSES, Cluster, Gpus, Host, Thresholds
+from ..cluster import (
+    BUILTIN_AMOUNTS,
+    HOST_STATUSES,
+    PASSING_STATUSES,
+    Cluster,
+    Gpus,
+    Host,
+    Thresholds,
+)
 from ..configuration import COUNTED_PER, counting_rusage
 from ..errors import InputError, Problem
 from ..formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
 from ..formats.names import Domains, host_requests
+from ..formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
 from ..gpu_request import GPUS_NAMED, with_gpu_constraints
 from ..input_limits import limits
 from ..instance import Instance, SaidByLsf
@@ -35,7 +44,7 @@ from ..job import (
     too_many_elements,
 )
 from ..omissions import GPUS, Omission
-from ..resreq import Options, RequirementMerging, heeded_part
+from ..resreq import RequirementMerging
 from .acceptable import acceptable
 from .bjobs import ENDED, WAITING, SeenJob
 from .bqueues import SeenHost
@@ -136,7 +145,7 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     touched: list[str] = []
 
     def plain(job: Job) -> Job:
-        bare = replace(job, gpu="", res_req=tuple(filter(None, map(_without_gpus, job.res_req))))
+        bare = without_gpus(job)
         if bare != job:
             touched.append(job.id)
         return bare
@@ -146,27 +155,15 @@ def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
     pending = tuple(map(plain, instance.pending))
     future = tuple(map(plain, instance.future))
     queues = tuple(
-        replace(queue, gpu_req="", res_req=_without_gpus(queue.res_req))
+        replace(queue, gpu_req="", res_req=without_gpus_named(queue.res_req))
         for queue in instance.queues
     )
     of_queues = queues != instance.queues
     if touched or of_queues:
-        notes.touch(
-            "GPUs that jobs ask for: no input says which hosts have some (give bhosts -l or "
-            "bhosts -gpu -l)",
-            None if of_queues else touched,
-            count=len(touched),
-        )
+        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
+    else:  # for the jobs that are asked about later
+        notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
     return replace(instance, running=running, pending=pending, future=future, queues=queues)
-
-
-def _without_gpus(text: str) -> str:
-    if not GPUS_NAMED.search(text):
-        return text
-    try:
-        return heeded_part(text, Options(), lambda part: not GPUS_NAMED.search(part))
-    except InputError:
-        return text  # what is wrong with it is said where it is read
 
 
 def _all_held(instance: Instance, used: dict[str, int], notes: Remarks) -> Instance:
@@ -235,7 +232,9 @@ RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
 #: Host states that follow from jobs or thresholds, which the instance has itself.
-_PASSING = frozenset({"ok", "closed_full", "closed_excl", "closed_cu_excl", "closed_busy"})
+_PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
+#: Those of a host outside its dispatch window.
+_OUTSIDE_WINDOW = frozenset({"closed_wind", "lockw"})
 
 
 #: Those of a host that has told its load.
@@ -291,13 +290,10 @@ def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembl
     if seen.machines:
         base = replace(base, cluster=with_machines(base.cluster, seen.machines))
     _tell_without_memory(base.cluster.hosts, notes)
-    names: dict[str, bool] = {}
-    waiting: dict[str, list[str]] = {}
-    for job in (*seen.jobs, *seen.later):
-        names[job.queue] = names.get(job.queue, False) or job.exclusive
-        if job.status in WAITING:
-            waiting.setdefault(job.queue, []).append(job.id)
-    base = merged_queues(base, seen.queues, seen.partitions, names, waiting, notes)
+    _tell_without_window(base.cluster.hosts, notes)
+    names = {job.queue for job in (*seen.jobs, *seen.later)}
+    _tell_without_queues(base, seen, notes)
+    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
     builder = _Jobs(base, shift, notes)
     running, pending = builder.build(seen.jobs)
     future = builder.later(seen.later)
@@ -500,6 +496,23 @@ def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
             notes.touch(f"{text}is taken there", hosts=lacking, resources=(name,))
 
 
+def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
+    """Hosts that a window has closed of which nobody says when it opens."""
+    shut = [host.name for host in hosts if host.status.lower() in _OUTSIDE_WINDOW]
+    if shut:
+        text = f"bhosts says that its dispatch window has closed {_some(shut)}, and no input says "
+        notes.touch(f"{text}when it opens (bhosts -l has it)", hosts=shut)
+
+
+def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
+    """Queues of which the jobs that were listed are all that is known; logs say no more of any."""
+    if seen.queues is None and not base.queues and not seen.gone:
+        notes.touch(
+            "no input describes the queues: taken without limits and policies, for all users and "
+            "hosts (give bqueues -l, or a site)"
+        )
+
+
 def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
     """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
     shown = {host.name: host for host in seen.hosts or ()}
@@ -532,7 +545,9 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
     thresholds = host.thresholds
     if item.sched or item.stop:
         thresholds = Thresholds(item.sched, item.stop)
-    status = "ok" if item.status.lower() in _PASSING else item.status
+    windows = item.windows or host.windows
+    passing = _PASSING | _OUTSIDE_WINDOW if windows else _PASSING
+    status = "ok" if item.status.lower() in passing else item.status
     if status not in HOST_STATUSES and status.startswith("closed"):
         status = "closed"  # for a reason that later versions of LSF have
     return replace(
@@ -540,7 +555,7 @@ def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
         slots=slots,
         cpu_factor=item.cpu_factor or host.cpu_factor,
         user_slots=host.user_slots if item.user_slots is None else item.user_slots,
-        windows=item.windows or host.windows,
+        windows=windows,
         amounts=amounts,
         load=load,
         thresholds=thresholds,

@@ -142,7 +142,7 @@ def _consumed(
             notes.touch(
                 f"bhosts -l prints the same {name} for {len(printed)} hosts: taken as shared by "
                 "them (bhosts -s tells)",
-                waiting,
+                resources=(name,),
                 count=len(waiting) or 1,
             )
         shared = SharedResource(name, free + reserved, frozenset(printed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..cluster import Thresholds
@@ -20,14 +20,12 @@ def merged_queues(
     base: Instance,
     seen: Sequence[SeenQueue] | None,
     partitions: Sequence[SeenPartition] | None,
-    used: Mapping[str, bool],
-    waiting: Mapping[str, Sequence[str]],
+    used: Collection[str],
     notes: Remarks,
 ) -> Instance:
     """The instance with the queues that were seen, and those that jobs name.
 
-    used: the latter, with whether one of their jobs is exclusive. waiting: ids of the jobs that
-    wait in each.
+    used: the latter.
     A queue that the site has stays as configured; what bqueues says otherwise is a note.
     """
     shown = {queue.name: queue for queue in seen or ()}
@@ -38,7 +36,10 @@ def merged_queues(
     new_queues = [queue for queue in shown.values() if queue.name not in known]
     bare = sorted(set(used) - known - set(shown) - {""})
     if bare and (known or shown):
-        notes.touch(f"jobs name {', '.join(bare)}, which no queue is: added without parameters")
+        notes.touch(
+            f"jobs name {', '.join(bare)}, which no queue is: added without parameters",
+            queues=bare,
+        )
     queues = (
         *(
             _in_state(queue, shown[queue.name]) if queue.name in shown else queue
@@ -48,7 +49,7 @@ def merged_queues(
             _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
             for queue in new_queues
         ),
-        *(Queue(name, exclusive="Y" if used[name] else "N") for name in bare),
+        *(Queue(name, exclusive="Y") for name in bare),  # nobody says that it takes none
     )
     if not queues or ("" in used and not known and not shown):
         queues = (*queues, Queue("default"))
@@ -58,7 +59,7 @@ def merged_queues(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
                 "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
             )
-    _tell(queues, new_queues, shown, waiting, notes)
+    _tell(queues, new_queues, shown, notes)
     names = {queue.name for queue in queues}
     default = base.params.default_queue
     params = replace(base.params, default_queue=default if default in names else queues[0].name)
@@ -89,7 +90,6 @@ def _tell(
     queues: Sequence[Queue],
     new_queues: Sequence[SeenQueue],
     shown: Mapping[str, SeenQueue],
-    waiting: Mapping[str, Sequence[str]],
     notes: Remarks,
 ) -> None:
     """What bqueues does not say of queues, and the states that it says they are in."""
@@ -113,7 +113,7 @@ def _tell(
             notes.touch(
                 f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
                 "says when its windows are (bqueues -l has them)",
-                waiting.get(queue.name, ()),
+                queues=(queue.name,),
             )
 
 
@@ -172,7 +172,7 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         notes.touch(text, queues=(seen.name,))
         users = ()
     unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
-    exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies else "N")
+    exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies or not seen.long else "N")
     cycles = None
     if seen.reservation is not None:
         cycles = max(1, round(seen.reservation / base.params.mbd_sleep_time))

@@ -64,7 +64,7 @@ _YEAR = jobs(
     "Fri Apr 22 15:18:50 2022: Submitted from host <h>, CWD <$HOME>, 4 Task(s), Requ",
     " " * 26 + "ested Resources <span[ptile=2]>;",
 )
-_READ_LONG = ("slots: 4", "span[ptile=2]", "user: ann", "priority: 50", "{name: q}")
+_READ_LONG = ("slots: 4", "span[ptile=2]", "user: ann", "priority: 50", "{name: q, EXCLUSIVE: Y}")
 _TABLE = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME"
 _LINE = "7       ann     PEND  q          h           -           x          Apr 22 15:18"
 _USE_LONG = "bjobs -u all -l, -UF or -json"

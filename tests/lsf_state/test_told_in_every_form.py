@@ -60,8 +60,12 @@ def job_of(text: str) -> SeenJob:
 
 
 def touching(it: Instance) -> tuple[Omission, ...]:
-    """What touches a start."""
-    return tuple(item for item in it.omissions if item.jobs != ())
+    """What touches a start, but for what no bqueues was given to say."""
+    return tuple(
+        item
+        for item in it.omissions
+        if item.jobs != () and "no input describes the queues" not in item.what
+    )
 
 
 def made(**texts: str | list[str]) -> Instance:
@@ -130,7 +134,7 @@ def test_what_no_listing_prints_of_hosts_is_unknown(asked: str) -> None:
     found = plan(it, "optimal", effort=5)
     assert found["2"].start == it.now
     assert not found["2"].proved
-    assert {item.jobs for item in it.omissions} == {("2",), ()}
+    assert {item.jobs for item in touching(it)} == {("2",)}
     later = submitted_job(it, f'bsub -q q -R "{asked}" -W 10 x')
     assert "which no input gives for hosts" in later.unheeded[0]
     found = plan(replace(it, pending=(later,)), "optimal", effort=5)
@@ -188,10 +192,73 @@ def test_a_closed_queue_takes_no_jobs_and_starts_those_it_has(form: str, status:
     )
 
 
+WINDOW = "DISPATCH_WINDOW:  {}\n"
+
+
+def one_host(state: str, used: int = 0, window: str = "-") -> str:
+    """The long form of one host with 8 slots."""
+    row = f"{state} 1.0 - 8 {used} {used} 0 0 0 {window}"
+    return f"HOST  a\nSTATUS CPUF JL/U MAX NJOBS RUN SSUSP USUSP RSV DISPATCH_WINDOW\n{row}\n\n"
+
+
+def one_queue(state: str, window: str = "") -> str:
+    """The long form of the queue, with a window or without."""
+    text = LONG_QUEUE.format(status=state, users="all", hosts="all", counts="4 4 0 0 0 0")
+    return text + (WINDOW.format(window) if window else "")
+
+
+@pytest.mark.parametrize(
+    ("host", "queue", "told"),
+    [
+        (one_host("closed_Full"), one_queue("Open:Active"), "it has free slots"),
+        (hosts("a closed_Full - 8 0 0 0 0 0"), one_queue("Open:Active"), "it has free slots"),
+        (one_host("closed_Excl"), one_queue("Open:Active"), "no job that runs there is exclusive"),
+        (one_host("closed_cu_Excl"), one_queue("Open:Active"), "no running job has compute units"),
+        (one_host("closed_Wind"), one_queue("Open:Active"), "no input says when it opens"),
+        (one_host("closed_Wind", window="8-20"), one_queue("Open:Active"), "is open now"),
+        (one_host("ok", window="20-8"), one_queue("Open:Active"), "is closed now"),
+        (one_host("closed_Wind", window="20-8"), one_queue("Open:Active"), ""),
+        (one_host("busy"), one_queue("Open:Active"), "closed_Busy of a"),
+        (one_host("ok"), one_queue("Open:Inact_Win"), "no input says when its windows are"),
+        (one_host("ok"), one_queue("Open:Inact_Win", "8-20"), "its windows are open now"),
+        (one_host("ok"), one_queue("Open:Active", "20-8"), "its DISPATCH_WINDOW is closed now"),
+        (one_host("ok"), one_queue("Open:Inact_Win", "20-8"), ""),
+        (one_host("ok"), "", "no input describes the queues"),
+    ],
+)
+def test_a_state_that_nothing_read_bears_out_is_told(host: str, queue: str, told: str) -> None:
+    """Neither a waiting job nor one that is asked about later has a proved start by it."""
+    it = made(bjobs=record(), bhosts=host, bqueues=[queue] if queue else [])
+    found = plan(it, "optimal", effort=5)
+    assert [told in item.what for item in it.omissions if item.jobs != ()] == [True] * bool(told)
+    assert not told or all(not item.proved for item in found)
+    assert told or found["2"].start == 10 * 3600
+    later = replace(it, pending=(submitted_job(it, "bsub -q q -W 10 x"),))
+    assert all(item.proved != bool(told) for item in plan(later, "optimal", effort=5))
+
+
+@pytest.mark.parametrize("queue", ["", PLAIN_QUEUE.format(status="Open:Active", counts="4 4 0 0")])
+def test_what_no_bqueues_says_refuses_no_job(queue: str) -> None:
+    alone = waits(more=", Exclusive Execution")
+    it = made(bjobs=alone, bhosts=OPEN, bqueues=[queue] if queue else [])
+    assert [job.id for job in it.pending] == ["2"]
+    assert submitted_job(it, "bsub -q q -x -W 10 x").exclusive
+
+
+@pytest.mark.parametrize("asked", ["-gpu num=1", "-R rusage[ngpus_physical=1]"])
+def test_gpus_that_no_listing_prints_are_unknown_to_jobs_asked_about_later(asked: str) -> None:
+    it = made(bjobs=record(), bhosts=OPEN)
+    later = submitted_job(it, f"bsub -q q {asked} -W 10 x")
+    assert "GPUs, which no input gives for hosts" in later.unheeded
+    found = plan(replace(it, pending=(later,)), "greedy")
+    assert (found[later.id].start, found[later.id].proved) == (it.now, False)
+
+
 def test_windows_that_no_listing_prints_are_told() -> None:
     text = PLAIN_QUEUE.format(status="Open:Inact_Win", counts="4 4 0 0")
     it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
-    assert [item.jobs for item in it.omissions if "Inact_Win" in item.what] == [("2",)]
+    (told,) = [item for item in it.omissions if "Inact_Win" in item.what]
+    assert (told.jobs, told.queues) == (None, ("q",))  # those that are asked about later too
 
 
 @pytest.mark.parametrize(
