@@ -27,7 +27,10 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Before the reason why a job fits nowhere, where nothing else says that it does not.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
-WHOLE_PLAN = "the plan as a whole: an earlier start would delay other jobs or gain nothing"
+NOTHING_SHORT = Reason.of(
+    Pending.POSTPONED,
+    "the plan as a whole: an earlier start would delay other jobs or gain nothing",
+)
 
 
 def counted(number: int, noun: str, more: str = "") -> str:
@@ -49,7 +52,7 @@ def find_shortage(
             return reasons[0]
     if len(demand.terms) > 1:
         return Reason.of(Pending.SPAN, "its terms together: each fits alone, not all at once")
-    return Reason.of(Pending.POSTPONED, WHOLE_PLAN)
+    return NOTHING_SHORT
 
 
 def _term_shortage(

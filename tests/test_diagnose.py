@@ -125,6 +125,26 @@ def test_with_its_remedies_nothing_starves(mill: sw.Instance) -> None:
     assert page_of(then, found).answer.startswith("Nothing starves: each of the 7 waiting jobs ")
 
 
+def test_a_title_tells_who_cannot_start_from_who_starts_later() -> None:
+    """One change helps both, and still only one of them cannot start."""
+    instance = sw.loads("""
+    format: slotwise/1
+    hosts: [{name: a, slots: 16}]
+    limits: [{name: l, USERS: ann, SLOTS: 8}]
+    running: [{id: r, user: ann, start: -1h, run_limit: 3h, allocation: 8*a}]
+    pending:
+    - {id: small, user: ann, submit: -1h, slots: 4, run_limit: 1h}
+    - {id: large, user: ann, submit: -1h, slots: 12, run_limit: 1h}
+    """)
+    found = sw.diagnose(instance)
+    assert {item.job: item.state for item in found.jobs} == {
+        "large": "impossible",
+        "small": "starts",
+    }
+    titles = [item.title for item in page_of(instance, found).verdicts]
+    assert titles == ["Job large cannot start on this cluster; the same change helps small"]
+
+
 def test_one_step_and_every_format(mill: sw.Instance) -> None:
     direct = CliRunner().invoke(app, ["diagnose", "now.yaml"])
     assert direct.exit_code == 0

@@ -16,10 +16,10 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.pending import Pending, Reason, sentence
 from slotwise.solver.advice import explain
-from slotwise.solver.advice.explain import Explanation
+from slotwise.solver.advice.explain import KEPT, Explanation
 from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
 from slotwise.solver.advice.what_if import Asker
-from slotwise.solver.pending_reasons import find_shortage
+from slotwise.solver.pending_reasons import NOTHING_SHORT, find_shortage
 from slotwise.solver.placement.earliest import can_start
 
 HOUR = 3600
@@ -267,6 +267,51 @@ def test_a_job_that_fits_where_the_method_does_not_look() -> None:
     assert (exact.answer.start, len(exact.obstacles)) == (HOUR // 2, 1)
 
 
+@pytest.mark.parametrize("condition", ["done(big)", "exit(first)", "ended(endless)"])
+def test_a_condition_that_never_holds_is_all_that_is_in_the_way(condition: str) -> None:
+    """No row says that it fits, or what is short, at a time at which it may not start at all."""
+    instance = loads(f"""
+format: slotwise/1
+hosts: [{{name: a, slots: 4}}]
+running: [{{id: endless, start: 0, allocation: 1*a}}]
+pending:
+- {{id: big, slots: 5, run_limit: 1h}}
+- {{id: first, slots: 3, run_limit: 1h}}
+- {{id: j, slots: 1, run_limit: 1h, dependency: {condition}}}
+""")
+    found = sw.explain(instance, "j")
+    rows = [(o.first, o.until, o.reason) for o in found.obstacles]
+    assert rows == [(0, None, f"Job dependency condition not satisfied: {condition}")]
+    for method in ("configured", "time-based"):
+        for job in ("j", "first"):
+            told = sw.explain(instance, job, method=method).obstacles
+            assert not any("the plan as a whole" in item.reason for item in told)
+
+
+@pytest.mark.parametrize(("end", "start"), [("10m", 30), ("1h", 80)])
+def test_no_job_behind_is_blamed_where_there_is_none(end: str, start: int) -> None:
+    """What is free is kept for a job before it, which waits for a host that is closed."""
+    found = sw.explain(
+        loads(f"""
+format: slotwise/1
+hosts: [{{name: 'h[1-2]', slots: 4}}, {{name: h3, slots: 4, status: closed_Adm}}]
+queues: [{{name: q, PRIORITY: 9, SLOT_RESERVE: 'MAX_RESERVE_TIME[20]'}}, {{name: low}}]
+running:
+- {{id: r, queue: q, start: 0, run_limit: 2h, allocation: 4*h1}}
+- {{id: s, queue: q, start: 0, run_limit: {end}, allocation: 4*h2}}
+pending:
+- {{id: large, queue: q, slots: 12, run_limit: 1h}}
+- {{id: small, queue: low, slots: 1, run_limit: 30m}}
+"""),
+        "small",
+    )
+    assert found.answer.start == start * 60
+    assert found.obstacles[-1].until == start * 60
+    assert found.obstacles[-1].reason == (
+        "it fits, but what is free is kept for jobs before it or no dispatch cycle comes"
+    )
+
+
 def test_what_leaves_little_comes_last() -> None:
     """-n 1 of 1024 helps, but it is not what was asked; the next one up is no use either."""
     text = """
@@ -483,6 +528,8 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
                 assert alone == ("(reserved for" in row.reason)
                 profile = view.profile if alone else view.problem.base
                 told = find_shortage(view.problem, demand, profile, time)
+                if told == NOTHING_SHORT:  # said of plans alone
+                    told = KEPT
                 assert says(row.reason, told), (row, time, sentence(told))
 
 

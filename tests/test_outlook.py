@@ -392,6 +392,52 @@ def test_states_have_their_own_words() -> None:
     assert sw.outlook(replace(instance, running=()))["behind"].state == "starts"
 
 
+ACTS = """
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}, {name: h3, slots: 4, status: closed_Adm}]
+queues: [{name: q}, {name: off, active: false}]
+running: [{id: r, queue: q, start: 0, allocation: 2*h1}]
+pending: [{id: j, user: ann, run_limit: 60, =asked=}]
+"""
+ACTIVE = "queue off is activated (badmin qact off)"
+THEN = "; then waits for jobs whose end is unknown (no run limit): r"
+
+
+@pytest.mark.parametrize(
+    ("asked", "condition"),
+    [
+        ("queue: off, slots: 4", ACTIVE),
+        ("queue: off, slots: 4, hosts: [h3, h2]", ACTIVE),
+        ("queue: off, slots: 8", f"{ACTIVE}{THEN}"),
+        ("queue: off, slots: 4, hosts: h3", f"{ACTIVE} and h3 is opened or comes back"),
+        ("queue: off, slots: 12", f"{ACTIVE} and h3 is opened or comes back{THEN}"),
+        ("queue: q, slots: 12", f"h3 is opened or comes back{THEN}"),
+        ("queue: q, slots: 10", "h3 is opened or comes back"),
+        ("queue: off, dependency: ended(r)", f"{ACTIVE}; then waits for the end of job r"),
+    ],
+)
+def test_a_job_that_starts_if_names_all_that_must_happen(asked: str, condition: str) -> None:
+    """The queue, the hosts and the jobs without a known end together."""
+    row = sw.outlook(sw.loads(ACTS.replace("=asked=", asked)))["j"]
+    assert row.state == "starts if"
+    assert row.condition.startswith(condition), row.condition
+    assert ("; then" in row.condition) == ("; then" in condition)
+
+
+def test_a_job_that_starts_at_once_waits_for_nothing() -> None:
+    """Also where it does so by backfill, after others were given what is free."""
+    text = """
+format: slotwise/1
+hosts: [{name: 'h[1-2]', slots: 4}]
+queues: [{name: q, SLOT_RESERVE: 'MAX_RESERVE_TIME[9]', BACKFILL: Y}]
+running: [{id: r, queue: q, start: 0, run_limit: 1h, allocation: 4*h1}]
+pending: [{id: large, slots: 8, run_limit: 1h}, {id: small, slots: 4, run_limit: 30m}]
+"""
+    row = sw.outlook(sw.loads(text))["small"]
+    assert (row.as_configured, row.possible) == (0, 0)
+    assert row.waits_for == row.held_back == ""
+
+
 SMALL = """
 format: slotwise/1
 params: {COMPUTE_UNIT_TYPES: rack, LSF_UNIT_FOR_LIMITS: =unit=}

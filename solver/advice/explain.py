@@ -33,7 +33,7 @@ from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
 from ..outlook.records import JobOutlook
-from ..pending_reasons import amounts_short, find_shortage, held_back_by
+from ..pending_reasons import NOTHING_SHORT, amounts_short, find_shortage, held_back_by
 from ..placement.earliest import can_start
 from ..scheduler.configured import CONFIGURED
 from ..scheduler.history import snapshot_of
@@ -283,6 +283,14 @@ BETWEEN_ENDS = Reason.of(
     Pending.POSTPONED,
     "it fits, but time-based reservation starts jobs only now and when other jobs end",
 )
+#: The same of the scheduler as configured.
+BETWEEN_CYCLES = Reason.of(
+    Pending.POSTPONED,
+    "it fits, but what is free is kept for jobs before it or no dispatch cycle comes",
+)
+#: No amount is short, and still it may not start there: jobs before it have a claim.
+KEPT = Reason.of(Pending.POSTPONED, "what is free then is kept for jobs before it")
+UNMET = "Job dependency condition not satisfied: {}"
 #: Of a job that never starts, a week after the last change.
 EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
@@ -339,7 +347,7 @@ def find_obstacles(
     for time in times:
         if stop():
             raise OutOfTime
-        findings.append(_finding(view, demand, time, time in looked_at))
+        findings.append(_finding(view, demand, time, time in looked_at, method))
     who = BlockingReservations(view, demand)
     rows = [
         (part, names)
@@ -388,7 +396,7 @@ def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
             yield from demand.calendar.closings(time, demand.duration)
 
 
-def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hindrance:
+def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool, method: str) -> Hindrance:
     base = view.problem.base
     if demand.latest is not None and time > demand.latest:
         return Hindrance(time, False, OVER)
@@ -396,9 +404,11 @@ def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool) -> Hind
         return Hindrance(time, False, CLOSED)
     planned = can_start(base, demand, time)
     if planned and not looked_at and can_start(view.profile, demand, time):
-        return Hindrance(time, False, BETWEEN_ENDS)
+        return Hindrance(time, False, BETWEEN_CYCLES if method == CONFIGURED else BETWEEN_ENDS)
     profile = view.profile if planned else base
     found = find_shortage(view.problem, demand, profile, time)
+    if found == NOTHING_SHORT and method != "optimal":
+        found = KEPT
     amounts = amounts_short(view.problem, demand, profile, time, found)
     joined = found if amounts is None else Reason.joined([found, amounts])
     return Hindrance(time, planned, joined)
@@ -657,6 +667,9 @@ def _obstacles(
 ) -> Iterator[Obstacle]:
     """What stands before the start; as configured also what becomes of slots that were free."""
     start, stop = found.answer.start, forecast.cancel.is_set
+    if start is None and found.method == CONFIGURED and forecast.awaits(demand.job):
+        yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
+        return
     fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
     if start is None or fits is None or fits >= start:
         yield from find_obstacles(view, demand, start, found.method, stop)
@@ -666,7 +679,9 @@ def _obstacles(
     if opens > fits:  # the next cycle's estimate leaves windows out (TBR-19)
         yield Obstacle(fits, opens, sentence(CLOSED), 1)
     if opens < start:
-        yield Obstacle(opens, start, not_kept(forecast.instance, demand.job, fits), 1)
+        passed = forecast.is_passed(demand.job, start)
+        why = not_kept(forecast.instance, demand.job, fits) if passed else over([BETWEEN_CYCLES])
+        yield Obstacle(opens, start, why, 1)
 
 
 def _opening(instance: Instance, demand: Demand, first: int, last: int) -> int:

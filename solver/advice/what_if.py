@@ -415,6 +415,24 @@ class Asker:
             return replace(answer, missing="not examined")
         return replace(answer, missing=state, waits_for=why)
 
+    def is_passed(self, job: Job, start: int) -> bool:
+        """Whether a job behind it starts before this as configured."""
+        before = {other.id for other in self.ahead(job)} | {job.id}
+        found = self._run(job).starts.values()
+        return any(
+            item.job not in before and item.start is not None and item.start < start
+            for item in found
+        )
+
+    def awaits(self, job: Job) -> bool:
+        """Whether its start condition does not come to hold as configured."""
+        if not job.dependency:
+            return False
+        world = replace(self.instance, pending=self._with(job))
+        problem = PlanningProblem.of(world, as_lsf=False, budget=self.budget())
+        run = self._run(job)
+        return Reasons(world, problem, run.starts, run.waiting).awaits(job)
+
     def in_turn(self, job: Job) -> int | None:
         """The start of a job in its turn, by time-based reservation; None for none."""
         try:

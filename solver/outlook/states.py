@@ -79,6 +79,10 @@ class Reasons:
             self._known[job.id] = self._found(job, self._awaited.get(job.id, _HOLDS))
         return self._known[job.id]
 
+    def awaits(self, job: Job) -> bool:
+        """Whether its start condition does not come to hold as far as is known."""
+        return self._awaited.get(job.id, _HOLDS).state != "starts"
+
     def _found(self, job: Job, awaited: Stated) -> Stated:
         """awaited: what becomes of its start condition."""
         if why := self._why_nowhere(job):
@@ -86,15 +90,20 @@ class Reasons:
         if awaited.state == "impossible":
             return awaited
         queue = self.instance.queue(job.queue)
-        if not queue.active:
-            return Stated(
-                "starts if", f"queue {queue.name} is activated (badmin qact {queue.name})"
-            )
-        if shut := self._shut_for(job):
-            return Stated("starts if", shut)
-        if awaited.state != "starts":
-            return awaited
-        return self._beside_others(job)
+        act = "" if queue.active else f"queue {queue.name} is activated (badmin qact {queue.name})"
+        shut = self._shut_for(job)
+        if acts := " and ".join(filter(None, (act, shut))):
+            then = awaited.why or self._endless_after(job, opened=bool(shut))
+            return Stated("starts if", f"{acts}{f'; then {then}' if then else ''}")
+        return awaited if awaited.state != "starts" else self._beside_others(job)
+
+    def _endless_after(self, job: Job, *, opened: bool) -> str:
+        """What without a known end still keeps it, in an active queue; opened: with hosts open."""
+        demand = replace(self._at_best.demand_of(job), after=None)
+        demand = demand if opened else _without(demand, self._is_shut)
+        if not self._endless or earliest_start(self._at_best.base, demand) is not None:
+            return ""
+        return reason_unplaced(self._at_best, demand) or UNKNOWN_END
 
     def _beside_others(self, job: Job) -> Stated:
         """Of a job that has a place here, and whose condition holds some time."""
@@ -136,6 +145,8 @@ class Reasons:
             return ""
         profile = self._at_best.empty
         demand = replace(self._at_best.demand_of(job), after=None)
+        if earliest_start(profile, _without(demand, self._is_shut)) is not None:
+            return ""
         found = earliest_start(profile, demand)
         needed = [int(h) for h in found.allocation if self._is_shut[h]] if found else []
         for host in tuple(needed):
@@ -146,7 +157,8 @@ class Reasons:
                 needed = fewer
         names = [self.instance.cluster.hosts[host].name for host in needed]
         happens = "is opened or comes back" if len(names) == 1 else "are opened or come back"
-        said = self.problem.demand_of(job).impossible
+        active = self.instance.queue(job.queue).active
+        said = self.problem.demand_of(job).impossible if active else ""
         return f"{_some(names)} {happens}{f' ({said})' if said else ''}" if names else ""
 
     @cached_property

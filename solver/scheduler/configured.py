@@ -110,10 +110,15 @@ def _ends(
 
 
 def _until_start(
-    item: PlannedJob, waits_for: str, ends: Mapping[int, list[tuple[str, Collection[str]]]]
+    item: PlannedJob,
+    waits_for: str,
+    ends: Mapping[int, list[tuple[str, Collection[str]]]],
+    now: int,
 ) -> str:
-    """Why a job waits, and which jobs end on its hosts as it starts."""
+    """Why a job waits, and which jobs end on its hosts as it starts; "" of one that starts now."""
     assert item.start is not None
+    if item.start == now:
+        return ""
     hosts = item.allocation.keys()
     enders = [job for job, on in ends.get(item.start, ()) if not hosts.isdisjoint(on)]
     short = waits_for and not waits_for.startswith(NOT_YET)
@@ -129,12 +134,11 @@ def _found(
     begun = [
         placed(session.world, state, CONFIGURED) for state in states if state.start is not None
     ]
-    ends = _ends(instance, begun)
+    ends, now = _ends(instance, begun), instance.now
     starts = {
-        item.job: replace(item, waits_for=_until_start(item, waiting.get(item.job, ""), ends))
+        item.job: replace(item, waits_for=_until_start(item, waiting.get(item.job, ""), ends, now))
         for item in begun
     }
-    now = instance.now
     told = {**estimates, **{job: (now, method) for job, at in starts.items() if at.start == now}}
     assert method in (Greedy.name, TimeBased.name)
     return ConfiguredRun(

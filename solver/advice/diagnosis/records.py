@@ -532,15 +532,7 @@ def _alike(jobs: Sequence[WaitingJob]) -> Iterator[list[WaitingJob]]:
 
 def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     first = group[0]
-    word = "starves" if first.starves else "waits, but does not starve"
-    if first.state == "impossible":
-        word = "cannot start on this cluster"
-    if not first.starves and not first.remedies:
-        word = "waits longer than its slots make it wait"
-    title = f"{called(first.job)} {word}"
-    if len(group) > 1:
-        verb = "does" if len(group) == 2 else "do"
-        title += f", and so {verb} {named([item.job for item in group[1:]], MOST_NAMED)}"
+    title = _title(first, group[1:])
     sentences = [*_what_happens(clock, first), *_likely(clock, first)]
     sentences += _the_others(clock, group[1:])
     cause = "no single change that was tried brings it forward"
@@ -552,6 +544,25 @@ def _verdict(clock: SpokenTimes, group: list[WaitingJob]) -> Verdict:
     little = tuple(advised(clock, first, item) for item in first.too_little)
     details = tuple(_passed(first))
     return Verdict(title, tuple(sentences), _sentence(cause), details, remedies, little)
+
+
+def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
+    """What becomes of the first job; of the others whether the same does, or the change helps."""
+    nowhere = first.state == "impossible"
+    alike = [item.job for item in others if (item.state == "impossible") == nowhere]
+    other = [item.job for item in others if item.job not in alike]
+    word = "starves" if first.starves else "waits, but does not starve"
+    if not first.starves and not first.remedies:
+        word = "waits longer than its slots make it wait"
+    also = f", and so {'does' if len(alike) == 1 else 'do'}"
+    if nowhere:
+        word, also = "cannot start on this cluster", ", nor can"
+    title = f"{called(first.job)} {word}"
+    if alike:
+        title += f"{also} {named(alike, MOST_NAMED)}"
+    if other:
+        title += f"; the same change helps {named(other, MOST_NAMED)}"
+    return title
 
 
 def _asks_too_much(item: WaitingJob) -> bool:
