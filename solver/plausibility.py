@@ -14,9 +14,10 @@ from datetime import datetime
 
 from ..model.cluster import Cluster
 from ..model.errors import InputError
+from ..model.gpu_request import GPUS_NAMED
 from ..model.input_limits import limits
 from ..model.instance import Instance
-from ..model.job import LARGEST_INDEX, Job, parse_array
+from ..model.job import LARGEST_INDEX, parse_array
 from ..model.lsf_state.assemble import RUNNING
 from ..model.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ..model.lsf_state.limits import SeenLimit
@@ -36,6 +37,8 @@ _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNOR
 _USAGE = re.compile(r"rusage\[[^\]]*\]")
 #: Amounts of which bhosts says what jobs reserve, and what may differ by rounding (MB).
 _RESERVED, _ROUNDING = ("mem", "swp", "tmp"), 2.0
+#: By which a resource of the site may differ, printed with one decimal.
+_DIGITS = 0.05
 #: MB in a tenth of a GB and of a TB, to which larger amounts are rounded.
 _TENTHS = (0.1 * 1024**2, 0.1 * 1024)
 #: Slots of a job of which nobody says how many it asks for.
@@ -185,6 +188,8 @@ class _Reserved:
 
     @property
     def _rounding(self) -> float:
+        if self.name not in _RESERVED:
+            return _DIGITS
         for tenth in _TENTHS:
             parts = self.counted / tenth
             if parts >= 10 and abs(parts - round(parts)) < 1e-6:
@@ -192,7 +197,7 @@ class _Reserved:
         return _ROUNDING
 
 
-def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]]:
+def _reserved(instance: Instance, seen: Seen) -> list[_Reserved]:
     """The amounts that bhosts says are reserved, beside those that running jobs reserve."""
     instance = with_loaded_modules(instance)
     resolver = Resolver.of(instance, reserving=False)
@@ -201,10 +206,11 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
     try:
         free = InitialSituation(instance, resolver).free_now
     except InputError:
-        return resolver, found  # a running job's requirement cannot be read, which is told already
+        return found  # a running job's requirement cannot be read, which is told already
+    printed = {*_RESERVED, *(name for host in seen.hosts or () for name in host.reserved)}
     places = {host.name: number for number, host in enumerate(instance.cluster.hosts)}
     for index, resource in enumerate(resolver.table.host_resources):
-        if resource.name not in _RESERVED:
+        if resource.name not in printed or GPUS_NAMED.fullmatch(resource.name):
             continue
         held = free.reported(index) - free.host(index)
         found += [
@@ -219,7 +225,7 @@ def _reserved(instance: Instance, seen: Seen) -> tuple[Resolver, list[_Reserved]
             and resource.capacity[places[host.name]] >= 0
             and host.name not in doubtful
         ]
-    return resolver, found
+    return found
 
 
 def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
@@ -239,14 +245,14 @@ def _doubtful(instance: Instance, seen: Seen) -> frozenset[str]:
 
 def _amounts(instance: Instance, seen: Seen) -> Iterator[Omission]:
     """What bhosts says is reserved on hosts, and no job that was read reserves."""
-    resolver, reserved = _reserved(instance, seen)
+    reserved = _reserved(instance, seen)
     for name in dict.fromkeys(item.name for item in reserved):
         short = {item.host: item.missing for item in reserved if item.name == name and item.missing}
         if short:
             amount = sum(short.values())
-            asking = tuple(job.id for job in instance.pending if name in _reserves(resolver, job))
-            text = f"{amount:.0f} MB of {name} reserved on {some(short)} belong to no job"
-            yield Omission(text, where="bhosts", count=len(short), jobs=asking)
+            much = f"{amount:.0f} MB of" if name in _RESERVED else f"{amount:g}"
+            text = f"{much} {name} reserved on {some(short)} belong to no job"
+            yield Omission(text, where="bhosts", count=len(short), resources=(name,))
 
 
 def _limits(instance: Instance, seen: Seen) -> Iterator[Omission]:
@@ -305,7 +311,7 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
         )
         for way, per in (("host", False), ("slot", True))
     }
-    items = {way: found for way, (_, found) in ways.items()}
+    items = {way: [item for item in found if item.name in _RESERVED] for way, found in ways.items()}
     if len(items["host"]) != len(items["slot"]):
         return "", ""
     pairs = zip(items["host"], items["slot"], strict=True)
@@ -321,12 +327,6 @@ def counted_as_reserved(instance: Instance, seen: Seen) -> tuple[str, str]:
         f"are reserved on {right.host}, as its jobs reserve per {way} (per {other} "
         f"{wrong.held:.0f} MB; --rusage overrules)"
     )
-
-
-def _reserves(resolver: Resolver, job: Job) -> frozenset[str]:
-    with suppress(InputError):
-        return resolver.reserves(job)
-    return frozenset()
 
 
 def _said_by_lsf(instance: Instance, seen: Seen, budget: Budget) -> Iterator[Omission]:

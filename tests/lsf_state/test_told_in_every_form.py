@@ -254,6 +254,17 @@ def test_gpus_that_no_listing_prints_are_unknown_to_jobs_asked_about_later(asked
     assert (found[later.id].start, found[later.id].proved) == (it.now, False)
 
 
+@pytest.mark.parametrize(("name", "unit"), [("mem", "M"), ("lic", "")])
+def test_what_is_reserved_by_no_job_is_told_to_jobs_asked_about_later(name: str, unit: str) -> None:
+    host = one_host("ok") + f"     {name}\n Total 0{unit}\n Reserved 4000{unit}\n"
+    queue = one_queue("Open:Active")
+    it = made(bjobs=record(COMBINED_RESREQ=f"rusage[{name}=1]"), bhosts=host, bqueues=queue)
+    assert any("reserved on a belong to no job" in item.what for item in it.omissions)
+    later = submitted_job(it, f"bsub -q q -R rusage[{name}=1] -W 10 x")
+    for job in (it.pending[0], later):
+        assert not plan(replace(it, pending=(job,)), "greedy")[job.id].proved
+
+
 def test_windows_that_no_listing_prints_are_told() -> None:
     text = PLAIN_QUEUE.format(status="Open:Inact_Win", counts="4 4 0 0")
     it = made(bjobs=record(), bhosts=OPEN, bqueues=text)
