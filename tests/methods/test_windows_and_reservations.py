@@ -146,8 +146,8 @@ def test_what_moved_is_said() -> None:
     instance = two_hours("j", "k", queues=queue(dispatch_window="2-4"))
     found = plan(instance, effort=10)
     assert found.notes == tuple(
-        f"windows or advance reservations move job {name}: LSF's estimate, which leaves them out, is "
-        "now"
+        f"windows or advance reservations move job {name}: LSF's estimate, which leaves them out, "
+        "is now"
         for name in "jk"
     )
     assert found.notes[0] in plan_output(instance, found, "text")
