@@ -9,7 +9,7 @@ from loop_lab import HOUR, cluster, host, instance, job, running
 from slotwise.model.cluster import ComputeUnit, SharedResource, Thresholds
 from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User, UserGroup
 from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job
+from slotwise.model.job import HostRequest, Job, JobGroup
 from slotwise.model.pending import LOAD_WORDS, Pending, bjobs_text
 from slotwise.solver.scheduler.history import snapshot_of
 
@@ -70,6 +70,15 @@ CASES: list[tuple[str, Instance, list[str]]] = [
             pending=job("7[2]", array_limit=1),
         ),
         ["Job array has reached its running element limit"],
+    ),
+    (
+        "JOB_GROUP",
+        waits(
+            running=(running("r", {"A": 1}, LONG, job_group="/a/b"),),
+            pending=job("j", job_group="/a/c"),
+            job_groups=(JobGroup("/a", 1),),
+        ),
+        ["The specified job group has reached its job limit"],
     ),
     (
         "DEPENDENCY",

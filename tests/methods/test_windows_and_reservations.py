@@ -147,7 +147,7 @@ def test_what_moved_is_said() -> None:
     found = plan(instance, effort=10)
     assert found.notes == tuple(
         f"windows or advance reservations move job {name}: LSF's estimate, which leaves them out, "
-        "would be now"
+        "is now"
         for name in "jk"
     )
     assert found.notes[0] in plan_output(instance, found, "text")
