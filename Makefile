@@ -62,6 +62,7 @@ check: lint types imports test
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python docs/terms.py
 
 # The type checker needs a folder that carries the package's name.
 types: $(STAMP)

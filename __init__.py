@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from .solver.advice.explain import Obstacle as Obstacle
     from .solver.advice.likely import Drawing as Drawing
     from .solver.advice.likely import Likely as Likely
+    from .solver.advice.likely import StartQuantiles as StartQuantiles
     from .solver.advice.suggestions import Suggestion as Suggestion
     from .solver.advice.what_if import StartAnswer as StartAnswer
     from .solver.forecast.forecast import Forecasts as Forecasts

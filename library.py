@@ -27,7 +27,7 @@ from .solver.advice import ask as _ask
 from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
-from .solver.budget import LEAST_LIMIT
+from .solver.budget import MIN_LIMIT
 from .solver.forecast import of_instance as _forecast
 from .solver.outlook import outlook as _outlook
 from .solver.scheduler import simulation as _simulation
@@ -105,7 +105,7 @@ def checked(function: Callable[P, R], unseen: Callable[P, R] | None = None) -> C
                 raise
             return unseen(*args, **kwargs)
         if limit is not None:
-            named["time_limit"] = max(LEAST_LIMIT, limit - (time.monotonic() - begun))
+            named["time_limit"] = max(MIN_LIMIT, limit - (time.monotonic() - begun))
         return function(*args, **kwargs)
 
     safe.__module__ = __name__  # so that it can be pickled: sent to other processes

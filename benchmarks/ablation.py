@@ -110,7 +110,7 @@ def _no_pool(*_: object) -> Any:
 
 SWITCHES: dict[str, dict[str, Switch]] = {
     "lexicographic": {
-        "two instants": Switch({("lexicographic", "crowded_out"): constant(False)}),
+        "two instants": Switch({("lexicographic", "is_overfull"): constant(False)}),
         "no-goods": Switch({("lexicographic", "NoGoods.refute"): constant(False)}),
         "class counts": Switch({("lexicographic", "JointProbe._by_counts"): constant(("", None))}),
     },

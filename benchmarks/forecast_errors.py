@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from slotwise.cli.backtest import PastOfPool, past_over_hosts
 from slotwise.model.workload import Ints
-from slotwise.solver.forecast.arrivals import Coming, ComingJobs, PastBlocks
+from slotwise.solver.forecast.arrivals import Coming, FutureArrivals, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
 from slotwise.solver.forecast.forecast import look_ahead, starts_at_limits
 from slotwise.solver.forecast.jobs import keys_of
@@ -118,7 +118,7 @@ def _asked(
     found = {}
     for name, (whose, true_arrivals) in MODELS.items():
         run_times = np.where(who[whose][:, None], truth[:, None], drawn)
-        later: Callable[[int, int], ComingJobs] = true_later if true_arrivals else drawn_later
+        later: Callable[[int, int], FutureArrivals] = true_later if true_arrivals else drawn_later
         futures = 1 if name == "all true" else samples
         starts = [
             world.starts(run_times[:, sample], later(sample, until))[0] for sample in range(futures)
@@ -127,7 +127,7 @@ def _asked(
     return float(planned[0]), found
 
 
-def arrivals_of(past: PastLog, places: Places, row: int, until: int) -> ComingJobs:
+def arrivals_of(past: PastLog, places: Places, row: int, until: int) -> FutureArrivals:
     """The jobs that were submitted after one, up to an instant, and have ended some time."""
     log = past.log
     end = int(np.searchsorted(log.submit, until, side="right"))
@@ -135,7 +135,7 @@ def arrivals_of(past: PastLog, places: Places, row: int, until: int) -> ComingJo
     rows = rows[past.start[rows] < UNSTARTED]
     ended = [places.ended[int(key)] for key in places.keys[rows]]
     columns = (log.submit[rows], log.run_time[rows], log.req_time[rows], log.procs[rows])
-    return ComingJobs(*columns, np.array(ended, dtype=np.int64))
+    return FutureArrivals(*columns, np.array(ended, dtype=np.int64))
 
 
 def _options() -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
     python benchmarks/forecast_settings.py LOG.swf [--procs P] [--jobs 100] [--seeds 3]
                                            [--first-seed 1] [--samples 30]
-                                           --set of_batch=0 --set "kin=5 others=5"
+                                           --set max_batch=0 --set "kin=5 others=5"
 
 The log is replayed as one pool under EASY, as `slotwise backtest` does; of each seed so many jobs
 are asked about, with the settings as they are (the first line) and with each --set in their place,

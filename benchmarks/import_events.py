@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from slotwise.model.formats.log_lines import BadRecords
-from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.event_log import cut
 from slotwise.model.lsf_state.log_records import read_events
 
 SOURCE = Path(__file__).resolve().parents[1] / "tests" / "data" / "lsf" / "lsb.events"

@@ -32,7 +32,7 @@ def scenarios() -> dict[str, tuple[TermDemand, TermCapacity]]:
     def term(slots: int, ptile: Any = None, same: bool = False, **cu: Any) -> TermDemand:
         return TermDemand(
             slots=slots,
-            most=slots,
+            max_slots=slots,
             candidates=draw.permutation(HOSTS),
             ptile=np.full(HOSTS, ptile) if isinstance(ptile, int) else ptile,
             same=(kinds,) if same else (),

@@ -23,8 +23,8 @@ from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.diagnosis.records import Diagnosis
+from slotwise.solver.scheduler.continuation import simulated_placements
 from slotwise.solver.scheduler.methods import looking_ahead
-from slotwise.solver.scheduler.run_on import placed_by_loop
 
 HOUR = 3600
 GIGA = 1024.0
@@ -36,7 +36,7 @@ OF_ONE_JOB = frozenset(
     {"memory", "memory per slot", "memory not reserved", "compute units", "queue priority"}
 )
 #: Draws for one seed before another kind of fault is taken.
-MOST_DRAWS = 60
+MAX_DRAWS = 60
 
 
 @dataclass(frozen=True)
@@ -426,7 +426,9 @@ def _hog(draw: random.Random, instance: Instance) -> Instance:
 def starts(instance: Instance) -> dict[str, int | None]:
     """What the scheduler as configured gives each pending job."""
     top = looking_ahead(instance)
-    placed = {item.job: item.start for item in placed_by_loop(instance, "configured", jobs=top)}
+    placed = {
+        item.job: item.start for item in simulated_placements(instance, "configured", jobs=top)
+    }
     return {job.id: placed.get(job.id) for job in instance.pending}
 
 
@@ -485,7 +487,7 @@ def planted_of(kind: str, seed: int, *, small: bool = False) -> Planted:
     Raises ValueError where no draw does such harm.
     """
     draw = random.Random(f"{kind} {seed}")
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         sound = sound_site(draw, (4,), (5, 9)) if small else sound_site(draw)
         if kind == IMPOSSIBLE:
             faulty = _impossible(draw, sound)
@@ -494,7 +496,7 @@ def planted_of(kind: str, seed: int, *, small: bool = False) -> Planted:
         faulty = FAULTS[kind](draw, sound)
         if victim := harmed(sound, faulty, kind):
             return Planted(faulty, kind, victim)
-    raise ValueError(f"no harm by {kind} in {MOST_DRAWS} draws of seed {seed}")
+    raise ValueError(f"no harm by {kind} in {MAX_DRAWS} draws of seed {seed}")
 
 
 def planted(seed: int) -> Planted:
@@ -502,7 +504,7 @@ def planted(seed: int) -> Planted:
     draw = random.Random(f"fault {seed}")
     while True:
         kind = draw.choice(sorted(FAULTS))
-        for _ in range(MOST_DRAWS):
+        for _ in range(MAX_DRAWS):
             sound = sound_site(draw)
             faulty = FAULTS[kind](draw, sound)
             victim = harmed(sound, faulty, kind)

@@ -34,7 +34,7 @@ def main() -> None:
         incumbent = Incumbent(pool, Decoder(pool).plan(best_rule(pool)[1]), 0)
         for _ in islice(improve(incumbent, 1), EFFORT):
             pass
-        every = achievable_starts(pool, incumbent.last, prover.MOST_INSTANTS // len(pool.groups))
+        every = achievable_starts(pool, incumbent.last, prover.MAX_INSTANTS // len(pool.groups))
         cells = "too many to list | - | -" if every is None else _left(incumbent, pool, every)
         print(f"| {name} | {len(pool)} | {len(pool.groups)} | {cells} |", flush=True)
 

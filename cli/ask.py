@@ -24,7 +24,7 @@ from .forecast import (
     likely_columns,
     past_of,
 )
-from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, read_instance, tell
+from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, print_note, read_instance
 from .outlook_text import caution_lines, outlook_lines, outlook_times
 from .process import Exit
 from .selection import Wide
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..model.display import WrittenTimes
     from ..model.instance import Instance
     from ..solver.advice.ask import Answer, Choice, Choices
-    from ..solver.advice.likely import Likely
+    from ..solver.advice.likely import StartQuantiles
 
 
 USAGE = "give a bsub line: slotwise ask FILE 'bsub -n 8 -W 2:00', or a job script"
@@ -245,7 +245,7 @@ def ask(
 def _report(instance: Instance, answer: Answer, format: str, top: int | None, wide: bool) -> None:
     """The answer, and beside it what is odd about its history."""
     for remark in answer.remarks:
-        tell(remark)
+        print_note(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
 
 
@@ -345,7 +345,7 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
     times += [] if answer.array is None else [item.start for item in answer.array.elements]
     times += outlook_times(answer.outlook)
-    return WrittenTimes.of(instance, (*times, answer.line.answer.at_the_earliest))
+    return WrittenTimes.of(instance, (*times, answer.line.answer.earliest_known))
 
 
 def _array_text(clock: WrittenTimes, answer: Answer) -> str:
@@ -363,7 +363,7 @@ def _array_text(clock: WrittenTimes, answer: Answer) -> str:
     return f"{answer.elements} elements: {'; '.join(filter(None, parts))}"
 
 
-def _forecast_text(clock: WrittenTimes, likely: Likely | None, run_by: str) -> str:
+def _forecast_text(clock: WrittenTimes, likely: StartQuantiles | None, run_by: str) -> str:
     middle, late, early = likely_cells(clock, likely)
     return (
         f"likely {middle}; 9 in 10 by {late}; 1 in 10 by {early} (by the history, run by {run_by})"

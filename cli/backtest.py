@@ -20,8 +20,8 @@ from .options import (
     file_argument,
     file_option,
     from_stdin,
+    print_note,
     progress_bar,
-    tell,
 )
 from .pictures import drawing, picture
 from .process import Cancel, Exit
@@ -55,7 +55,7 @@ class PastOfPool:
 
         with cancel.reading():
             workload, names = self._workload()
-        result = replay(workload, policy=self.policy, procs=self.procs, stop=cancel.is_set)
+        result = replay(workload, policy=self.policy, procs=self.procs, should_stop=cancel.is_set)
         if not result.complete:
             cancel.leave()  # before anything was asked
         tell_left_out(result.workload)
@@ -75,10 +75,12 @@ class PastOfPool:
             raise only_of_swf(self.log)
         workload, names, remarks = read_recorded(self.log, keep_going=self.keep_going)
         for remark in remarks:
-            tell(remark)
+            print_note(remark)
         if self.procs is None:
             size = workload.max_procs
-            tell(f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)")
+            print_note(
+                f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)"
+            )
         return workload, names
 
 
@@ -109,16 +111,16 @@ def past_over_hosts(
         session = new_session(given, options, cycle_of(given, options))
     total = len(session.given)
     with progress_bar(
-        "simulating", total, lambda: (session.so_far.started, session.world.now)
+        "simulating", total, lambda: (session.progress.started, session.world.now)
     ) as show:
         try:
-            simulated = SimulatedLog.run(session, str(log), stop=cancel.is_set, watch=show)
+            simulated = SimulatedLog.run(session, str(log), should_stop=cancel.is_set, watch=show)
         except OutOfTime:
             cancel.leave()  # before anything was asked
     hosts = len(session.instance.cluster.hosts)
     omissions = unheeded_in_a_run(session.source, session.world.requests.resolver)
     for sentence in sentences(omissions):
-        tell(sentence)
+        print_note(sentence)
     head = {"log": str(log), "cluster": str(cluster), "hosts": hosts}
     return simulated, head | ({"omissions": [o.to_dict() for o in omissions]} if omissions else {})
 

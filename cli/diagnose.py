@@ -19,7 +19,7 @@ from .forecast import (
     past_of,
 )
 from .import_snapshot import Bhosts, Bhpart, Bjobs, Bqueues, Lsid, PrintedAt, listed_instance
-from .options import Example, Rusage, file_argument, progress, read_instance, tell
+from .options import Example, Rusage, file_argument, print_note, progress, read_instance
 from .process import Exit
 from .selection import JobNames
 
@@ -108,7 +108,7 @@ def diagnose(
             drawing=drawing,
         )
     for remark in found.remarks:
-        tell(remark)
+        print_note(remark)
     typer.echo(diagnosis_output(instance, found, format, details), nl=False)
     if found.cut or cancel.is_set():
         raise typer.Exit(Exit.STOPPED)
@@ -139,10 +139,10 @@ def _site(file: Path | None, example: str | None) -> Path | Instance | None:
 
     found = site_document(file, present=datetime.now().astimezone())
     for note in found.notes:
-        tell(f"note: {note}")
+        print_note(f"note: {note}")
     instance, warnings = found.instance()
     for warning in warnings:
-        tell(f"warning: {warning}")
+        print_note(f"warning: {warning}")
     return instance
 
 

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from ..solver.advice.what_if import StartAnswer
 
 #: Hosts of a pending reason that are named; of more, their number.
-MOST_HOSTS = 8
+MAX_HOSTS = 8
 #: Of so many jobs, running and pending, changes of the configuration are tried unasked.
-MOST_JOBS = 2000
+MAX_JOBS = 2000
 
 Configuration = Annotated[
     bool | None,
     typer.Option(
         "--configuration/--no-configuration",
         help="Try changes of the configuration too: the scheduler is simulated under each. "
-        f"Usual up to {MOST_JOBS} jobs.",
+        f"Usual up to {MAX_JOBS} jobs.",
         show_default=False,
     ),
 ]
@@ -114,7 +114,7 @@ def explain(
 
 
 def _is_small(instance: Instance) -> bool:
-    return len(instance.running) + len(instance.pending) <= MOST_JOBS
+    return len(instance.running) + len(instance.pending) <= MAX_JOBS
 
 
 def explanation_output(
@@ -240,7 +240,7 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     from ..model.display import WrittenTimes
 
     answer = found.answer
-    times = [answer.start, answer.finish, answer.at_the_earliest]
+    times = [answer.start, answer.finish, answer.earliest_known]
     times += [time for item in found.obstacles for time in (item.first, item.until)]
     times += [item.start for item in found.suggestions]
     times += [item.ahead_from for item in found.contests]
@@ -301,7 +301,7 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     from ..solver.advice.explain import ASSUMED
 
     if found.reasons:
-        said = (bjobs_text(i, counted=len(i.hosts) > MOST_HOSTS) for i in found.reasons)
+        said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
         yield f"bjobs would say: {'; '.join(said)}"
     for item in found.contests:
         time = item.ahead_from
@@ -323,8 +323,8 @@ def placed_text(
 
     if answer.start is None:
         early = ""
-        if answer.at_the_earliest is not None:
-            early = f": {clock.text(answer.at_the_earliest)} at the earliest, {_BESIDE}"
+        if answer.earliest_known is not None:
+            early = f": {clock.text(answer.earliest_known)} at the earliest, {_BESIDE}"
         return f"{who} {NO_START[answer.missing]} ({method}){early}"
     end = "no known end" if answer.finish is None else f"ends {clock.text(answer.finish)}"
     starts = "may start" if answer.omissions else "starts"

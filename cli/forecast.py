@@ -17,9 +17,9 @@ from .options import (
     KeepGoing,
     file_option,
     from_stdin,
+    print_note,
     read_instance,
     seconds_of,
-    tell,
 )
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit
@@ -30,7 +30,7 @@ from .tables import Column, ListingRow, State, paragraph
 if TYPE_CHECKING:
     from ..model.display import WrittenTimes
     from ..model.instance import Instance
-    from ..solver.advice.likely import Drawing, Likely
+    from ..solver.advice.likely import Drawing, StartQuantiles
     from ..solver.forecast.forecast import Calibration, Forecasts
     from ..solver.forecast.history import History
 
@@ -166,7 +166,7 @@ def forecast(
     states = _states(instance, found)
     said = (*found.remarks, *sentences(found.omissions))
     for remark in (*said, *_without_start(instance, found, selection, states)):
-        tell(remark)
+        print_note(remark)
     typer.echo(forecast_output(instance, found, selection, moment, format, states), nl=False)
     if found.cut:
         raise typer.Exit(Exit.STOPPED)
@@ -193,7 +193,7 @@ def _drawn(
                 history,
                 calibrate=calibrate,
                 tell=answered,
-                stop=cancel.is_set,
+                should_stop=cancel.is_set,
                 **options,
             )
         except OutOfTime:
@@ -268,7 +268,7 @@ def likely_columns() -> tuple[Column, ...]:
 
 
 def likely_cells(
-    clock: WrittenTimes, likely: Likely | None, *, short: bool = False
+    clock: WrittenTimes, likely: StartQuantiles | None, *, short: bool = False
 ) -> tuple[str, str, str]:
     """LIKELY, 9 IN 10 BY, 1 IN 10 BY of a job, or that there was no time for them."""
     from ..solver.advice.likely import UNKNOWN
@@ -323,7 +323,7 @@ def calibration_of_file(path: Path | None) -> Calibration:
         record = unsealed(BACKTEST, record, str(path))
     found = calibration_of_record(record, str(path))
     if not whole:
-        tell(f"{path}: has no checksum: it was changed, or written by another program")
+        print_note(f"{path}: has no checksum: it was changed, or written by another program")
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from ..model.lsf_state.printed_facts import asked_columns
-from .options import Rusage, file_option, from_stdin, tell
+from .options import Rusage, file_option, from_stdin, print_note
 from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Site = Annotated[
     file_option("--site", help="Instance with the site's configuration: resources, users, limits."),
 ]
 #: Notes of one kind that are spelled out.
-MOST_NOTES = 10
+MAX_NOTES = 10
 
 
 Bjobs = Annotated[
@@ -169,7 +169,7 @@ def listed_instance(
         _file_text(lsid) if lsid is not None else "".join(lsids[:1]),
         [*there.pop("facts", ()), *(read_text(p, kind) for kind, p in (facts or {}).items())],
     )
-    if not given.any:
+    if not given.has_any:
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
     moment = None if now is None else _stamp(now)
     dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
@@ -191,7 +191,7 @@ class Printed:
     facts: Sequence[Text] = ()
 
     @property
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether there is anything."""
         return bool(self.bjobs or self.bhosts or self.bqueues or self.bhpart)
 
@@ -239,7 +239,7 @@ def make_instance(
         listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
         family, words = family_of_words(text.content for text in listings)
         if family:
-            tell(f"inferred: the scheduler is {family}, which prints {words!r} (give lsid)")
+            print_note(f"inferred: the scheduler is {family}, which prints {words!r} (give lsid)")
     made = with_family(made, family, rusage or _counting(made, family))
     accounts = [account for queue in seen.queues or () for account in queue.accounts]
     accounts += [account for item in seen.partitions or () for account in item.accounts]
@@ -248,8 +248,8 @@ def make_instance(
         shares = PrintedShares(instance, accounts)
         instance = shares.instance_with_usage(infer=base is None)
         notes += shares.notes
-        tell_some([f"differs: {text}" for text in shares.differences()])
-    tell_some(notes)
+        print_notes([f"differs: {text}" for text in shares.differences()])
+    print_notes(notes)
     return _balanced(instance, made.seen) if printed.bjobs else instance
 
 
@@ -259,18 +259,18 @@ def _counting(made: Assembled, family: str) -> str:
 
     counted, why = counted_as_reserved(made.instance, made.seen) if made.seen.jobs else ("", "")
     if why and (family or made.instance.params.reserve_per_slot != (counted == "slot")):
-        tell(f"inferred: {why}")
+        print_note(f"inferred: {why}")
     return counted
 
 
 def _balanced(instance: Instance, seen: Seen) -> Instance:
     """The instance with what contradicts itself in what was printed; the balance goes to stderr."""
-    from ..solver.plausibility import balance_of
+    from ..solver.plausibility import check_consistency
 
-    balance = balance_of(instance, seen)
+    balance = check_consistency(instance, seen)
     for line in balance.lines:
-        tell(f"balance: {line}")
-    tell_some([f"contradicts itself: {item.text()}" for item in balance.contradictions])
+        print_note(f"balance: {line}")
+    print_notes([f"contradicts itself: {item.text()}" for item in balance.contradictions])
     return replace(instance, omissions=(*instance.omissions, *balance.contradictions))
 
 
@@ -334,12 +334,12 @@ def _tell_other_times(jobs: Sequence[SeenJob], notes: Remarks) -> None:
             return
 
 
-def tell_some(texts: Sequence[str], most: int = MOST_NOTES) -> None:
+def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
     """Notes on stderr, the first few and how many more there are."""
     for text in texts[:most]:
-        tell(text)
+        print_note(text)
     if len(texts) > most:
-        tell(f"and {len(texts) - most} more notes")
+        print_note(f"and {len(texts) - most} more notes")
 
 
 def _read(paths: list[Path] | None, kind: str) -> list[Text]:
@@ -478,7 +478,7 @@ def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | Non
     try:
         return _run(name, programs, min(timeout, OPTIONAL_TIMEOUT))
     except InputError as error:
-        tell_some([f"{problem}: passed over" for problem in error.problems])
+        print_notes([f"{problem}: passed over" for problem in error.problems])
         return None
 
 
@@ -490,7 +490,7 @@ def _is_read(text: Text) -> bool:
     try:
         read_facts([text])
     except InputError as error:
-        tell_some([f"{problem}: passed over" for problem in error.problems])
+        print_notes([f"{problem}: passed over" for problem in error.problems])
         return False
     return True
 

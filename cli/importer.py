@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..model.errors import InputError
-from .import_snapshot import Site, snapshot_files, tell_some
+from .import_snapshot import Site, print_notes, snapshot_files
 from .options import (
     DefaultLimitOption,
     KeepGoing,
@@ -24,8 +24,8 @@ from .options import (
     file_option,
     from_stdin,
     limit_of,
+    print_note,
     read_instance,
-    tell,
 )
 from .output import Notation, Output, keep_inputs, write_instance
 from .panels import PanelledCommand
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..model.formats.swf import SwfLog
     from ..model.instance import Instance
     from ..model.job import Job
-    from ..model.lsf_state.followed import Moment
+    from ..model.lsf_state.event_log import Moment
     from ..model.lsf_state.log_records import Record
     from ..model.workload import Workload
 
@@ -121,10 +121,10 @@ def lsf(
         rusage=rusage or "",
     )
     for note in found.notes:
-        tell(f"note: {note}")
+        print_note(f"note: {note}")
     instance, warnings = found.instance()
     for warning in warnings:
-        tell(f"warning: {warning}")
+        print_note(f"warning: {warning}")
     write_instance(instance, output, format)
 
 
@@ -192,7 +192,7 @@ def events(
     Exit codes: 0 done, 2 bad input.
     """
     from ..model.formats.log_lines import BadRecords
-    from ..model.lsf_state.followed import cut
+    from ..model.lsf_state.event_log import cut
     from ..model.lsf_state.log_records import read_events
 
     keep_inputs(output, files)
@@ -255,7 +255,7 @@ def acct(
     """
     from ..model.errors import InputError
     from ..model.formats.log_lines import BadRecords
-    from ..model.lsf_state.followed import moment_of_acct
+    from ..model.lsf_state.event_log import moment_of_acct
 
     keep_inputs(output, files)
     bad = BadRecords()
@@ -265,7 +265,7 @@ def acct(
                              "leave --site and --with-future out")  # fmt: skip
         instance = _used(usage_for, files, at, bad)
         _refuse(bad, keep_going)
-        tell_some(bad.told_cells())
+        print_notes(bad.told_cells())
         write_instance(instance, output, format)
         return
     time = _acct_time(at, files)
@@ -309,7 +309,7 @@ def swf(
     from ..model.errors import InputError
     from ..model.formats.swf import read_swf
     from ..model.formats.trace import nothing_to_replay, plain_hosts, remarks_on
-    from ..model.lsf_state.followed import moment_of_swf
+    from ..model.lsf_state.event_log import moment_of_swf
     from ..model.workload import canonical, machine_size
 
     keep_inputs(output, [file])
@@ -321,7 +321,7 @@ def swf(
         raise nothing_to_replay(log)
     numbers = {int(number) for number in log.queue if number >= 0}
     one = [f"the log's {len(numbers)} queues become one"] if len(numbers) > 1 else []
-    tell_some([*remarks_on(log), *one])
+    print_notes([*remarks_on(log), *one])
     if policy == "recorded":
         starts = {
             number: submit + found.waits[number]
@@ -421,7 +421,7 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
         job.queue = base.params.default_queue
     seen = Seen(moment.jobs, moment.later, gone=True)
     made = assemble(seen, datetime.fromtimestamp(moment.time, UTC), stamped)
-    tell_some(made.notes)
+    print_notes(made.notes)
     return made.instance
 
 
@@ -429,7 +429,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     from ..model.errors import InputError
     from ..model.formats.trace import GPUS_OF_LOGS
     from ..model.lsf_state.assemble import assemble
-    from ..model.lsf_state.followed import settle_limits, tell_unread
+    from ..model.lsf_state.event_log import settle_limits, tell_unread
     from ..model.lsf_state.seen import Seen
     from .options import read_source
 
@@ -456,7 +456,7 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     if base is not None and base.origin is not None:
         zone = datetime.fromisoformat(base.origin).tzinfo or zone  # type: ignore[assignment]
     made = assemble(seen, datetime.fromtimestamp(moment.time, zone), base)
-    tell_some([*notes, *made.notes])
+    print_notes([*notes, *made.notes])
     return made.instance
 
 
@@ -485,7 +485,7 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
         past.add(job)
     if at != "end" and first is not None:
         _require_within(at, instance.now + _zero(instance), first, last, EPOCH)
-    tell_some([f"{past.counted} finished jobs count for {usage_for}"])
+    print_notes([f"{past.counted} finished jobs count for {usage_for}"])
     return past.instance_with_usage()
 
 
@@ -554,14 +554,14 @@ def _refuse(bad: BadRecords, keep_going: bool) -> None:
         raise refused_records(bad.report())
     _tell_problems(bad.report())
     if bad.repaired:
-        tell(f"{bad.repaired} × {SKEWED}")
+        print_note(f"{bad.repaired} × {SKEWED}")
 
 
 def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
     from ..model.errors import report
 
     for line in report(problems):
-        tell(f"warning: {line}")
+        print_note(f"warning: {line}")
 
 
 EXITS = "Exit codes: 0 done, 2 bad input."
@@ -634,7 +634,7 @@ def _command(found: FileFormat) -> Any:
             given["default_limit"] = limit_of(given["default_limit"])
         reading = found.read(file, ReadOptions(**given))
         for remark in reading.remarks:
-            tell(remark)
+            print_note(remark)
         write_instance(reading.instance, output, format)
 
     kinds = {"file": File, "output": Output, "format": Notation}

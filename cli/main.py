@@ -175,7 +175,7 @@ def main() -> None:
             _run()
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _complain(f"{place}{error.strerror or error}")
+        _print_error(f"{place}{error.strerror or error}")
         sys.exit(Exit.BAD_INPUT)
 
 
@@ -216,7 +216,7 @@ def _leave(code: Exit, text: str) -> NoReturn:
     if _DEBUG.get():
         with suppress(OSError):
             typer.echo(printable(traceback.format_exc()), err=True, nl=False)
-    _complain(text)
+    _print_error(text)
     sys.exit(code)
 
 
@@ -240,11 +240,11 @@ def out_of_memory() -> str:
 
 def _stopped(code: Exit) -> NoReturn:
     """Leave after a Ctrl-C or SIGTERM that no search was there to answer."""
-    _complain("stopped before there was an answer")
+    _print_error("stopped before there was an answer")
     sys.exit(code)
 
 
-def _complain(text: str) -> None:
+def _print_error(text: str) -> None:
     with suppress(OSError):  # nowhere to say it: the exit code still does
         for line in text.split("\n"):
             typer.echo(f"slotwise: {printable(line)}", err=True)

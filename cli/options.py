@@ -17,7 +17,7 @@ from ..model.display import DAY
 from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
 from ..model.objective import ObjectiveName
-from ..model.plan import MOST_MARGIN
+from ..model.plan import MAX_MARGIN
 
 if TYPE_CHECKING:
     from ..model.formats.swf import DefaultLimit
@@ -150,7 +150,7 @@ Margin = Annotated[
     int,
     typer.Option(
         min=0,
-        max=MOST_MARGIN,
+        max=MAX_MARGIN,
         help="Seconds that a plan keeps free behind the end of every pending job.",
     ),
 ]
@@ -201,7 +201,7 @@ ResumeFile = Annotated[
 MANY_JOBS = 10_000
 
 
-def tell(text: str) -> None:
+def print_note(text: str) -> None:
     """A line on stderr."""
     typer.echo(f"slotwise: {printable(text)}", err=True)
 
@@ -233,7 +233,7 @@ def read_source(source: Path) -> Instance:
 
 def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     """As :func:`read_source`, with the warnings as data."""
-    from ..model.compact import keep_for_good, no_collection
+    from ..model.compact import freeze_objects, no_collection
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import standard_input
@@ -249,7 +249,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
         else:
             found = load_with_warnings(source)
         if len(found[0].running) + len(found[0].pending) >= MANY_JOBS:
-            keep_for_good()
+            freeze_objects()
     return found
 
 

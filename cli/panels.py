@@ -58,7 +58,7 @@ FILES: Final = frozenset({"file", "files", "instance_file", "site"})
 #: Shows the help of a command with all its options.
 HELP_ALL: Final = "--help-all"
 #: Characters of a list of choices that still leave room for the words beside it.
-_MOST_CHOICES: Final = 34
+_MAX_CHOICES: Final = 34
 
 
 class PanelledCommand(TyperCommand):
@@ -229,7 +229,7 @@ def _arrange(option: Any, command: str) -> None:
     if option.metavar is not None:
         return
     choices, kind = _choices_and_kind(option)
-    if len("|".join(choices)) > _MOST_CHOICES:
+    if len("|".join(choices)) > _MAX_CHOICES:
         option.metavar = "NAME"
         if not all(each in (option.help or "") for each in choices):
             option.help = f"{option.help} One of {', '.join(choices)}."

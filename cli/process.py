@@ -62,14 +62,14 @@ def left_of(limit: float | None, kept: float = KEPT) -> float | None:
     kept: for writing the answer up, as a share of the seconds used so far; half of the rest at
     most.
     """
-    from ..solver.budget import LEAST_LIMIT
+    from ..solver.budget import MIN_LIMIT
 
     began = _BEGAN.get()
     if limit is None or limit == 0 or began is None:
         return limit
     used = time.monotonic() - began
     left = limit - used
-    return max(LEAST_LIMIT, left - min(kept * used, left / 2))
+    return max(MIN_LIMIT, left - min(kept * used, left / 2))
 
 
 def end_on_sigterm(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -22,8 +22,8 @@ from .options import (
     file_argument,
     from_stdin,
     limit_of,
+    print_note,
     progress_bar,
-    tell,
 )
 from .output import CheckpointEvery, Checkpoints, check_apart, check_path, write_records
 from .process import Exit
@@ -130,10 +130,10 @@ def read_log(
 
     found = read_swf(log, keep_going=keep_going, default_limit=limit_of(default_limit))
     for line in report(found.problems):
-        tell(f"warning: {line}")
+        print_note(f"warning: {line}")
     if follows or found.workload.preceding is None:
         return found.workload
-    tell(f"{len(found.following(found.workload.job))} × {NOT_HEEDED}")
+    print_note(f"{len(found.following(found.workload.job))} × {NOT_HEEDED}")
     return replace(found.workload, preceding=None, think=None)
 
 
@@ -144,9 +144,9 @@ def tell_left_out(workload: Workload) -> None:
     if not len(workload) and workload.left_out:
         raise nothing_to_replay(workload)
     for note, count in workload.notes.items():
-        tell(f"{count} × {note}")
+        print_note(f"{count} × {note}")
     for reason, count in workload.left_out.items():
-        tell(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
+        print_note(f"left out {count} job{'s' if count > 1 else ''}: {reason}")
 
 
 def _load(path: Path, **options: Any) -> Checkpoint:
@@ -172,10 +172,10 @@ def _stop(session: Replay, checkpoints: Checkpoints) -> None:
     """Leave the state where it was asked for, and with exit code 3."""
     done = f"stopped at {session.now} s with {session.finished} of {len(session.workload)} jobs"
     if checkpoints.path is None:
-        tell(f"{done} ended; nothing was written (no --checkpoint)")
+        print_note(f"{done} ended; nothing was written (no --checkpoint)")
     else:
         checkpoints.write(session.checkpoint().to_json())
-        tell(f"{done} ended; go on with --resume {checkpoints.path}")
+        print_note(f"{done} ended; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 

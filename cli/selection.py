@@ -48,7 +48,7 @@ Wide = Annotated[
 ]
 
 #: So many jobs that start now are rows; more are one line.
-_MOST_NOW = 4
+_MAX_NOW = 4
 
 
 #: So many names are listed where one is not known.
@@ -141,7 +141,7 @@ class Selection:
         """
         chosen = self.choose(jobs)
         now = [item for item in chosen if item.row.state == "now"]
-        if len(now) > _MOST_NOW and self.only is None and not (self.names or self.wide):
+        if len(now) > _MAX_NOW and self.only is None and not (self.names or self.wide):
             rows = [item for item in chosen if item.row.state != "now"]
         else:
             now, rows = [], chosen

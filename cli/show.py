@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..model.escaping import printable
-from .options import Example, read_instance, tell
+from .options import Example, print_note, read_instance
 from .selection import ViewOptions
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
     wanted = [job for job in jobs if asked.wants_job(job.id, job.user, job.queue, nowhere)]
     found = unheeded(instance, wanted) if wanted else ()
     for text in sentences(found):
-        tell(text)
+        print_note(text)
     return by_job(found, wanted)
 
 

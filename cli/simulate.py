@@ -24,9 +24,9 @@ from .options import (
     file_option,
     from_stdin,
     limit_of,
+    print_note,
     progress_bar,
     read_instance,
-    tell,
 )
 from .output import (
     CheckpointEvery,
@@ -79,7 +79,7 @@ class Sources:
     def tell(self, text: str) -> None:
         """A remark on stderr."""
         if not self.quiet:
-            tell(text)
+            print_note(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     """The hosts of the log as lsb.events says they came, closed and opened."""
     from ..model.errors import report
     from ..model.formats.log_lines import BadRecords, refused_records
-    from ..model.lsf_state.followed import host_lives
+    from ..model.lsf_state.event_log import host_lives
     from ..model.lsf_state.log_records import read_events
 
     bad = BadRecords()
@@ -361,7 +361,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         if not result.complete:
             _stop(session, checkpoints)
     for note in (*result.notes, *sentences(result.omissions)):
-        tell(note)
+        print_note(note)
     if options.jobs is not None:
         write_records(_records(result, given.recorded), options.jobs)
     if options.log is not None:
@@ -396,7 +396,7 @@ def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
         return None
     fit = fit_cycle(given.instance, given.recorded, given.changes)
     if fit is not None:
-        tell(fit_text(fit))
+        print_note(fit_text(fit))
     return fit
 
 
@@ -507,19 +507,19 @@ def _stop(session: Session, checkpoints: Checkpoints) -> NoReturn:
     """Leave the state where it was asked for, and with exit code 3."""
     from ..solver.scheduler.checkpoints import save
 
-    done = f"stopped at {session.world.now} s with {session.so_far.started} jobs started"
+    done = f"stopped at {session.world.now} s with {session.progress.started} jobs started"
     if checkpoints.path is None:
-        tell(f"{done}; nothing was written (no --checkpoint)")
+        print_note(f"{done}; nothing was written (no --checkpoint)")
     else:
         checkpoints.write(save(session))
-        tell(f"{done}; go on with --resume {checkpoints.path}")
+        print_note(f"{done}; go on with --resume {checkpoints.path}")
     raise typer.Exit(Exit.STOPPED)
 
 
 def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     title = session.settings.reservation
     total = len(session.world.states) - len(session.instance.running)
-    return progress_bar(title, total, lambda: (session.so_far.started, session.world.now))
+    return progress_bar(title, total, lambda: (session.progress.started, session.world.now))
 
 
 Input = Annotated[

@@ -30,9 +30,9 @@ from .options import (
     WholeTimeLimit,
     Workers,
     file_option,
+    print_note,
     progress,
     read_instance,
-    tell,
 )
 from .output import check_apart, check_path
 from .process import Exit
@@ -323,5 +323,5 @@ def _report(instance: Instance, found: Comparison, format: str, selection: Selec
     from .comparison import comparison_output
 
     for remark in found.remarks:
-        tell(remark)
+        print_note(remark)
     typer.echo(comparison_output(instance, found, format, selection), nl=False)

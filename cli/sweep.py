@@ -13,7 +13,7 @@ import typer
 
 from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
-from .options import FormatOption, file_argument, file_option, study_bar, tell
+from .options import FormatOption, file_argument, file_option, print_note, study_bar
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Exit
 from .study_output import render_sweep
@@ -165,7 +165,7 @@ def sweep(
         files = CellFiles(into or Path(f"{study.stem}.cells"))
         rows = _kept(cells, files)
         if rows:
-            tell(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")
+            print_note(f"{len(rows)} of {len(cells)} cells are there already ({files.folder})")
         missing = [cell for cell in cells if cell not in rows]
         if missing:
             rows |= _run(missing, files, where, cancel, len(rows))
@@ -188,7 +188,7 @@ def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]
         try:
             row = files.read(cell)
         except InputError as error:
-            tell(f"{error}; cell {cell.number} runs again")
+            print_note(f"{error}; cell {cell.number} runs again")
         else:
             rows |= {} if row is None else {cell: row}
     return rows
@@ -196,9 +196,11 @@ def _kept(cells: Sequence[Cell], files: CellFiles) -> dict[Cell, dict[str, Any]]
 
 def _leave(result: Sweep, folder: Path) -> None:
     if result.failed:
-        tell(f"{result.failed} of {len(result)} cells failed: see the column error")
+        print_note(f"{result.failed} of {len(result)} cells failed: see the column error")
     if result.unfinished:
-        tell(f"{result.unfinished} cells are not done; what is done stays in {folder}: call again")
+        print_note(
+            f"{result.unfinished} cells are not done; what is done stays in {folder}: call again"
+        )
         raise typer.Exit(Exit.STOPPED)
 
 
@@ -244,10 +246,10 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
 
             client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.workers))
             if warning := open_to_others(client.scheduler.address):
-                tell(f"warning: {warning}")
-            tell(f"Dask dashboard: {client.dashboard_link}")
+                print_note(f"warning: {warning}")
+            print_note(f"Dask dashboard: {client.dashboard_link}")
             if not client.scheduler_info()["workers"]:
-                tell("the cluster has no workers yet: cells wait until one joins")
+                print_note("the cluster has no workers yet: cells wait until one joins")
             yield lambda: on_dask(run_cell, cells, client, cancel)
         elif min(where.workers, len(cells)) == 1:
             yield lambda: in_turn(run_cell, cells, cancel)

@@ -36,11 +36,11 @@ _USUAL = (160, 50)
 #: Text is read line by line: no wider than this, however wide the terminal is.
 _TEXT_WIDTH = 160
 #: Hosts of an allocation that are shown one by one.
-_MOST_HOSTS = 4
+_MAX_HOSTS = 4
 #: Lines of a page that are not rows: the titles, what stands below.
 _FRAME = 10
 _LINES_OF_A_CARD = 2
-_FEWEST_ROWS = 5
+_MIN_ROWS = 5
 _BLANK = "\N{NO-BREAK SPACE}"
 #: Characters between two columns and at both ends.
 _BETWEEN, _EDGES = 3, 2
@@ -85,7 +85,7 @@ def hosts_text(allocation: Mapping[str, int], wide: bool = False) -> str:
 
     wide: never short.
     """
-    if wide or len(allocation) <= _MOST_HOSTS:
+    if wide or len(allocation) <= _MAX_HOSTS:
         return allocation_text(allocation)
     hosts = list(allocation)
     first, last = (f"{allocation[host]}*{host}" for host in (hosts[0], hosts[-1]))
@@ -169,7 +169,7 @@ def page_of(
     """How many of the rows one page of the terminal has room for."""
     cards = as_cards(columns, rows, terminal_width(), table_width)
     lines = _LINES_OF_A_CARD if cards else 1
-    return max(_FEWEST_ROWS, (terminal_height() - _FRAME) // lines)
+    return max(_MIN_ROWS, (terminal_height() - _FRAME) // lines)
 
 
 def listing_text(

@@ -18,9 +18,9 @@ from .options import (
     file_argument,
     file_option,
     from_stdin,
+    print_note,
     read_instance,
     seconds_of,
-    tell,
 )
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Cancel, Exit
@@ -78,7 +78,7 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
     if today.of_lsf and question.cycle is None:
         fit = fit_cycle(today.instance, today.recorded, today.changes)
     if fit is not None:
-        tell(fit_text(fit))
+        print_note(fit_text(fit))
         options = replace(options, cycle=fit.cycle)
     block = seconds_of(question.block, "--block")
     runs = []
@@ -274,7 +274,7 @@ def whatif(
         outcomes, block=runs[0][1].block, seed=seed, unfinished=unfinished, calibrate=calibrate
     )
     for note in notes(found):
-        tell(note)
+        print_note(note)
     _write(found, output, table, example or str(site))
     typer.echo(render_whatif(found, format, who), nl=False)
     if not found.complete:
@@ -282,7 +282,7 @@ def whatif(
 
 
 def _stop(finished: int, asked: int) -> NoReturn:
-    tell(f"stopped with {finished} of {asked} variants finished")
+    print_note(f"stopped with {finished} of {asked} variants finished")
     raise typer.Exit(Exit.STOPPED)
 
 

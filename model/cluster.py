@@ -36,7 +36,7 @@ DEAD_STATUSES = frozenset(
     }
 )
 #: GPUs of one host.
-MOST_GPUS = 9999
+MAX_GPUS = 9999
 #: Amounts that count the GPUs of a host, the first of them that is there.
 _GPU_AMOUNTS = ("ngpus_physical", "ngpus_excl_p", "ngpus_excl_t", "ngpus_shared", "ngpus")
 BUILTIN_INDICES = ("r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it", "tmp", "swp", "mem")
@@ -64,7 +64,7 @@ class Gpus:
     def _plausible(self) -> bool:
         """Whether the fields can be what they stand for; what else is wrong with them is said."""
         sized = self.mem is None or isinstance(self.mem, (int, float))
-        return type(self.count) is int and 0 <= self.count <= MOST_GPUS and sized
+        return type(self.count) is int and 0 <= self.count <= MAX_GPUS and sized
 
     def amounts(self) -> dict[str, float]:
         """What jobs and selections see of them: ngpus_physical is what jobs consume."""

@@ -27,7 +27,7 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def keep_for_good() -> None:
+def freeze_objects() -> None:
     """What has been made so far stays until the process ends: the collector need not look at it."""
     gc.freeze()
 

@@ -29,7 +29,7 @@ Operator: TypeAlias = Literal["==", "!=", ">=", "<=", ">", "<"]
 #: Characters of a condition that a message quotes.
 LONGEST = 200
 #: Longest condition and deepest nesting that are read.
-MOST_TOKENS, DEEPEST = 20_000, 50
+MAX_TOKENS, DEEPEST = 20_000, 50
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -200,8 +200,8 @@ class _ConditionReader:
                 at = place + len(self.text[place:]) - len(self.text[place:].lstrip())
                 raise self._wrong(f"unexpected {self.text[at]!r}", at)
             count += 1
-            if count > MOST_TOKENS:
-                raise self._wrong(f"has more than {MOST_TOKENS} words", place)
+            if count > MAX_TOKENS:
+                raise self._wrong(f"has more than {MAX_TOKENS} words", place)
             yield _Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup))
             place = match.end()
 
@@ -366,7 +366,7 @@ def element_of(name: str) -> tuple[str, int]:
     return (match["array"], int(match["index"])) if match else (name, 0)
 
 
-class Roster:
+class JobIndex:
     """The jobs that there are, in the order in which they were submitted as far as that is known.
 
     last_only: of several jobs of one name the latest counts (JOB_DEP_LAST_SUB); else all of them.
@@ -382,7 +382,7 @@ class Roster:
         self._recent: OrderedDict[_Asked, tuple[str, ...]] = OrderedDict()
 
     @classmethod
-    def of(cls, instance: Instance) -> Roster:
+    def of(cls, instance: Instance) -> JobIndex:
         """The jobs of an instance: running, pending, then those to come."""
         running = (item.job for item in instance.running)
         jobs = (*running, *instance.pending, *instance.future)
@@ -427,7 +427,7 @@ class Roster:
             self._names_in_order[user] = sorted(self._by_name.get(user, ()))
         return self._names_in_order[user]
 
-    def meant(self, reference: JobReference, asker: Job) -> tuple[str, ...]:
+    def resolve(self, reference: JobReference, asker: Job) -> tuple[str, ...]:
         """The ids of the jobs or elements that a job refers to, () where nobody knows them.
 
         A name means own jobs that came before the asker, if there are any. Askers for whom a
@@ -518,16 +518,16 @@ class _Named:
     last_only: bool = False
 
 
-def predecessors(roster: Roster, job: Job) -> tuple[str, ...]:
+def predecessors(roster: JobIndex, job: Job) -> tuple[str, ...]:
     """The jobs that the condition of a job names. Raises DependencyError."""
     if not job.dependency:
         return ()
     tests = status_tests(parse_dependency(job.dependency))
-    named = [roster.meant(test.job, job) for test in tests]
+    named = [roster.resolve(test.job, job) for test in tests]
     return named[0] if len(named) == 1 else tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
-def circle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def dependency_cycle(waits_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Jobs that wait for each other in a circle, () if none do. waits_for: by id.
 
     Of jobs that share one sequence the first alone goes through it.

@@ -185,15 +185,15 @@ def _escaped(sign: str) -> str:
 
 
 #: Rows that a notebook shows; the rest is counted.
-MOST_ROWS = 60
+MAX_ROWS = 60
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table with everything escaped; "" stands for None."""
     body = list(rows)
-    left = len(body) - MOST_ROWS
+    left = len(body) - MAX_ROWS
     lines = ["<table>", f"<caption>{_text(caption)}</caption>", "<thead>", _row("th", head)]
-    lines += ["</thead>", "<tbody>", *(_row("td", row) for row in body[:MOST_ROWS])]
+    lines += ["</thead>", "<tbody>", *(_row("td", row) for row in body[:MAX_ROWS])]
     if left > 0:
         lines.append(f'<tr><td colspan="{len(head)}">and {left} more</td></tr>')
     return "\n".join([*lines, "</tbody>", "</table>"])

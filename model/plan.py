@@ -75,9 +75,9 @@ def _ranges(numbers: list[int]) -> str:
 
 
 #: Jobs that a conditional proof names in words.
-MOST_CONDITIONS = 3
+MAX_CONDITIONS = 3
 #: Seconds that a margin may be: a year.
-MOST_MARGIN = 366 * DAY
+MAX_MARGIN = 366 * DAY
 #: Ways of planning, as users write them.
 Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
 #: What a plan claims of itself; see :class:`Plan`.
@@ -87,7 +87,7 @@ Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 #: was not looked at.
 MissingStart: TypeAlias = Literal["no place", "no place found", "no date", "not examined"]
 #: The `fallback` of a job that was not looked at.
-NOT_LOOKED_AT = "not examined: the limit was reached first"
+NOT_EXAMINED = "not examined: the limit was reached first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ def proof_text(proved: bool, proved_if: Sequence[str]) -> str:
         return "proved"
     if not proved_if:
         return ""
-    more = len(proved_if) - MOST_CONDITIONS
-    shown = list(proved_if[:MOST_CONDITIONS])
+    more = len(proved_if) - MAX_CONDITIONS
+    shown = list(proved_if[:MAX_CONDITIONS])
     if more > 0:
         shown.append(f"{more} more")
     names = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
@@ -250,7 +250,7 @@ class Unplaced:
 
 def missing_start(found: PlannedJob | Unplaced | None, *, finished: bool) -> MissingStart:
     """The word for the start of a job that has none; finished: whether all was looked at."""
-    if isinstance(found, PlannedJob) and found.fallback != NOT_LOOKED_AT:
+    if isinstance(found, PlannedJob) and found.fallback != NOT_EXAMINED:
         return "no date"
     if not isinstance(found, Unplaced):
         return "not examined"

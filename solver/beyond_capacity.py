@@ -8,7 +8,7 @@ from ..model.cluster import BUILTIN_AMOUNTS
 from ..model.gpu_request import PHYSICAL
 from ..model.pending import Pending
 from .availability.demand import Demand, TermDemand
-from .availability.profile import SLACK, met
+from .availability.profile import SLACK, uses_and_min_free
 from .availability.resources import SLOTS, Per
 from .problem import PlanningProblem
 
@@ -42,7 +42,7 @@ def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Ite
         resource = problem.resolver.table.host_resources[use.index]
         if resource.short is not Pending.RUSAGE:
             continue
-        for held, free in met(problem.empty, use, [demand.earliest]):
+        for held, free in uses_and_min_free(problem.empty, use, [demand.earliest]):
             most = max(0.0, float(free[term.candidates].max()))
             times = together if use.per is Per.SLOT else 1
             if most + SLACK >= held * times:
@@ -63,7 +63,7 @@ def _of_hosts(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Ite
 def _of_blocks(problem: PlanningProblem, demand: Demand, term: TermDemand) -> Iterator[str]:
     """Slots on one host, of which no candidate has so many."""
     together = _slots_together(term)
-    free = problem.empty.least_free(SLOTS, [demand.earliest])[term.candidates]
+    free = problem.empty.min_free(SLOTS, [demand.earliest])[term.candidates]
     most = max(0, int(free.max()))
     if together > max(1, most):
         yield f"asks {together} slots on a host, the largest has {most}"

@@ -21,7 +21,7 @@ MB = 1 << 20
 #: Where nothing is said of memory (MB).
 UNKNOWN = 2000.0
 #: Seconds that are left at least of a time limit, so that there is something to stop.
-LEAST_LIMIT = 1e-3
+MIN_LIMIT = 1e-3
 
 
 def memory_available() -> float:
@@ -151,11 +151,11 @@ class Budget:
         limit = None if self.time_limit is None else max(0.0, self.left() + self.grace)
         return Budget(limit, cancel=self.cancel, clock=self.clock)
 
-    def part(self, share: float) -> float | None:
+    def time_share(self, share: float) -> float | None:
         """Wall seconds for a part of the work: this share of those left; None for no limit."""
         return None if self.time_limit is None else share * max(0.0, self.left())
 
-    def keep_back(self, seconds: float) -> None:
+    def reserve_seconds(self, seconds: float) -> None:
         """Leave so many of the seconds left, half of them at most, for writing up the result."""
         if self.time_limit is not None:
             self.time_limit -= min(seconds, max(0.0, self.left()) / 2)

@@ -20,16 +20,16 @@ def certified(
     plan: Plan,
     *,
     as_lsf: bool = False,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Plan:
     """The plan as it is where the judge finds nothing; else without bounds, proofs and a status.
 
     as_lsf: judge without windows and advance reservations (TBR-19). What the judge says stands in
     a note that asks for a bug report, and the plan is `refused`: the judge or the method is wrong.
-    stop: asked now and then; once it says yes the judge gives up, and nothing is proved.
+    should_stop: asked now and then; once it says yes the judge gives up, and nothing is proved.
     """
     try:
-        faults = validate(instance, plan, as_lsf=as_lsf, stop=stop)
+        faults = validate(instance, plan, as_lsf=as_lsf, should_stop=should_stop)
     except Unfinished:
         return _without_claims(plan, NOT_JUDGED)
     if not faults:

@@ -15,7 +15,7 @@ from ..model.pending import Moment, Pending, Reason, sentence
 from ..model.plan import PlannedJob
 from ..model.windows import open_periods
 from .availability.demand import Availability, Demand, TermCapacity, TermDemand
-from .availability.profile import SLACK, UNBOUND, Profile, met, stretches
+from .availability.profile import SLACK, UNBOUND, Profile, stretches, uses_and_min_free
 from .availability.resources import SLOTS, Alternative, BoolArray, Per, Use
 from .beyond_capacity import beyond_capacity, in_unit
 from .placement import fits
@@ -114,7 +114,7 @@ def _short_of_pool(
 ) -> tuple[float, float] | None:
     """What a use takes, and the less that a pool has somewhere in the window; None if enough."""
     for held, stretch in stretches(use, points):
-        free = max(0.0, availability.least_free_in_pool(use.index, stretch))
+        free = max(0.0, availability.min_free_in_pool(use.index, stretch))
         if free + SLACK < held:
             return held, free
     return None
@@ -129,7 +129,7 @@ def _host_shortage(
     points: Sequence[int],
     number: int,
 ) -> Reason:
-    free = np.maximum(availability.least_free(SLOTS, points), 0)
+    free = np.maximum(availability.min_free(SLOTS, points), 0)
     alternative = term.alternatives[number]
     lacking = _binding_beside_slots(problem, demand, term, alternative, availability, points)
     also = " ".join(item.needs for item in lacking)
@@ -212,13 +212,13 @@ def _binding_beside_slots(
     points: Sequence[int],
 ) -> list[_Binding]:
     """What leaves fewer slots than are free on some candidate: other jobs, amounts and limits."""
-    slots = availability.least_free(SLOTS, points)[term.candidates]
+    slots = availability.min_free(SLOTS, points)[term.candidates]
     wanted = np.minimum(slots, term.slots)
     whole = alternative.host_uses[0].per is Per.WHOLE
     found = [_Binding("and no other job there")] if whole else []
     for use in alternative.host_uses[1:]:
         short: tuple[float, float] | None = None
-        for held, free in met(availability, use, points):
+        for held, free in uses_and_min_free(availability, use, points):
             times = (free[term.candidates] + SLACK) / held
             if use.per is not Per.SLOT:
                 times = np.where(times >= 1, np.inf, 0)
@@ -318,14 +318,14 @@ def amounts_short(
     """
     found: list[Reason] = []
     points = _points(demand, availability, instant)
-    slots = availability.least_free(SLOTS, points)
+    slots = availability.min_free(SLOTS, points)
     for term in demand.terms:
         open_hosts = term.candidates[slots[term.candidates] >= 1]
         for use in term.alternatives[0].host_uses[1:] if open_hosts.size else ():
             resource = problem.resolver.table.host_resources[use.index]
             if resource.short is not Pending.RUSAGE:
                 continue
-            for held, free in met(availability, use, points):
+            for held, free in uses_and_min_free(availability, use, points):
                 most = max(0.0, float(free[open_hosts].max()))
                 if most + SLACK < held:
                     name = "GPUs" if resource.name == PHYSICAL else resource.name
@@ -613,7 +613,7 @@ def _misses_deadline(problem: PlanningProblem, demand: Demand) -> bool:
 
 def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:
     """Whether a job that fits on the cluster does not beside what its hosts report (RSV-01)."""
-    if not problem.resolver.table.reported_away() or demand.impossible:
+    if not problem.resolver.table.reported_used() or demand.impossible:
         return False
     fits = earliest_start(problem.empty, demand) is not None
     return fits and earliest_start(_as_reported(problem), demand) is None
@@ -622,7 +622,7 @@ def beyond_reported(problem: PlanningProblem, demand: Demand) -> bool:
 def _as_reported(problem: PlanningProblem) -> Profile:
     """The cluster with nothing running, and what hosts report to be in use."""
     profile = problem.empty
-    for index, away in problem.resolver.table.reported_away().items():
+    for index, away in problem.resolver.table.reported_used().items():
         profile.hold_reported(index, away)
     return profile
 

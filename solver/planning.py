@@ -16,17 +16,17 @@ from ..model.instance import Instance
 from ..model.job import Job
 from ..model.objective import Objective, ObjectiveName, objective_named
 from ..model.omissions import sentences
-from ..model.plan import MOST_MARGIN, Method, Plan
+from ..model.plan import MAX_MARGIN, Method, Plan
 from ..model.progress import OnProgress
 from .budget import GRACE, Budget, OutOfTime
 from .certify import certified
 from .fairshare.priority_order import first_in_order, priority_order
 from .optimal.claims import (
-    heeds_intervals,
+    has_accept_intervals,
     keeping_intervals,
     with_backfill_needs,
+    with_justified_claims,
     without_backfill,
-    without_false_claims,
     without_intervals,
 )
 from .optimal.completion import TermsTogether
@@ -42,8 +42,8 @@ from .pending_reasons import counted
 from .placement.holding import may_grow
 from .problem import PlanningProblem, not_looked_at, nothing_looked_at
 from .rules.scopes import remarks
+from .scheduler.continuation import needing_backfill, started_now, with_relevant_omissions
 from .scheduler.next_cycle import plan_next_cycle
-from .scheduler.run_on import naming_what_moves, needing_backfill, started_now
 
 #: Time to keep for the end of a search, in units of the time that the time-based plan took.
 WRITE_UP = 1.6
@@ -66,9 +66,9 @@ def plan_exact(
         found = without_backfill(problem, found, budget)
     else:
         found = with_backfill_needs(problem, found, budget)
-    unsure = problem.left_out or any(map(may_grow, problem.demands))
+    unsure = problem.omitted_rules or any(map(may_grow, problem.demands))
     begun = started_now(problem.instance, budget) if unsure else ()
-    found = with_exact_fits(problem, without_false_claims(problem, found, budget, begun), budget)
+    found = with_exact_fits(problem, with_justified_claims(problem, found, budget, begun), budget)
     return replace(found, notes=(*found.notes, *moved_by_windows(problem, warm, budget)))
 
 
@@ -87,7 +87,7 @@ def _search(
         return _unsearched(problem, warm, method, objective), warm
     if must_be_one_by_one(problem):
         return plan_one_by_one(problem, warm, method, objective, budget), warm
-    if heeds_intervals(problem) and not (method == "optimal" and objective.in_order):
+    if has_accept_intervals(problem) and not (method == "optimal" and objective.in_order):
         plain = without_intervals(problem)
         found, _ = _search(plain, budget, method, objective, on_progress)
         return keeping_intervals(problem, found, warm, objective), warm
@@ -96,7 +96,7 @@ def _search(
 
         return plan_milp(problem, budget, objective, on_progress=on_progress), warm
     # What follows a search looks at every job again, about as often as this plan did.
-    budget.keep_back(WRITE_UP * took)
+    budget.reserve_seconds(WRITE_UP * took)
     together = TermsTogether(budget)
     problem = problem.placing_terms(together)
     if not objective.in_order:
@@ -140,7 +140,7 @@ SEARCH_SHARE = 0.92
 #: The same of estimates, which take longer to be judged than to be written up.
 ESTIMATE_SHARE = 0.75
 #: Seconds for a lesser answer at the limit: this share of it, and at least so many.
-GRACE_SHARE, LEAST_GRACE = 0.15, 0.5
+GRACE_SHARE, MIN_GRACE = 0.15, 0.5
 #: Graces after the stop at which a judge that is not done is no longer waited for.
 TO_JUDGE = 3.0
 
@@ -203,7 +203,7 @@ def plan(
         found = nothing_looked_at(part, method, aim.name)
     found = replace(found, margin=margin, origin=instance.origin)
     stop = partial(budget.late, TO_JUDGE)
-    found = certified(part, found, as_lsf=as_lsf or estimates, stop=stop)
+    found = certified(part, found, as_lsf=as_lsf or estimates, should_stop=stop)
     return _with_remarks(found, part, len(instance.pending))
 
 
@@ -254,7 +254,7 @@ def _budget(
         workers=workers or 1,
         processes=workers or (1 if effort is not None else min(2, os.cpu_count() or 1)),
         cancel=cancel or threading.Event(),
-        grace=min(GRACE, max(LEAST_GRACE, GRACE_SHARE * limit)),
+        grace=min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit)),
     )
 
 
@@ -268,7 +268,7 @@ def _estimates(
 ) -> Plan:
     found = plan_next_cycle(instance, method, jobs=jobs, budget=budget, margin=margin)
     if not margin:
-        found = naming_what_moves(instance, found, jobs=jobs, budget=budget)
+        found = with_relevant_omissions(instance, found, jobs=jobs, budget=budget)
     if objective.name == found.objective:
         return found
     from .optimal.costs import in_terms_of
@@ -391,8 +391,8 @@ def _with_unseen(found: Plan, unseen: Sequence[Job], method: Method) -> Plan:
 
 def check_margin(margin: int) -> None:
     """Raise InputError where a margin is no number of seconds."""
-    if type(margin) is not int or not 0 <= margin <= MOST_MARGIN:
-        raise InputError(f"margin is {margin!r}: give whole seconds, 0 to {MOST_MARGIN}")
+    if type(margin) is not int or not 0 <= margin <= MAX_MARGIN:
+        raise InputError(f"margin is {margin!r}: give whole seconds, 0 to {MAX_MARGIN}")
 
 
 def _check(least: int, **numbers: float | None) -> None:

@@ -29,7 +29,7 @@ from .budget import Budget
 from .printed_states import some, states_not_borne_out
 from .resolve import Resolver
 from .rules.eligibility import InitialSituation
-from .scheduler.run_on import started_now
+from .scheduler.continuation import started_now
 
 #: What LSF says of a job that its next cycle may start.
 _MAY_START = re.compile(r"\s*(new job is waiting for scheduling\b.*)?", re.IGNORECASE | re.DOTALL)
@@ -48,7 +48,7 @@ _SLACK = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
+class ConsistencyReport:
     """What was counted and what was read."""
 
     #: In words.
@@ -57,7 +57,9 @@ class Balance:
     contradictions: tuple[Omission, ...]
 
 
-def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> Balance:
+def check_consistency(
+    instance: Instance, seen: Seen, budget: Budget | None = None
+) -> ConsistencyReport:
     """Compare an instance with what was seen when it was made.
 
     seen: host names as the instance has them. budget: for the cycle that says who would start now;
@@ -76,7 +78,7 @@ def balance_of(instance: Instance, seen: Seen, budget: Budget | None = None) -> 
         *_limits(instance, seen),
         *_said_by_lsf(instance, seen, budget or Budget()),
     ]
-    return Balance(tuple(item.line() for item in counts), tuple(found))
+    return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
 
 
 @dataclass(frozen=True, slots=True)

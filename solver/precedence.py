@@ -16,10 +16,10 @@ from ..model.dependency import (
     AnyOf,
     Condition,
     DependencyError,
+    JobIndex,
     Negation,
-    Roster,
     StatusTest,
-    circle,
+    dependency_cycle,
     parse_dependency,
     waiting_order,
 )
@@ -197,7 +197,7 @@ class Precedence:
         reader = _Conditions(instance)
         found = {job.id: reader.release(job) for job in asking}
         waits_for = _waits_for(found)
-        while stuck := circle(waits_for):
+        while stuck := dependency_cycle(waits_for):
             for name in set(stuck) & set(found):
                 found[name] = Awaited(Known(None, NEVER_SATISFIED))
                 waits_for[name] = ()
@@ -211,7 +211,7 @@ class Precedence:
         """The order in which every job comes behind those it waits for, otherwise as it was."""
         return waiting_order(order, self.waits_for()) if self else list(order)
 
-    def left_out(self) -> dict[str, tuple[str, ...]]:
+    def omitted_rules(self) -> dict[str, tuple[str, ...]]:
         """What plans leave out, with the jobs that it touches: those behind them too."""
         found: dict[str, set[str]] = {
             name: set(release.left_out) for name, release in self.releases.items()
@@ -246,7 +246,7 @@ class _Conditions:
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
-        self._roster = Roster.of(instance)
+        self._roster = JobIndex.of(instance)
         self._running = {item.job.id: item for item in instance.running}
         self._pending = {job.id for job in instance.pending}
         self._left_out: dict[str, None] = {}
@@ -281,7 +281,7 @@ class _Conditions:
         return Known(self._instance.now)
 
     def _test(self, test: StatusTest, job: Job) -> Event:
-        names = self._roster.meant(test.job, job)
+        names = self._roster.resolve(test.job, job)
         if test.word == "external":
             return self._assumed(EXTERNAL)
         if not names:

@@ -11,17 +11,17 @@ from ..model.instance import Instance
 from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
-from ..model.plan import NOT_LOOKED_AT, Method, Plan, PlannedJob
+from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
 from .availability.calendar import accepted_of
-from .availability.demand import Demand, TermPlacer, released
-from .availability.profile import Profile, close_reserved_slots
+from .availability.demand import Demand, TermPlacer, with_eligible_time
+from .availability.profile import Profile, block_advance_reservations
 from .availability.resources import Allocation
 from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
 from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts
 from .resolve import Resolver, profile_of_running
-from .rules.rule_book import LeftOut, RuleBook, in_one_partition
+from .rules.rule_book import OmittedRule, RuleBook, in_one_partition
 
 #: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.
 RESOLVING = 0.5
@@ -64,7 +64,7 @@ class PlanningProblem:
     #: The profile of running jobs; copy it.
     base: Profile
     #: Rules that the demands do not heed.
-    left_out: tuple[LeftOut, ...] = ()
+    omitted_rules: tuple[OmittedRule, ...] = ()
     #: Windows and advance reservations are left out, and what is held is out of reach for queues
     #: without BACKFILL.
     as_lsf: bool = False
@@ -108,7 +108,7 @@ class PlanningProblem:
         if partly:
             budget.renew_grace()
         if not as_lsf:
-            close_reserved_slots(instance, base)
+            block_advance_reservations(instance, base)
         rules = RuleBook(instance, resolver)
         order = priority_order(instance)
 
@@ -127,7 +127,7 @@ class PlanningProblem:
             pending = tuple(job for job in instance.pending if job.id not in gone)
             instance = replace(instance, pending=pending)
         demands = _after_others(Precedence.of(instance), demands)
-        left_out = rules.left_out()
+        left_out = rules.omitted_rules()
         return cls(instance, resolver, demands, base, left_out, as_lsf, unseen)
 
     @classmethod
@@ -154,7 +154,7 @@ class PlanningProblem:
     def placing_terms(self, together: TermPlacer) -> PlanningProblem:
         """The same problem with the terms of compound requirements placed jointly."""
         demands = (
-            replace(demand, together=together) if len(demand.terms) > 1 else demand
+            replace(demand, joint_placer=together) if len(demand.terms) > 1 else demand
             for demand in self.demands
         )
         return replace(self, demands=tuple(demands))
@@ -254,7 +254,7 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
         release = precedence.releases.get(demand.job.id)
         if release is not None and not demand.impossible:
             event = from_starts(release.event, durations, killed)
-            soonest = released(replace(demand, after=event), least)
+            soonest = with_eligible_time(replace(demand, after=event), least)
             known = isinstance(event, Known)
             if isinstance(event, Known) and event.time is None:
                 soonest = replace(soonest, impossible=event.why or NEVER_SATISFIED)
@@ -269,7 +269,7 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
 def not_looked_at(job: Job, method: str) -> PlannedJob:
     """A plan's entry of a job that the limit kept from being looked at: nothing is known of it."""
     return PlannedJob(
-        job.id, start=None, method=method, waits_for=NOT_LOOKED_AT, fallback=NOT_LOOKED_AT
+        job.id, start=None, method=method, waits_for=NOT_EXAMINED, fallback=NOT_EXAMINED
     )
 
 

@@ -30,7 +30,7 @@ from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span
 from . import alike
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
-from .availability.profile import FOREVER, Profile, held_for_life
+from .availability.profile import FOREVER, Profile, constant_amount
 from .availability.resources import (
     Allocation,
     Alternative,
@@ -54,7 +54,7 @@ LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
 
 
 @dataclass(slots=True)
-class _Kept:
+class _ResolverCache:
     """What has been looked up, by what equal jobs, queues and requirements have in common."""
 
     calendars: dict[str, Calendar | None] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Resolver:
     #: -t is a due date, to be missed: what the tardiness objective weighs.
     due_dates: bool = False
     _index: dict[str, int] = field(default_factory=dict)
-    _kept: _Kept = field(default_factory=_Kept)
+    _kept: _ResolverCache = field(default_factory=_ResolverCache)
 
     @classmethod
     def of(
@@ -354,7 +354,7 @@ class Resolver:
         firsts = self._first_hosts(job) if first else None
         return TermDemand(
             slots=slots,
-            most=most,
+            max_slots=most,
             candidates=order,
             ptile=self._ptile(simple.span),
             block=(simple.span.block or 1) if simple.span is not None else 1,
@@ -674,7 +674,7 @@ class Running:
 
 
 @dataclass(slots=True)
-class _Members:
+class _LoaderColumns:
     """Jobs that are entered, [n], in the order of what they use, and their hosts, [rows]."""
 
     numbers: IntArray
@@ -685,7 +685,7 @@ class _Members:
     slots: FloatArray
 
 
-class Entering:
+class RunningJobLoader:
     """What enters running jobs into the books of a plan."""
 
     def __init__(self, resolver: Resolver) -> None:
@@ -745,7 +745,7 @@ class Entering:
             return _BY_ITSELF
         uses = terms[0][0]
         if any(use.per is Per.JOB for use in uses.host_uses) or any(
-            held_for_life(use) is None for use in (*uses.host_uses, *uses.pool_uses)
+            constant_amount(use) is None for use in (*uses.host_uses, *uses.pool_uses)
         ):
             return _BY_ITSELF
         if id(uses) not in self._place:
@@ -776,7 +776,7 @@ class Entering:
         for index, found in _by_owner(of_pools).items():
             profile.enter_rows(index, *found, pool=True)
 
-    def _members(self, running: Running, at: IntArray) -> _Members:
+    def _members(self, running: Running, at: IntArray) -> _LoaderColumns:
         """The jobs at these places, with their hosts."""
         jobs = [running.jobs[place] for place in at.tolist()]
         allocations = [item.allocation for item in jobs]
@@ -784,7 +784,7 @@ class Entering:
         rows = int(counts.sum())
         names = chain.from_iterable(allocations)
         slots = chain.from_iterable(map(_values, allocations))
-        return _Members(
+        return _LoaderColumns(
             running.numbers[at],
             np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
             running.finishes[at],
@@ -796,7 +796,7 @@ class Entering:
     def _rows(
         self,
         uses: Alternative,
-        part: _Members,
+        part: _LoaderColumns,
         of_hosts: dict[int, list[_Rows]],
         of_pools: dict[int, list[_Rows]],
     ) -> None:
@@ -819,10 +819,10 @@ def _values(allocation: Mapping[str, int]) -> Iterable[int]:
     return allocation.values()
 
 
-def _part(members: _Members, low: int, high: int) -> _Members:
+def _part(members: _LoaderColumns, low: int, high: int) -> _LoaderColumns:
     """The jobs from one place to another."""
     first, after = np.searchsorted(members.job, (low, high))
-    return _Members(
+    return _LoaderColumns(
         members.numbers[low:high],
         members.starts[low:high],
         members.finishes[low:high],
@@ -850,18 +850,18 @@ def profile_of_running(resolver: Resolver) -> Profile:
         others.extend((use, part, item.start, int(finishes[at]), blocked) for use, part in uses)
 
     running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
-    Entering(resolver).enter(running, found, other=by_itself)
+    RunningJobLoader(resolver).enter(running, found, other=by_itself)
     profile = found.copy()
     for use, part, start, finish, blocked in others:
         known = None if finish == FOREVER else finish
-        profile.hold(use, part, start, known, whole_hosts=blocked)
+        profile.allocate(use, part, start, known, whole_hosts=blocked)
     profile.freeze()
     return profile
 
 
 def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray) -> FloatArray:
     """What jobs hold of a host resource, row by row."""
-    amount = held_for_life(use)
+    amount = constant_amount(use)
     assert amount is not None
     if use.per is Per.SLOT:
         return slots * amount
@@ -874,7 +874,7 @@ def _of_pool(
     table: ResourceTable, use: Use, job: IntArray, hosts: IntArray, slots: FloatArray, count: int
 ) -> FloatArray:
     """What jobs hold of a pool, job by job; 0 for those outside it."""
-    amount = held_for_life(use)
+    amount = constant_amount(use)
     assert amount is not None
     inside = table.pools[use.index].mask[hosts]
     if use.per is Per.SLOT:

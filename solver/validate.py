@@ -59,7 +59,7 @@ def validate(
     plan: Plan,
     *,
     as_lsf: bool = False,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> list[Violation]:
     """Every rule that `plan` breaks, in the order of the checks; empty for a valid plan.
 
@@ -78,7 +78,7 @@ def validate(
     instance = with_loaded_modules(instance)
 
     def facts_of(other: Plan) -> Facts:
-        return Facts.of(instance, other, as_lsf=as_lsf, split=split, stop=stop)
+        return Facts.of(instance, other, as_lsf=as_lsf, split=split, should_stop=should_stop)
 
     def allowed(other: Plan, moved: str) -> bool:
         facts = facts_of(other)

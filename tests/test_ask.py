@@ -16,7 +16,7 @@ from slotwise.model.formats.submit import submitted_job
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.advice.suggestions import Trials
-from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.advice.what_if import WhatIfPlanner
 from typer.testing import CliRunner
 
 HOUR = 3600
@@ -233,8 +233,8 @@ def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     )
     assert whole.start is not None
     assert whole.start > instance.now
-    assert (cut.start, cut.cut, cut.at_the_earliest) == (None, True, whole.start)
-    assert whole.at_the_earliest is None
+    assert (cut.start, cut.cut, cut.earliest_known) == (None, True, whole.start)
+    assert whole.earliest_known is None
     record = sw.ask(instance, line, time_limit=0, method="time-based").to_dict()["line"]
     behind = sw.ask(instance, line, method="time-based").line.answer
     assert behind.start is not None
@@ -246,7 +246,7 @@ def test_a_limit_leaves_nothing_where_a_job_fits_beside_nothing_that_ends() -> N
     endless = sw.RunningJob(sw.Job("r", 2), 0, {"a": 2})
     full = sw.instance((sw.Host("a", 2),), running=(endless,))
     answer = sw.ask(full, "-n 1 -W 60", time_limit=0, method="time-based").line.answer
-    assert (answer.start, answer.at_the_earliest) == (None, None)
+    assert (answer.start, answer.earliest_known) == (None, None)
 
 
 def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
@@ -263,20 +263,20 @@ def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_ru
     """A quick look may say that nothing is gained; what it lets through is the start itself."""
     monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)
     instance = generate(hosts=6, running=20, pending=8, load=1.0, seed=seed)
-    asker = Asker(instance, method="time-based")
+    asker = WhatIfPlanner(instance, method="time-based")
     for slots in (1, 4):
         job = replace(instance.pending[0], id="mine", slots=slots, res_req=())
         start = asker.answer(job).start
         assert start is not None
-        assert asker.sooner(job, start + 1).start == start
-        late = asker.sooner(job, start).start
+        assert asker.answer_if_earlier(job, start + 1).start == start
+        late = asker.answer_if_earlier(job, start).start
         assert late is None or late >= start
 
 
 def test_a_change_that_would_be_refused_has_no_start() -> None:
     instance = loads(TEXT)
     job = replace(instance.pending[0], id="mine", user="eve", slots=1, run_limit=60, res_req=())
-    asker = Asker(instance, method="time-based")
+    asker = WhatIfPlanner(instance, method="time-based")
     view = asker.view(job)
     trials = Trials(asker, view, asker.demand(view, job), limit=10**9)
     assert trials.answer(job).start is not None

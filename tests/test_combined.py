@@ -19,7 +19,7 @@ from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 #: Combinations of forms, and of starts, beyond which nothing is enumerated.
-MOST, MOST_STARTS = 3_000, 1_000
+MOST, MAX_STARTS = 3_000, 1_000
 #: Deterministic effort: of proofs, and of searches, which spend all of it.
 EFFORT, SEARCH = 40, 2
 OBJECTIVES = ("total-start", "makespan", "weighted", "slowdown")
@@ -59,7 +59,7 @@ def lexicographic_is_right(it: Case, method: str) -> Plan:
 
 
 def objective_is_right(it: Case, objective: str) -> None:
-    best = it.least(objective, MOST_STARTS)
+    best = it.least(objective, MAX_STARTS)
     if best == -1:
         return
     found = plan(it.instance, "optimal", objective=objective, effort=SEARCH)

@@ -19,8 +19,8 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.settings import changed, read_setting
 from slotwise.model.generate import generate
 from slotwise.solver.advice.diagnosis.records import Diagnosis, Remedy, page_of
+from slotwise.solver.scheduler.continuation import simulated_placements
 from slotwise.solver.scheduler.methods import looking_ahead
-from slotwise.solver.scheduler.run_on import placed_by_loop
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,7 +56,9 @@ def mill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sw.Instance:
 
 def starts(instance: sw.Instance) -> dict[str, int | None]:
     top = looking_ahead(instance)
-    placed = {item.job: item.start for item in placed_by_loop(instance, "configured", jobs=top)}
+    placed = {
+        item.job: item.start for item in simulated_placements(instance, "configured", jobs=top)
+    }
     return {job.id: placed.get(job.id) for job in instance.pending}
 
 

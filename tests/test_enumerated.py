@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
-from slotwise.solver.optimal.backends import ModelRoom
+from slotwise.solver.optimal.backends import ModelSizeLimit
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -26,7 +26,7 @@ from slotwise.solver.problem import PlanningProblem
 #: Combinations of forms beyond which an instance is left out.
 MOST = 20_000
 #: Beyond which no optimum over all jobs is enumerated.
-MOST_FOR_ALL = 2_000
+MAX_FOR_ALL = 2_000
 #: Deterministic effort: of proofs, and of searches, which spend all of it.
 EFFORT, SEARCH = 60, 2
 
@@ -43,7 +43,7 @@ def time_based_is_right(table: Table) -> None:
     problem = PlanningProblem.of(table.instance)
     first = plan_first_fit(problem)
     assert table.faults(first) == []
-    assert problem.left_out or table.first_fits(first) == []
+    assert problem.omitted_rules or table.first_fits(first) == []
 
 
 def lexicographic_is_right(table: Table, method: str) -> None:
@@ -104,7 +104,7 @@ def all_right(seed: int, drawn: Callable[[Random], Instance] = draw) -> None:
     time_based_is_right(table)
     for method in ("optimal", "milp"):
         lexicographic_is_right(table, method)
-    if table.size() <= MOST_FOR_ALL and seed % 5 == 0:
+    if table.size() <= MAX_FOR_ALL and seed % 5 == 0:
         for objective in ("total-start", "makespan"):
             for method in ("optimal", "milp"):
                 objective_is_right(table, method, objective)
@@ -157,7 +157,7 @@ def test_under_limits_nothing_false_is_proved(
     if table is None:
         return
     if limit == "model too large":
-        monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
+        monkeypatch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
     options = {"model too large": {"effort": EFFORT}, "no effort": {"effort": 0}}
     given = options.get(limit, {"time_limit": 0})
     nothing_false_is_proved(table, plan(table.instance, "optimal", **given))  # type: ignore[arg-type]

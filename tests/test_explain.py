@@ -18,7 +18,7 @@ from slotwise.model.pending import Pending, Reason, sentence
 from slotwise.solver.advice import explain
 from slotwise.solver.advice.explain import KEPT, Explanation
 from slotwise.solver.advice.suggestions import fewer, limit_text, section, tiles, with_section
-from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.advice.what_if import WhatIfPlanner
 from slotwise.solver.pending_reasons import NOTHING_SHORT, find_shortage
 from slotwise.solver.placement.earliest import can_start
 
@@ -194,7 +194,7 @@ def test_unknown_jobs(job: str, message: str) -> None:
 def test_a_forecast_is_what_the_plan_says() -> None:
     """Job by job, asking alone gives the start of the whole plan."""
     instance = example("kth-sp2-queue-10")
-    forecast = Asker(instance, method="time-based")
+    forecast = WhatIfPlanner(instance, method="time-based")
     whole = sw.plan(instance, "time-based")
     for job in instance.pending:
         answer = forecast.answer(job)
@@ -204,7 +204,7 @@ def test_a_forecast_is_what_the_plan_says() -> None:
 
 def test_the_longest_limit_ends_before_the_reservation() -> None:
     instance = loads(TEXT)
-    forecast = Asker(instance, method="time-based")
+    forecast = WhatIfPlanner(instance, method="time-based")
     job = next(job for job in instance.pending if job.id == "low")
     assert (
         helps(sw.explain(instance, "low", method="time-based"))["with -W 2:00 or less (backfill)"]
@@ -513,7 +513,7 @@ def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
     """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
     instance = random_instance(seed)
     for job in instance.pending[-1:]:
-        asker = Asker(instance, method="time-based")
+        asker = WhatIfPlanner(instance, method="time-based")
         view, found = asker.view(job), sw.explain(instance, job.id, method="time-based")
         demand = asker.demand(view, job)
         start = found.answer.start
@@ -596,9 +596,9 @@ def test_whose_reservations_are_in_the_way(overlapping: list[str], said: str) ->
 
     instance = example("headline")
     job = instance.pending[0]
-    asker = Asker(instance, method="time-based")
+    asker = WhatIfPlanner(instance, method="time-based")
     view = asker.view(job)
-    found = [explain.Hindrance(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
+    found = [explain.BlockedInstant(time, True, Reason.of(Pending.SPAN, "x")) for time in range(3)]
     parts = list(Known(view, asker.demand(view, job)).parts(found))
     assert [(len(alike), words) for alike, words in parts] == [(3, said)]
 

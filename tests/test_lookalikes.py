@@ -14,7 +14,7 @@ from slotwise.model.display import clock_text
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Method, Plan
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate, validate_schedule
 from test_alike import alone
@@ -63,7 +63,7 @@ def names_what_the_loop_does(it: Instance, found: Plan) -> None:
 
     A rule is named with the first job that it moves; others may be moved by that one.
     """
-    starts, planned = run_on(it, "time-based"), starts_of(found)
+    starts, planned = simulated_starts(it, "time-based"), starts_of(found)
     moved = {name for name, start in planned.items() if starts.get(name) != start}
     told = {item["job"]: item["start"] for note in found.notes for item in TOLD.finditer(note)}
     assert bool(told) == bool(moved), (it, found.notes)

@@ -257,6 +257,7 @@ SAID_ELSEWHERE = {
     ),
     *("per_user", "per_queue", "per_project", "memory_adjustment"),
     *("NoArrivals", "ExactRunTimes", "synthetic", "from_swf", "parse_bsub"),
+    *("forget", "simulated_starts"),
 }
 
 

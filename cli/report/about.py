@@ -21,7 +21,7 @@ from ..tables import hosts_text
 from .data import Report
 
 #: Changes of each of the two kinds that are shown of a job; more are named where they stand whole.
-MOST_HELPS = 3
+MAX_HELPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +348,7 @@ class About:
         known = "" if item is None else " ".join(r.setting for r in item.remedies)
         if item is not None:
             spoken = SpokenTimes(self.report.instance)
-            for remedy in item.remedies[:MOST_HELPS]:
+            for remedy in item.remedies[:MAX_HELPS]:
                 said = advised(spoken, item, remedy)
                 own = remedy.where.startswith("job ")
                 kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
@@ -358,7 +358,7 @@ class About:
                 yield Help(said.gives, by, lines, costs, kind)
         suggestions = () if explained is None else explained.suggestions
         others = [s for s in suggestions if s.change.removeprefix("with ") not in known]
-        for suggestion in others[:MOST_HELPS]:
+        for suggestion in others[:MAX_HELPS]:
             yield self._suggested(job, suggestion)
 
     def _suggested(self, job: Job, item: Suggestion) -> Help:

@@ -18,14 +18,14 @@ from .bars import Bar, host_groups, ticks
 from .data import Report, chart
 
 #: Hosts that are drawn: those with a job that moves first, the others as far as there is room.
-MOST_HOSTS = 10
+MAX_HOSTS = 10
 #: Pixels: the picture, the left edges of its two parts, and within one the chart's left and width.
 WIDTH, LEFTS, PART, INSET, CHART = 960, (20, 490), 450, 72, 340
 #: The first row, the room below the rows, and between hosts of different units.
 TOP, BELOW, GAP = 104, 90, 14
 #: Pixels of a character of the small, middle and large text, about.
 SMALL, MIDDLE, LARGE = 8.2, 8.8, 9.6
-MOST_TICKS = 5
+MAX_TICKS = 5
 STYLE = """
 .bg{fill:#f4f6f8}.card{fill:#fff;stroke:#d5dbe2}.row{fill:none;stroke:#d5dbe2}.gr{stroke:#e6eaee}
 .run{fill:#c4ccd5}.plan{fill:#b9d2f5}.move{fill:#0b57d0}
@@ -143,7 +143,7 @@ def _sheet(report: Report, drawn: Sequence[Iterable[Bar]], moving: set[str]) -> 
     bars = [bar for each in drawn for bar in each]
     wanted = {bar.host for bar in bars if bar.job in moving}
     rest = [host for host in range(len(cluster.hosts)) if host not in wanted]
-    chosen = sorted([*sorted(wanted), *rest][:MOST_HOSTS])
+    chosen = sorted([*sorted(wanted), *rest][:MAX_HOSTS])
     home = {host: n for n, group in enumerate(host_groups(cluster)) for host in group.own}
     height = max(20.0, min(42.0, 300 / max(1, len(chosen))))
     rows: dict[int, float] = {}
@@ -251,7 +251,7 @@ def _marks(about: About, sheet: _Sheet) -> Iterator[tuple[int, str]]:
     """Round times with their labels, now among them, none on top of another."""
     instance = about.report.instance
     yield instance.now, "now"
-    for time, text in ticks(instance, sheet.begin, sheet.end, MOST_TICKS):
+    for time, text in ticks(instance, sheet.begin, sheet.end, MAX_TICKS):
         if time != instance.now and sheet.x(time) > 45:
             yield time, text.split()[-1] if about.clock.day else text
 

@@ -159,7 +159,7 @@ def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int
 #: Hosts that need no groups where the cluster has no compute units.
 FEW_HOSTS = 40
 #: Groups that hosts without compute units are cut into, at most.
-MOST_BLOCKS = 100
+MAX_BLOCKS = 100
 SMALLEST_BLOCK = 16
 
 
@@ -198,7 +198,7 @@ def host_groups(cluster: Cluster) -> tuple[RowGroup, ...]:
     count = len(cluster.hosts)
     if count <= FEW_HOSTS:
         return ()
-    size = max(SMALLEST_BLOCK, -(-count // MOST_BLOCKS))
+    size = max(SMALLEST_BLOCK, -(-count // MAX_BLOCKS))
     return tuple(
         _run(cluster.hosts, range(first, min(first + size, count)))
         for first in range(0, count, size)
@@ -304,7 +304,7 @@ def ticks(instance: Instance, begin: int, end: int, most: int) -> list[tuple[int
 
 
 #: Steps of one load; those with more are averaged over equal stretches of time.
-MOST_STEPS = 800
+MAX_STEPS = 800
 KINDS: tuple[Kind, ...] = ("running", "planned", "reserved")
 
 
@@ -388,7 +388,7 @@ def _load(changes: Mapping[int, Sequence[int]], size: int) -> Load:
     times = sorted(changes)
     levels = np.cumsum([changes[time] for time in times], axis=0).astype(float)
     levels[:, 2] = np.minimum(levels[:, 2], np.maximum(size - levels[:, 0] - levels[:, 1], 0.0))
-    kept, levels = thinned(np.array(times, dtype=np.int64), levels, MOST_STEPS)
+    kept, levels = thinned(np.array(times, dtype=np.int64), levels, MAX_STEPS)
     columns = [tuple(np.round(levels[:, kind], 2).tolist()) for kind in range(len(KINDS))]
     return Load(tuple(kept.tolist()), *columns)
 

@@ -20,10 +20,10 @@ from ..options import (
     ReportTimeLimit,
     Workers,
     file_option,
+    print_note,
     progress,
     read_instance,
     read_source,
-    tell,
 )
 from ..output import check_apart, check_output, whole_file
 from ..process import Cancel, Exit, left_of
@@ -166,7 +166,7 @@ def report(
         found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
     _write(found, outputs)
     if output is None and "html" in outputs:
-        tell(f"wrote {USUAL}" + ("" if open else "; --open shows it in the browser"))
+        print_note(f"wrote {USUAL}" + ("" if open else "; --open shows it in the browser"))
     if open and str(outputs.get("html", "-")) != "-":
         _show(outputs["html"])
     _leave(found, stopped=cancel.is_set())
@@ -270,7 +270,7 @@ def _planned(
             **asked.options,
         )
         for remark in comparison.remarks:
-            tell(remark)
+            print_note(remark)
         waiting = [row.job for row in comparison if row.as_configured != instance.now]
         advice = _advice(instance, waiting, asked, cancel, show)
         return report_of_comparison(name, instance, comparison, advice.found, advice.notes())
@@ -306,7 +306,7 @@ def _saved(
 
     said = () if is_sealed(data) else (UNSEALED,)
     for line in said:
-        tell(f"{file}: {line}")
+        print_note(f"{file}: {line}")
     if beside is None:
         instance = bare_instance(data)
         found = read_plan(data, instance, str(file), bare=True)
@@ -321,7 +321,7 @@ def _saved(
     violations = validate(instance, found, as_lsf=as_lsf)
     broken = [f"The plan breaks a rule: {violation}" for violation in violations]
     for line in broken:
-        tell(line)
+        print_note(line)
     found = replace(found, refused=bool(broken))
     advice = _advice(instance, _waiting(found), asked, cancel, show)
     notes = (*advice.notes(), *said, *broken)
@@ -416,4 +416,4 @@ def _show(path: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(path.resolve().as_uri()):
-        tell(f"no browser found: open {path} in one")
+        print_note(f"no browser found: open {path} in one")

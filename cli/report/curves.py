@@ -17,11 +17,11 @@ from .data import AccountCurve, UseOverTime
 COLOURS = 12
 #: Units of a drawing: its width and height, whatever it is stretched to.
 WIDE, HIGH = 1000, 100
-MOST_TICKS, MOST_LEVELS = 6, 4
+MAX_TICKS, MAX_LEVELS = 6, 4
 #: Percent of the width from which on a label stands before its place.
 LAST = 90
 #: Jobs of which the starts by method are drawn: those whose starts differ most.
-MOST_STARTS = 30
+MAX_STARTS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def curves_html(about: About, title: str, unit: str, curves: Sequence[Curve]) ->
 def _levels(low: float, high: float) -> list[float]:
     """Round values from one at or below `low` to one at or above `high`."""
     span = (high - low) or 1.0
-    raw = span / MOST_LEVELS
+    raw = span / MAX_LEVELS
     size = 10 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw)
     first, last = math.floor(low / step), max(math.ceil(high / step), math.floor(low / step) + 1)
@@ -106,7 +106,7 @@ def _labels(scale: Sequence[float], unit: str) -> str:
 
 def _ticks(about: About, begin: int, end: int) -> list[tuple[int, str]]:
     """Round times, without the date where the page has but one."""
-    marks = ticks(about.report.instance, begin, end, MOST_TICKS)
+    marks = ticks(about.report.instance, begin, end, MAX_TICKS)
     return [(time, text.split()[-1] if about.clock.day else text) for time, text in marks]
 
 
@@ -171,7 +171,7 @@ def starts_html(about: About, comparison: Comparison) -> str:
     marked.sort(key=lambda item: min(t for _, t in item[1]) - max(t for _, t in item[1]))
     if not marked:
         return '<p class="meaning">Every job starts at the same time by every method.</p>'
-    shown = marked[:MOST_STARTS]
+    shown = marked[:MAX_STARTS]
     end = max(time for _, marks in shown for _, time in marks)
     begin = comparison.now
     lines = "".join(_line(about, row.job, marks, begin, end) for row, marks in shown)

@@ -37,9 +37,9 @@ from .bars import (
 )
 
 #: Points of one curve.
-MOST_POINTS = 600
+MAX_POINTS = 600
 #: Share accounts that are drawn: those with the most slots over time.
-MOST_ACCOUNTS = 12
+MAX_ACCOUNTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def use_over_time(records: Iterable[JobRecord]) -> UseOverTime:
         return UseOverTime()
     times = np.array(sorted(changes), dtype=np.int64)
     levels = np.cumsum([changes[int(time)] for time in times], axis=0).astype(float)
-    times, levels = thinned(times, levels, MOST_POINTS)
+    times, levels = thinned(times, levels, MAX_POINTS)
     columns = [tuple(np.round(levels[:, column], 2).tolist()) for column in range(3)]
     return UseOverTime(tuple(times.tolist()), *columns)
 
@@ -99,11 +99,11 @@ def account_curves(points: Sequence[SharePoint]) -> list[AccountCurve]:
     largest = sorted(
         by_account, key=lambda key: (-sum(point.slots for point in by_account[key]), key)
     )
-    return [_curve(by_account[key]) for key in sorted(largest[:MOST_ACCOUNTS])]
+    return [_curve(by_account[key]) for key in sorted(largest[:MAX_ACCOUNTS])]
 
 
 def _curve(points: Sequence[SharePoint]) -> AccountCurve:
-    step = -(-len(points) // MOST_POINTS)
+    step = -(-len(points) // MAX_POINTS)
     kept = [*points[::step]]
     if kept[-1] is not points[-1]:
         kept.append(points[-1])
@@ -125,12 +125,12 @@ def plain(record: JobRecord, origin: str | None) -> dict[str, Any]:
 
 
 #: Rows that a chart opens with.
-MOST_ROWS = 48
+MAX_ROWS = 48
 #: Bars of hosts that a report carries; of more it has the loads of groups alone.
-MOST_BARS = 150_000
+MAX_BARS = 150_000
 TOO_MANY = "There are too many bars for one page: rows of hosts stay empty, groups show how full."
 #: Jobs of a simulation that its table lists.
-MOST_JOBS = 10_000
+MAX_JOBS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +312,8 @@ def report_of_simulation(
         for since, until, where in record.held
     ]
     notes = [*result.notes, *sentences(result.omissions)]
-    if len(result.jobs) > MOST_JOBS:
-        notes.append(f"The table lists the first {MOST_JOBS:,} of {len(result.jobs):,} jobs.")
+    if len(result.jobs) > MAX_JOBS:
+        notes.append(f"The table lists the first {MAX_JOBS:,} of {len(result.jobs):,} jobs.")
     if not result.complete:
         notes.append(f"The simulation was stopped at second {result.time}.")
     view = View(
@@ -331,12 +331,12 @@ def report_of_simulation(
         missing={
             "start": {
                 record.job: "not started"
-                for record in result.jobs[:MOST_JOBS]
+                for record in result.jobs[:MAX_JOBS]
                 if record.start is None
             }
         },
         metrics=measure(result).to_dict(),
-        jobs=tuple(plain(record, instance.origin) for record in result.jobs[:MOST_JOBS]),
+        jobs=tuple(plain(record, instance.origin) for record in result.jobs[:MAX_JOBS]),
         use=use_over_time(result.jobs),
         accounts=tuple(account_curves(points)),
     )
@@ -361,7 +361,7 @@ class Chart:
 def chart(
     report: Report,
     view: View,
-    most_rows: int = MOST_ROWS,
+    most_rows: int = MAX_ROWS,
     *,
     bare: bool = False,
     before: Changes | None = None,
@@ -409,7 +409,7 @@ def as_records(report: Report) -> dict[str, Any]:
     """The report as plain data, fit for JSON; see `assets/model.js` for how it is read."""
     instance = report.instance
     most = max(sum(len(stretch.allocation) for stretch in view.stretches) for view in report.views)
-    bare = most + sum(len(stretch.allocation) for stretch in report.running) > MOST_BARS
+    bare = most + sum(len(stretch.allocation) for stretch in report.running) > MAX_BARS
     cluster = instance.cluster
     hosts = len(cluster.hosts)
     before = load_changes(report.running, host_groups(cluster), cluster.host_index(), hosts)
@@ -417,7 +417,7 @@ def as_records(report: Report) -> dict[str, Any]:
     first = charts[0]
     jobs = _jobs(report)
     number = {job["id"]: place for place, job in enumerate(jobs)}
-    drawn = not bare and max(len(item.bars) for item in charts) <= MOST_BARS
+    drawn = not bare and max(len(item.bars) for item in charts) <= MAX_BARS
 
     def rectangles(found: Sequence[Bar], running: bool) -> list[list[Any]]:
         kept = [bar for bar in found if (bar.kind == "running") == running] if drawn else []

@@ -25,7 +25,7 @@ JOBS = (
 )
 #: Names in the picture are drawn where a bar is at least this wide (share of the axis) and high.
 NAME_WIDTH = 0.05
-MOST_TICKS = 8
+MAX_TICKS = 8
 #: A pool of processors is one row; it may be as high as this (inches).
 ONE_ROW = 3.5
 
@@ -147,7 +147,7 @@ def _label(report: Report, found: Chart, row: ChartRow) -> str:
 
 
 def _time_axis(axis: Axes, report: Report, found: Chart) -> None:
-    marks = ticks(report.instance, found.begin, found.end, MOST_TICKS)
+    marks = ticks(report.instance, found.begin, found.end, MAX_TICKS)
     axis.set_xticks([time for time, _ in marks], [label for _, label in marks])
 
 

@@ -12,9 +12,9 @@ from .data import Report
 from .status import Figure, figures_of, status_of
 
 #: Rows of the slim table; the folded tables have every job.
-MOST_PICKED = 1000
+MAX_PICKED = 1000
 #: Running jobs that are listed in words; more are counted.
-MOST_SPOKEN = 50
+MAX_SPOKEN = 50
 #: Jobs from which on the slim table has a filter.
 MANY = 12
 #: Titles of the two columns of starts.
@@ -137,7 +137,7 @@ def _running(report: Report) -> str:
     """The running jobs in words, for who does not see the picture."""
     instance = report.instance
     items = []
-    for stretch in report.running[:MOST_SPOKEN]:
+    for stretch in report.running[:MAX_SPOKEN]:
         slots, hosts = sum(stretch.allocation.values()), len(stretch.allocation)
         end = "at an unknown time"
         if stretch.finish is not None:
@@ -168,7 +168,7 @@ def _jobs(about: About) -> str:
         f'<th scope="col" class="{style}"><button type="button">{title}</button></th>'
         for title, style in titles
     )
-    shown = rows[:MOST_PICKED]
+    shown = rows[:MAX_PICKED]
     body = "".join(_row(row, kind, n == 0) for n, row in enumerate(shown))
     dated = ' class="dated"' if about.clock.day is None and about.report.instance.origin else ""
     left = len(rows) - len(shown)

@@ -99,7 +99,7 @@ def _cell(cell: TableCell) -> str:
 _LINE = 44
 _STEPS = (1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 #: Most steps of a scale, as many as a phone has room for.
-_MOST_STEPS = 4
+_MAX_STEPS = 4
 
 
 def whatif_page(found: WhatIf, name: str) -> str:
@@ -242,8 +242,8 @@ def _picture(found: WhatIf, name: str) -> str:
 def _scale(low: float, high: float) -> list[float]:
     """Round values (seconds) from one at or below `low` to one at or above `high`, with 0."""
     span = max(high - low, 1.0)
-    days = DAY * -(-span // (DAY * (_MOST_STEPS - 1)))
-    step = next((size for size in _STEPS if span <= size * (_MOST_STEPS - 1)), days)
+    days = DAY * -(-span // (DAY * (_MAX_STEPS - 1)))
+    step = next((size for size in _STEPS if span <= size * (_MAX_STEPS - 1)), days)
     first, last = int(low // step), max(int(-(-high // step)), int(low // step) + 1)
     return [step * number for number in range(first, last + 1)]
 

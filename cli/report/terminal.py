@@ -23,7 +23,7 @@ from .bars import (
 )
 
 #: Lines of a chart, as far as folding can bring it down to that.
-MOST_ROWS = 32
+MAX_ROWS = 32
 SHADES = "·▁▂▃▄▅▆▇█"
 RUNNING, FREE = "░", "·"
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
@@ -105,14 +105,14 @@ def gantt_text(instance: Instance, planned: Iterable[PlannedJob], width: int) ->
 
 def _rows(groups: Sequence[RowGroup], count: int, used: set[int]) -> tuple[list[ChartRow], int]:
     """The rows to show, and how many were left out."""
-    rows = visible_rows(groups, count, opened_within(groups, count, MOST_ROWS))
-    if len(rows) <= MOST_ROWS:
+    rows = visible_rows(groups, count, opened_within(groups, count, MAX_ROWS))
+    if len(rows) <= MAX_ROWS:
         return rows, 0
     kept = [
         row
         for row in rows
         if not used.isdisjoint(groups[row.index].hosts if row.kind == "group" else [row.index])
-    ][:MOST_ROWS]
+    ][:MAX_ROWS]
     return kept, len(rows) - len(kept)
 
 

@@ -258,7 +258,7 @@ def _stamp(
 
 
 #: So many errors of form are all explained; of more the first, as each takes a kilobyte.
-MOST_ERRORS = 20_000
+MAX_ERRORS = 20_000
 #: Entries that are looked at together where there are more.
 _TOGETHER = 2_000
 
@@ -285,7 +285,7 @@ def examine(data: Any, *, printable: bool = False) -> tuple[Instance | None, lis
         with counting():
             instance, found = build(Document.model_validate(data, context=context))
     except ValidationError as error:
-        if error.error_count() > MOST_ERRORS:
+        if error.error_count() > MAX_ERRORS:
             return None, _with_strange(strange, list(_first_errors(data, context, error)))
         with counting():
             found = explain(error)

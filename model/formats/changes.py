@@ -26,7 +26,7 @@ from ..instance import Instance
 from ..job import Job
 from . import fields as f
 from .bsub import read_bsub
-from .build import MOST_ERRORS
+from .build import MAX_ERRORS
 from .document import JobEntry, Section
 from .encode import allocation_text, plain_job
 from .field_rules import FieldRule, fits, words
@@ -234,7 +234,7 @@ def _entries(data: Any) -> tuple[list[tuple[Location, ChangeEntry]], list[Findin
         with counting():
             document = ChangesDocument.model_validate(data, context=context)
     except ValidationError as error:
-        if error.error_count() > MOST_ERRORS and len(items) > _TOGETHER:
+        if error.error_count() > MAX_ERRORS and len(items) > _TOGETHER:
             total = f"has {error.error_count():,} wrong entries, keys and values in all"
             first = {**data, "changes": items[:_TOGETHER]}
             return [], [*_entries(first)[1], Finding((), total)]

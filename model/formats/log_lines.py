@@ -26,12 +26,12 @@ _ALWAYS = 2**24
 _LEAST = 64
 #: The range of every number in a record, either side of 0: nobody measured more, and sums of
 #: hundreds still fit into 64 bits.
-MOST_NUMBER = 2**53
+MAX_NUMBER = 2**53
 
 
 def in_range(value: _Number, name: str, word: str) -> _Number:
     """A number of a record. ValueError where it is beyond what a log can mean."""
-    if not -MOST_NUMBER <= value <= MOST_NUMBER:
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:
         raise ValueError(f"{name} '{word}' is out of range")
     return value
 

@@ -16,13 +16,13 @@ from ..input_limits import take_hosts, take_names
 from ..job import HostRequest
 
 #: More names than this in one range are taken for a slip of the pen.
-MOST_NAMES = 200_000
+MAX_NAMES = 200_000
 #: Slots and shares are fewer: nine digits, as a text of them has at most.
-MOST_COUNTED = 10**9
+MAX_COUNTED = 10**9
 #: Characters of a range whose names count once, of twice as many twice.
 _LONG_NAME = 100
 #: Ranges in one name.
-MOST_RANGES = 32
+MAX_RANGES = 32
 
 _RIGHT_RANGES = "write n[001-128], n[1,3,7-9] or host[A-D]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
@@ -49,9 +49,9 @@ def expand_range(text: str) -> tuple[str, ...]:
     *plain, last = _BRACKET.split(text)[::2]
     if any("[" in piece or "]" in piece for piece in (*plain, last)):
         raise ValueError(f"{_short(text)} has a bad range: {_RIGHT_RANGES}")
-    if len(plain) > MOST_RANGES:
-        raise ValueError(f"{_short(text)} has more than {MOST_RANGES} ranges in one name")
-    if (size := range_size(text)) <= MOST_NAMES:  # else it is refused below
+    if len(plain) > MAX_RANGES:
+        raise ValueError(f"{_short(text)} has more than {MAX_RANGES} ranges in one name")
+    if (size := range_size(text)) <= MAX_NAMES:  # else it is refused below
         take_names(size * _weight(text))
     parts: list[Sequence[str]] = []
     count = 1
@@ -59,8 +59,8 @@ def expand_range(text: str) -> tuple[str, ...]:
         members = [name for item in inner.split(",") for name in _members(item.strip(), text)]
         parts += [(piece,), members]
         count *= len(members)
-        if count > MOST_NAMES:
-            raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
+        if count > MAX_NAMES:
+            raise ValueError(f"{_short(text)} stands for more than {MAX_NAMES:,} names")
     return tuple("".join(choice) for choice in itertools.product(*parts, (last,)))
 
 
@@ -71,7 +71,7 @@ def _one_range(text: str) -> tuple[str, ...]:
         return ()
     before, low, high, after = match.groups()
     numbers = range(int(low), int(high) + 1)
-    if not 0 < len(numbers) <= MOST_NAMES:
+    if not 0 < len(numbers) <= MAX_NAMES:
         return ()
     take_names(len(numbers) * _weight(text))
     width = len(low) if low[0] == "0" else 0
@@ -92,7 +92,7 @@ def range_size(text: str) -> int:
     size = 1
     for match in _BRACKET.finditer(text):
         size *= sum(_item_size(item.strip()) for item in match[1].split(","))
-        if size > MOST_NAMES:
+        if size > MAX_NAMES:
             break
     return size
 
@@ -110,8 +110,8 @@ def _members(item: str, text: str) -> Sequence[str]:
         first, last = int(match[1]), int(match[2])
         if first > last:
             raise ValueError(f"the range {item} in {_short(text)} runs backwards")
-        if last - first >= MOST_NAMES:
-            raise ValueError(f"{_short(text)} stands for more than {MOST_NAMES:,} names")
+        if last - first >= MAX_NAMES:
+            raise ValueError(f"{_short(text)} stands for more than {MAX_NAMES:,} names")
         width = len(match[1]) if match[1].startswith("0") else 0
         return [str(number).zfill(width) for number in range(first, last + 1)]
     letters = _LETTERS.fullmatch(item)
@@ -172,7 +172,7 @@ def plain_names(value: object) -> tuple[str, ...]:
     """New names (of hosts): expanded, and free of characters that mean something to LSF."""
     words = tokens(value)
     sizes = [range_size(word) for word in words]
-    if max(sizes, default=0) <= MOST_NAMES:  # else the range itself is refused
+    if max(sizes, default=0) <= MAX_NAMES:  # else the range itself is refused
         take_hosts(sum(sizes))
     found = tuple(name for word in words for name in expand_range(word))
     for name in found:
@@ -257,8 +257,8 @@ def counted(what: str, count: object) -> int:
     """A number of slots or shares; ValueError for what no text of them could say."""
     if type(count) is not int or count < 1:
         raise ValueError(f"{what} must be a whole number of 1 or more, not {count!r}")
-    if count >= MOST_COUNTED:
-        raise ValueError(f"{what} must be less than {MOST_COUNTED:,}, not {count:,}")
+    if count >= MAX_COUNTED:
+        raise ValueError(f"{what} must be less than {MAX_COUNTED:,}, not {count:,}")
     return count
 
 

@@ -21,7 +21,7 @@ from ..instance import Instance
 from ..job import Job
 from ..objective import ObjectiveName
 from ..omissions import SCOPE, Change, Omission
-from ..plan import MOST_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
+from ..plan import MAX_MARGIN, Method, Plan, PlanChange, PlannedJob, Status, Unplaced
 from ..resreq import effective_requirement
 from ..resreq.syntax import Compound
 from .sealed import HEAD, PLAN, digest, refusal, sealed, unsealed
@@ -45,7 +45,7 @@ _PLAN_KEYS = (*HEAD, "instance", "outlook", *_names(Plan))
 _ENTRY_KEYS = (*_names(PlannedJob), *(f"{name}_time" for name in _TIMES))
 _CHANGE_KEYS = (*_names(PlanChange), "moved")
 #: Beyond these the numbers of a plan are a slip of the pen.
-_MOST_SECONDS, _MOST_SLOTS = 10**15, 10**9
+_MAX_SECONDS, _MAX_SLOTS = 10**15, 10**9
 
 
 def plan_record(plan: Mapping[str, Any], instance: Instance) -> dict[str, Any]:
@@ -172,8 +172,8 @@ class _PlanReader:
             self._flag(data, key, key) for key in ("rounded", "cut", "refused")
         )
         margin = self._number(data, "margin", "") or 0
-        if not 0 <= margin <= MOST_MARGIN:
-            self._wrong(f"must be seconds, 0 to {MOST_MARGIN}, not {margin}", "margin")
+        if not 0 <= margin <= MAX_MARGIN:
+            self._wrong(f"must be seconds, 0 to {MAX_MARGIN}, not {margin}", "margin")
         behind = self._number(data, "behind", "", "number") or 0
         if behind < 0:
             self._wrong(f"must be 0 or more, not {behind}", "behind")
@@ -388,7 +388,7 @@ class _PlanReader:
             if host not in self.hosts:
                 hint = nearest(str(host), self.hosts)
                 self._wrong(f"the instance has no host {host!r}{hint}", place)
-            if type(slots) is not int or not 1 <= slots <= _MOST_SLOTS:
+            if type(slots) is not int or not 1 <= slots <= _MAX_SLOTS:
                 self._wrong(f"the slots on {host} must be 1 or more, not {slots!r}", place)
         return dict(value)
 
@@ -405,7 +405,7 @@ class _PlanReader:
         value = entry.get(key)
         if value is None:
             return None
-        if type(value) is not int or abs(value) > _MOST_SECONDS:
+        if type(value) is not int or abs(value) > _MAX_SECONDS:
             wanted = "whole seconds" if what == "seconds" else "a whole number"
             self._wrong(f"must be {wanted}, not {value!r}", f"{place}.{key}".strip("."))
             return None

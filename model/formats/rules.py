@@ -13,10 +13,10 @@ from ..cluster import Cluster, NamedHosts, distinct
 from ..configuration import Params, Queue
 from ..dependency import (
     DependencyError,
-    Roster,
+    JobIndex,
     StatusTest,
-    circle,
     compare,
+    dependency_cycle,
     parse_dependency,
     predecessors,
     status_tests,
@@ -204,7 +204,7 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
     ]
     if not asking:
         return
-    roster = Roster.of(instance)
+    roster = JobIndex.of(instance)
     waits_for: dict[str, tuple[str, ...]] = {}
     named = 0
     for section, index, job in polled(asking, poll):
@@ -216,7 +216,7 @@ def check_conditions(instance: Instance, poll: Poll = never) -> Iterator[Finding
             most = f"with it conditions name more than {limits().names:,} jobs (--max-names)"
             yield Finding((section, index, "dependency"), most)
             return
-    if stuck := circle(waits_for):
+    if stuck := dependency_cycle(waits_for):
         section, index, _ = next(item for item in asking if item[2].id == stuck[0])
         chain = " waits for ".join(stuck)
         message = f"can never hold: job {chain}"
@@ -227,17 +227,17 @@ def condition_problems(instance: Instance, job: Job) -> Iterator[str]:
     """What is wrong with the condition of one more job of an instance."""
     if job.dependency:
         instance = replace(instance, pending=(*instance.pending, job))
-        yield from _problems(Roster.of(instance), job)
+        yield from _problems(JobIndex.of(instance), job)
 
 
-def _problems(roster: Roster, job: Job) -> Iterator[str]:
+def _problems(roster: JobIndex, job: Job) -> Iterator[str]:
     try:
         condition = parse_dependency(job.dependency)
     except DependencyError as error:
         yield error.problems[0].message
         return
     for test in status_tests(condition):
-        names = roster.meant(test.job, job)
+        names = roster.resolve(test.job, job)
         if job.id in names:
             yield f"{test.text}: the job would wait for itself"
         elif test.word.startswith("num") and names and not _possible(test, len(names)):

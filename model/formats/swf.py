@@ -29,7 +29,7 @@ from ..input_limits import limits
 from ..job import Job
 from ..workload import Ints, Workload
 from .log_lines import (
-    MOST_NUMBER,
+    MAX_NUMBER,
     BadRecords,
     check_records,
     in_range,
@@ -67,7 +67,7 @@ _HEADER = re.compile(r";+\s*([A-Za-z][\w ]*?)\s*:\s*(.*?)\s*$")
 #: ``Queue: 1 batch``, ``Queue: 2 [fque:2]``: a number and a name.
 _QUEUE = re.compile(r"(\d{1,9})\W+([A-Za-z][\w.-]*)")
 #: So many queues of a header are read.
-_MOST_QUEUES = 1000
+_MAX_QUEUES = 1000
 ROUNDED = "a fraction of a second rounded up"
 TITLES = "a title row ignored"
 PARTS = "a partial execution (status 2 to 4) ignored: the line of its whole job is read"
@@ -236,7 +236,7 @@ class _SwfLines:
     def _said(self, name: str, value: str) -> None:
         self._header.setdefault(name, value)
         found = _QUEUE.match(value) if name == "Queue" else None
-        if found is not None and len(self._queues) < _MOST_QUEUES:
+        if found is not None and len(self._queues) < _MAX_QUEUES:
             self._queues.setdefault(int(found[1]), found[2])
 
     def log(self) -> SwfLog:
@@ -288,7 +288,7 @@ class _SwfLines:
             stands = first[int(table["job"][place])]
             if place != stands:
                 together = int(run_time[stands]) + max(0, int(run_time[place]))
-                run_time[stands] = min(together, MOST_NUMBER)
+                run_time[stands] = min(together, MAX_NUMBER)
                 gone.append(place)
         gone += self._never_submitted(table, first.values())
         self._notes[ONLY_PARTS] += len(first)

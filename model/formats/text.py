@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..cluster import MOST_GPUS, Gpus, Thresholds
+from ..cluster import MAX_GPUS, Gpus, Thresholds
 from ..configuration import Scope
 from ..display import MINUTE
 from ..gpu_request import plain_model
@@ -102,7 +102,7 @@ def gpus(value: object) -> Gpus | None:
     given = dict(value) if isinstance(value, Mapping) else {"count": value}
     count = given.pop("count", None)
     model, mem = given.pop("model", ""), given.pop("mem", None)
-    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_GPUS:
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_GPUS:
         raise ValueError(
             f"must be a number of GPUs or {{count: 4, model: A100, mem: 40G}}, not {value!r}"
         )

@@ -64,7 +64,7 @@ def _fatal(instance: Instance) -> list[Finding]:
 #: Why something of a job was left out, and the job, "" where that touches nobody.
 Reason = tuple[str, str]
 #: Reasons of one kind that are spelled out.
-MOST_REASONS = 5
+MAX_REASONS = 5
 
 
 class _Mended:
@@ -233,7 +233,7 @@ def _report(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None
         text = f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}"
         if ids:
             notes.touch(text, ids, count=count)
-        elif number < MOST_REASONS:
+        elif number < MAX_REASONS:
             notes.append(text)
-    if (more := len(found) - MOST_REASONS) > 0:
+    if (more := len(found) - MAX_REASONS) > 0:
         notes.append(f"{what} other {kind} jobs for {more} more reasons")

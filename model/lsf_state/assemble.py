@@ -227,7 +227,7 @@ def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
 
 
 #: Characters of a reason that are kept: it may list every host.
-MOST_OF_A_REASON = 200
+MAX_OF_A_REASON = 200
 RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
 #: A name of a host in what -m lists.
 _NAME = re.compile(r"[^\s/,!+~]+")
@@ -326,7 +326,7 @@ def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple
     return tuple(
         SaidByLsf(
             job.id,
-            " ".join(job.reason.split()).strip("; ")[:MOST_OF_A_REASON],
+            " ".join(job.reason.split()).strip("; ")[:MAX_OF_A_REASON],
             None if job.estimate is None else job.estimate - zero,
         )
         for job in jobs

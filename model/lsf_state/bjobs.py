@@ -88,11 +88,11 @@ TIMED = re.compile(
 #: What stands between two jobs.
 _RULER = re.compile(r"\s*-{20,}\s*")
 #: No other line begins with as many blanks.
-_LEAST_INDENT = 15
+_MIN_INDENT = 15
 #: Columns of text, where no line that was broken is longer.
 _USUAL_WIDTH = 79
 #: Blanks at the end of a line that mail programs and editors cut off; more is another layout.
-_MOST_CUT = 3
+_MAX_CUT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,11 @@ class Wrapping:
         blanks = Counter(
             lead
             for line in lines
-            if line.strip() and (lead := len(line) - len(line.lstrip(" "))) >= _LEAST_INDENT
+            if line.strip() and (lead := len(line) - len(line.lstrip(" "))) >= _MIN_INDENT
         )
         stamps = Counter(len(found[0]) for line in lines if (found := TIMED.match(line)))
         # A rest that begins with a blank stands one column further in.
-        indent = min(blanks, default=_LEAST_INDENT)
+        indent = min(blanks, default=_MIN_INDENT)
         if stamps:
             behind = stamps.most_common(1)[0][0]
             if behind in blanks or behind + 1 in blanks:
@@ -134,7 +134,7 @@ class Wrapping:
     def whole(self, line: str) -> str:
         """A line that was broken, with the blanks that were cut off its end."""
         cut = self.width - len(line)
-        return line + " " * cut if 0 < cut <= _MOST_CUT else line
+        return line + " " * cut if 0 < cut <= _MAX_CUT else line
 
 
 class NumberedLine(str):

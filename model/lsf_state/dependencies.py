@@ -17,8 +17,8 @@ from ..dependency import (
     AnyOf,
     Condition,
     DependencyError,
+    JobIndex,
     Negation,
-    Roster,
     StatusTest,
     parse_dependency,
     written,
@@ -94,7 +94,7 @@ class _OpenConditions:
     """The conditions of pending jobs that may still be open."""
 
     def __init__(self, instance: Instance, seen: Sequence[SeenJob], *, gone: bool) -> None:
-        self._roster = Roster.of(instance)
+        self._roster = JobIndex.of(instance)
         self._gone = gone
         self._ended = [job for job in seen if job.status in _ENDED]
         self._satisfied = {
@@ -145,7 +145,7 @@ class _OpenConditions:
                 return self._test(condition, job)
 
     def _test(self, test: StatusTest, job: Job) -> Condition | bool:
-        names = self._roster.meant(test.job, job)
+        names = self._roster.resolve(test.job, job)
         if test.word == "external":
             return test
         counts = test.word.startswith("num")

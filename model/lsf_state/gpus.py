@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ..cluster import MOST_GPUS
+from ..cluster import MAX_GPUS
 from ..errors import InputError
 from ..formats.sniff import kind_of_text
 from ..gpu_request import plain_model
@@ -120,8 +120,8 @@ def _take(seen: SeenGpus, cells: dict[str, str], reading: Reading) -> None:
         for key, names in _COLUMNS.items()
     }
     counted = int(cells.get("ngpus", "0"))
-    if counted > MOST_GPUS:
-        reading.unknown(f"{counted} GPUs are more than a host can have ({MOST_GPUS})")
+    if counted > MAX_GPUS:
+        reading.unknown(f"{counted} GPUs are more than a host can have ({MAX_GPUS})")
         return
     for number in range(counted):  # lsload -gpu counts them only
         seen.models.setdefault(str(number), "")

@@ -26,7 +26,7 @@ _HAS_RES_REQ, _INTERACTIVE = 0x40000, 0x4000000
 #: Bit of options2: bsub -K, after which the family of Lava writes a port.
 _BLOCKS = 0x04
 #: Elements that one job array may have.
-MOST_ELEMENTS = 100_000
+MAX_ELEMENTS = 100_000
 #: A bmod that says nothing about -n has a number like this, or 0.
 _ANY_NUMBER = 2**30
 #: In place of a time: bmod takes it away (-bn, -tn).
@@ -374,8 +374,8 @@ def _elements(job_name: str) -> tuple[int, ...]:
             return ()  # A name that happens to end in brackets.
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         count = (last - first) // step + 1 if step else 0
-        if count < 1 or len(indices) + count > MOST_ELEMENTS:
-            raise ValueError(f"job array {found[0]} has no elements, or over {MOST_ELEMENTS:,}")
+        if count < 1 or len(indices) + count > MAX_ELEMENTS:
+            raise ValueError(f"job array {found[0]} has no elements, or over {MAX_ELEMENTS:,}")
         indices += range(first, last + 1, step)
     return tuple(dict.fromkeys(indices))
 

@@ -17,7 +17,7 @@ from .values import Remarks, Text, pick
 
 T = TypeVar("T")
 #: Problems that differ by a number at most, of which each is told.
-_MOST_ALIKE = 5
+_MAX_ALIKE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Reading:
 
 def _joined(alike: Sequence[tuple[Problem, Touched]]) -> list[tuple[Problem, Touched, int]]:
     """Each of a few, or the first for all."""
-    if len(alike) <= _MOST_ALIKE:
+    if len(alike) <= _MAX_ALIKE:
         return [(problem, touched, 1) for problem, touched in alike]
     problem, touched = alike[0]
     for _, other in alike[1:]:
@@ -202,7 +202,7 @@ def _once_each(problems: Sequence[Problem]) -> list[Problem]:
     found: list[Problem] = []
     for alike in kinds.values():
         first, more = alike[0], len(alike) - 1
-        if more < _MOST_ALIKE:
+        if more < _MAX_ALIKE:
             found += alike
         else:
             found.append(replace(first, message=f"{first.message} (and {more} others likewise)"))

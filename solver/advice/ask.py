@@ -25,7 +25,7 @@ from ..availability.profile import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.records import JobOutlook
-from .likely import TIMES, USUAL, Drawing, Forecaster, Likely, times_of
+from .likely import TIMES, USUAL, Drawing, Forecaster, StartQuantiles, times_of
 from .suggestions import (
     Suggestion,
     Trials,
@@ -43,10 +43,10 @@ from .suggestions import (
     with_section,
     with_slots,
 )
-from .what_if import Asker, Method, StartAnswer, stated_by
+from .what_if import Method, StartAnswer, WhatIfPlanner, stated_by
 
 #: Combinations of listed alternatives that are planned at the most.
-MOST_ALTERNATIVES = 1000
+MAX_ALTERNATIVES = 1000
 #: The options that may vary, in the order of the columns.
 OPTIONS = ("slots", "ptile", "limit", "cu", "queue", "gpu")
 _MORE = ("start", "waits for")
@@ -66,7 +66,7 @@ class Choice:
     #: Why the queue would not take it, or "".
     refused: str = ""
     #: Its forecast, None where none was asked for.
-    likely: Likely | None = None
+    likely: StartQuantiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,21 +249,21 @@ def ask(
     submits (limits, queues). from_host: where, for ``type==local``. method, time_limit, effort,
     margin, cancel, on_progress: as in :func:`slotwise.explain`. history: ended jobs, or a log of
     them, for when the line and each alternative will likely start, drawn as `drawing` says. script:
-    the text of the job script that the line reads (``bsub < job.lsf``); script_name: its name in
-    messages.
-    Raises InputError for a line that would be refused, with everything that is wrong with it, and
-    for a history that cannot be read.
+    the text of the job script (``bsub < job.lsf``); script_name: its name in messages.
+    Raises InputError for a line that would be refused and for a history that cannot be read.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
     submitted = submission(instance, line, script=script, **names)
     whole = Deadline(time_limit, cancel)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
-    asker = Asker(instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress)
+    asker = WhatIfPlanner(
+        instance, method, **limits, margin=margin, cancel=whole, on_progress=on_progress
+    )
     jobs = submitted.jobs
     planned = None if submitted.array is None else asker.elements(submitted.job.id, jobs)
     asked = Choice({}, _shown(instance, jobs[0]), asker.answer_with_omissions(jobs[0]))
-    bench = _tried(_Bench(asker, jobs[0], asked), choices, explore)
+    bench = _tried(_OptionSearch(asker, jobs[0], asked), choices, explore)
     outlook = asker.outlook(jobs[0])
     asked = replace(asked, answer=stated_by(outlook, asked.answer))
     items = _with_forecasts([asked, *bench.stated(choices)], forecaster)
@@ -283,7 +283,7 @@ def ask(
     )
 
 
-def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:
+def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:
     """Hosts that are down or closed that would start the line sooner."""
     now = asker.instance.now
     if asked.start == now or asked.cut:
@@ -292,7 +292,7 @@ def _hosts_back(asker: Asker, asked: StartAnswer) -> tuple[Suggestion, ...]:
     return best_of(closed_hosts(asker, asked.job, limit), asked, asker.cancel.is_set)
 
 
-def _tried(bench: _Bench, choices: Choices | None, explore: bool) -> _Bench:
+def _tried(bench: _OptionSearch, choices: Choices | None, explore: bool) -> _OptionSearch:
     """With all that was asked for, or as much as there is time for."""
     if choices is not None:
         bench.try_all(choices)
@@ -318,14 +318,14 @@ def _with_forecasts(items: list[Choice], forecaster: Forecaster | None) -> list[
     taken = [item for item in items if not item.refused]
     likely = iter(forecaster.of_others([item.answer.job for item in taken]))
     return [
-        replace(item, likely=Likely(None, None, None) if item.refused else next(likely))
+        replace(item, likely=StartQuantiles(None, None, None) if item.refused else next(likely))
         for item in items
     ]
 
 
 @dataclass(slots=True)
-class _Bench:
-    forecast: Asker
+class _OptionSearch:
+    forecast: WhatIfPlanner
     job: Job
     asked: Choice
     found: dict[tuple[tuple[str, str], ...], Choice] = field(default_factory=dict)
@@ -350,17 +350,17 @@ class _Bench:
         count = 1
         for values in used:
             count *= len(values)
-        if count > MOST_ALTERNATIVES:
-            raise InputError(
-                f"{count} combinations are too many: list {MOST_ALTERNATIVES} or fewer"
-            )
+        if count > MAX_ALTERNATIVES:
+            raise InputError(f"{count} combinations are too many: list {MAX_ALTERNATIVES} or fewer")
         _able(self.job, choices)
         for combination in product(*used):
             self._try(dict(combination), keep=True)
 
     def explore(self) -> None:
         """Changes of one option, then pairs of them that beat both; sooner than the line only."""
-        singles = [{name: value} for name, values in self._sensible().items() for value in values]
+        singles = [
+            {name: value} for name, values in self._candidate_values().items() for value in values
+        ]
         tried = [(change, self._try(change)) for change in singles]
         usable = [(change, item) for change, item in tried if item is not None]
         for (one, first), (two, second) in combinations(usable, 2):
@@ -411,7 +411,7 @@ class _Bench:
             if refused:
                 answer = StartAnswer(job, None, waits_for=refused)
             elif stopped:
-                answer = StartAnswer.not_looked_at(job, "not tried: stopped")
+                answer = StartAnswer.unexamined(job, "not tried: stopped")
             else:
                 answer = self._answer(job, exactly=keep)
             self.found[key] = Choice(changed, after, answer, refused)
@@ -423,9 +423,9 @@ class _Bench:
         start = self.asked.answer.start
         if exactly or start is None:
             return self.forecast.answer(job)
-        return self.forecast.sooner(job, start)
+        return self.forecast.answer_if_earlier(job, start)
 
-    def _sensible(self) -> dict[str, list[Any]]:
+    def _candidate_values(self) -> dict[str, list[Any]]:
         """Values worth a try for each option."""
         instance, job = self.forecast.instance, self.job
         found: dict[str, list[Any]] = {"limit": self._limits()}

@@ -16,9 +16,9 @@ from ..forecast.history import History
 from ..outlook.outlook import configured_within, outlook_of
 from ..outlook.records import Outlook
 from ..planning import nothing_planned, plan
-from ..scheduler.run_on import placed_by_loop, rules_that_move
+from ..scheduler.continuation import rules_that_move, simulated_placements
 from .comparison import ComparedJob, Comparison
-from .likely import USUAL, Drawing, Forecaster, Likely
+from .likely import USUAL, Drawing, Forecaster, StartQuantiles
 from .sentences import configuration_of
 
 #: More pending jobs than this are not simulated by methods that are not in force.
@@ -60,20 +60,20 @@ def compare(
     configured = configured_within(instance, whole, CONFIGURED_SHARE)
     took = whole.elapsed()
     greedy, time_based = _estimates(instance, margin, whole) if methods else (None, None)
-    likely = None if forecaster is None else forecaster.all(whole.part(FORECAST_SHARE))
+    likely = None if forecaster is None else forecaster.all(whole.time_share(FORECAST_SHARE))
     simulated = _simulated(instance, objective) if methods else ()
     options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
     optimal = (nothing_planned if _no_time(whole, took) else plan)(
         instance,
         "optimal",
         **options,  # type: ignore[arg-type]
-        time_limit=whole.part(OPTIMAL_SHARE if simulated else 1.0),
+        time_limit=whole.time_share(OPTIMAL_SHARE if simulated else 1.0),
         margin=margin,
         cancel=cancel,
         on_progress=on_progress,
     )
     loop, stopped = _run_on(instance, simulated, whole)
-    rest = Budget(whole.part(1.0), cancel=cancel)
+    rest = Budget(whole.time_share(1.0), cancel=cancel)
     outlook = outlook_of(instance, configured, optimal, rest)
     plans = [made for made in (greedy, time_based) if made is not None]
     cut = stopped or outlook.cut or any(made.cut for made in plans)
@@ -106,7 +106,7 @@ def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Pl
     def planned(method: Method, share: float, took: float = 0.0) -> Plan:
         if _no_time(whole, took):
             return nothing_planned(instance, method)
-        limit = whole.part(share)
+        limit = whole.time_share(share)
         return plan(instance, method, time_limit=limit, margin=margin, cancel=whole.cancel)
 
     begun = whole.elapsed()
@@ -114,7 +114,7 @@ def _estimates(instance: Instance, margin: int, whole: Budget) -> tuple[Plan, Pl
     return greedy, planned("time-based", TIME_BASED_SHARE, whole.elapsed() - begun)
 
 
-def _is_short(likely: Mapping[str, Likely] | None, instance: Instance) -> bool:
+def _is_short(likely: Mapping[str, StartQuantiles] | None, instance: Instance) -> bool:
     """Whether there was no time for all forecasts that were asked for."""
     if likely is None:
         return False
@@ -134,7 +134,7 @@ def _moving(
     simulated = loop["optimal"]
     if all(_start(simulated.get(job)) == start for job, start in planned.items()):
         return ()
-    budget = Budget(whole.part(1.0), cancel=whole.cancel)
+    budget = Budget(whole.time_share(1.0), cancel=whole.cancel)
     return rules_that_move(instance, planned, "optimal", budget)
 
 
@@ -154,8 +154,10 @@ def _run_on(
     loop: dict[str, dict[str, PlannedJob]] = {}
     cut = False
     for done, method in enumerate(methods):
-        budget = Budget(whole.part(1.0 / (len(methods) - done)), cancel=whole.cancel)
-        loop[method] = {item.job: item for item in placed_by_loop(instance, method, budget=budget)}
+        budget = Budget(whole.time_share(1.0 / (len(methods) - done)), cancel=whole.cancel)
+        loop[method] = {
+            item.job: item for item in simulated_placements(instance, method, budget=budget)
+        }
         cut = cut or budget.stopped()
     return loop, cut
 

@@ -16,7 +16,7 @@ from ..outlook.records import TIMES as OUTLOOK_TIMES
 from ..outlook.records import JobOutlook, Outlook
 from ..scheduler.configured import CONFIGURED
 from .likely import TIMES as LIKELY
-from .likely import Likely, times_of
+from .likely import StartQuantiles, times_of
 from .sentences import outlook_sentences
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Comparison:
     #: A limit or Ctrl-C came before all was examined, so that a missing start is not known.
     cut: bool = False
     #: When each job will likely start, None where no history was given.
-    forecast: Mapping[str, Likely] | None = None
+    forecast: Mapping[str, StartQuantiles] | None = None
     #: What was odd about the history.
     remarks: tuple[str, ...] = ()
     #: What ran the cluster forward for the forecasts, in words.

@@ -13,8 +13,8 @@ from ...model.dependency import (
     AnyOf,
     Condition,
     DependencyError,
+    JobIndex,
     Negation,
-    Roster,
     StatusTest,
     parse_dependency,
 )
@@ -41,14 +41,14 @@ from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
 from .suggestions import Suggestion, job_text, suggest
-from .what_if import Asker, Method, PlanView, StartAnswer, stated_by
+from .what_if import Method, PlanView, StartAnswer, WhatIfPlanner, stated_by
 
 if TYPE_CHECKING:
     from ..scheduler.history import Snapshot
 
 
 #: Links that are followed.
-MOST_LINKS = 1000
+MAX_LINKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ def critical_path(
         run.job.id: (run.start, expected_finish(instance, run)) for run in instance.running
     } | dict(times)
     jobs = (*(run.job for run in instance.running), *pending.values(), *instance.future)
-    finder = _Finder(Roster(jobs, last_only=instance.params.job_dep_last_sub), known)
+    finder = _Finder(JobIndex(jobs, last_only=instance.params.job_dep_last_sub), known)
     path: list[ChainLink] = []
     at: Job | None = job
-    while at is not None and at.dependency and len(path) < MOST_LINKS:
+    while at is not None and at.dependency and len(path) < MAX_LINKS:
         found = finder.binding(at)
         if found is None or found[1] in {link.job for link in path}:
             break
@@ -109,7 +109,9 @@ def critical_path(
 
 
 class _Finder:
-    def __init__(self, roster: Roster, known: Mapping[str, tuple[int | None, int | None]]) -> None:
+    def __init__(
+        self, roster: JobIndex, known: Mapping[str, tuple[int | None, int | None]]
+    ) -> None:
         self._roster = roster
         self._known = known
 
@@ -140,7 +142,7 @@ class _Finder:
                 yield found
 
     def _test(self, test: StatusTest, job: Job) -> _Binding | None:
-        names = [name for name in self._roster.meant(test.job, job) if name in self._known]
+        names = [name for name in self._roster.resolve(test.job, job) if name in self._known]
         if test.word in ("external", "numhold") or not names:
             return None
         by_start = test.word in ("started", "numrun", "numstart", "numpend")
@@ -296,7 +298,7 @@ EVERY_WEEK = "the same again every week, as its windows open and close"
 CLOSED = Reason.of(Pending.QUEUE_WINDOW, "a dispatch or run window is closed or closes too soon")
 OVER = Reason.of(Pending.POSTPONED, "it cannot start so late before its termination time (-t)")
 #: Jobs that are named in one reason.
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Hindrance:
+class BlockedInstant:
     """The reason at one instant."""
 
     time: int
@@ -326,11 +328,11 @@ def find_obstacles(
     demand: Demand,
     start: int | None,
     method: str,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Obstacle]:
     """The time before the start, put together where the reason is the same.
 
-    Raises OutOfTime once `stop` says yes.
+    Raises OutOfTime once `should_stop` says yes.
     """
     now = view.problem.instance.now
     if demand.earliest > now:
@@ -345,7 +347,7 @@ def find_obstacles(
         times = [time for time in times if time < last]
     findings = []
     for time in times:
-        if stop():
+        if should_stop():
             raise OutOfTime
         findings.append(_finding(view, demand, time, time in looked_at, method))
     who = BlockingReservations(view, demand)
@@ -383,7 +385,7 @@ def _instants(view: PlanView, demand: Demand) -> list[int]:
     if demand.latest is not None:
         changes.add(demand.latest + 1)
     times = sorted(time for time in changes if demand.earliest <= time < FOREVER)
-    if profile.accepted is not None and profile.minds_intervals(demand):
+    if profile.accepted is not None and profile.has_accept_interval(demand):
         closings = profile.accepted.closings()
         times = sorted({*times, *(time for time in closings if demand.earliest <= time)})
     return sorted({*profile.with_openings(demand, times), *_closings(demand, times)})
@@ -396,22 +398,24 @@ def _closings(demand: Demand, times: list[int]) -> Iterator[int]:
             yield from demand.calendar.closings(time, demand.duration)
 
 
-def _finding(view: PlanView, demand: Demand, time: int, looked_at: bool, method: str) -> Hindrance:
+def _finding(
+    view: PlanView, demand: Demand, time: int, looked_at: bool, method: str
+) -> BlockedInstant:
     base = view.problem.base
     if demand.latest is not None and time > demand.latest:
-        return Hindrance(time, False, OVER)
+        return BlockedInstant(time, False, OVER)
     if not base.open_for(demand, time):
-        return Hindrance(time, False, CLOSED)
+        return BlockedInstant(time, False, CLOSED)
     planned = can_start(base, demand, time)
     if planned and not looked_at and can_start(view.profile, demand, time):
-        return Hindrance(time, False, BETWEEN_CYCLES if method == CONFIGURED else BETWEEN_ENDS)
+        return BlockedInstant(time, False, BETWEEN_CYCLES if method == CONFIGURED else BETWEEN_ENDS)
     profile = view.profile if planned else base
     found = find_shortage(view.problem, demand, profile, time)
     if found == NOTHING_SHORT and method != "optimal":
         found = KEPT
     amounts = amounts_short(view.problem, demand, profile, time, found)
     joined = found if amounts is None else Reason.joined([found, amounts])
-    return Hindrance(time, planned, joined)
+    return BlockedInstant(time, planned, joined)
 
 
 @dataclass(slots=True)
@@ -422,7 +426,7 @@ class BlockingReservations:
     demand: Demand
     _without: dict[str, Profile] = field(default_factory=dict)
 
-    def parts(self, alike: list[Hindrance]) -> Iterator[tuple[list[Hindrance], str]]:
+    def parts(self, alike: list[BlockedInstant]) -> Iterator[tuple[list[BlockedInstant], str]]:
         """Findings of one kind in stretches in which the same jobs are in the way, as words."""
         if not alike[0].planned:
             yield alike, ""
@@ -433,10 +437,10 @@ class BlockingReservations:
             yield alike[at:end], names
             at = end
 
-    def _stretch(self, alike: list[Hindrance], at: int) -> tuple[int, str]:
+    def _stretch(self, alike: list[BlockedInstant], at: int) -> tuple[int, str]:
         """Where the stretch from `at` ends, and the jobs that are in the way all along."""
         overlapping = self._overlapping(alike[at].time)
-        alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MOST_NAMED]
+        alone = [job for job in overlapping if self._frees(job, alike[at].time)][:MAX_NAMED]
         named, more, end = alone or overlapping, False, at + 1
         while end < len(alike):
             time = alike[end].time
@@ -450,8 +454,8 @@ class BlockingReservations:
             return end, f" (reserved for {' or '.join(map(job_text, named))})"
         if not named:
             return end, " (reserved for jobs before it)"
-        shown = ", ".join(map(job_text, named[:MOST_NAMED]))
-        if more or len(named) > MOST_NAMED:
+        shown = ", ".join(map(job_text, named[:MAX_NAMED]))
+        if more or len(named) > MAX_NAMED:
             return end, f" (reserved for {shown} and others together)"
         return end, f" (reserved for {shown}{' together' if len(named) > 1 else ''})"
 
@@ -608,7 +612,7 @@ def explain(
     """
     whole = _array(instance, job)
     asked = _pending(instance, job if whole is None else whole[0])
-    forecast = Asker(
+    forecast = WhatIfPlanner(
         instance,
         method,
         time_limit=time_limit,
@@ -639,7 +643,7 @@ def explain(
         return replace(found, cut=True)
 
 
-def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
+def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
     """With what stands before the start, and what would bring it forward."""
     view = forecast.view(asked)
     demand = forecast.demand(view, asked)
@@ -665,7 +669,7 @@ def _explained(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
 
 
 def _obstacles(
-    forecast: Asker, view: PlanView, demand: Demand, found: Explanation
+    forecast: WhatIfPlanner, view: PlanView, demand: Demand, found: Explanation
 ) -> Iterator[Obstacle]:
     """What stands before the start; as configured also what becomes of slots that were free."""
     start, stop = found.answer.start, forecast.cancel.is_set
@@ -708,7 +712,7 @@ def not_kept(instance: Instance, job: Job, fits: int) -> str:
     return "the scheduler as configured starts other jobs on slots that it needs"
 
 
-def _with_diagnosis(forecast: Asker, asked: Job, found: Explanation) -> Explanation:
+def _with_diagnosis(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Explanation:
     """With what changes of the configuration would do for the job."""
     if forecast.stopped():
         return replace(found, cut=True)

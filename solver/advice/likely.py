@@ -15,14 +15,14 @@ from ...model.job import Job
 from ...model.plan import PlannedJob
 from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
-from ..forecast.arrivals import PastBlocks, doubts_of, overload_of
+from ..forecast.arrivals import PastBlocks, overload_of, reliability_warnings
 from ..forecast.forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
 from ..forecast.history import History
 from ..forecast.hosts import HostsWorld, hosts_world
 from ..forecast.moment import ForwardWorld, PoolWorld, pool_world, waiting_names
 from ..forecast.of_instance import check_drawing, past_of, run_by, world_of
 from ..forecast.runtimes import Ratios
-from ..placement.earliest import hold_start
+from ..placement.earliest import allocate_start
 from ..problem import PlanningProblem
 
 World = PoolWorld | HostsWorld
@@ -31,7 +31,7 @@ TIMES = {"likely": "LIKELY", "nine_in_ten_by": "9 IN 10 BY", "one_in_ten_by": "1
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class StartQuantiles:
     """P50, P90 and P10 of a job's start (seconds), None for no start."""
 
     likely: int | None
@@ -45,8 +45,10 @@ class Likely:
         return {name: getattr(self, name) for name in TIMES}
 
 
+#: The name of :class:`StartQuantiles` until 0.2; it goes after the next release.
+Likely = StartQuantiles
 #: Of a job for which there was no time.
-UNKNOWN = Likely(None, None, None, cut=True)
+UNKNOWN = StartQuantiles(None, None, None, cut=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,13 @@ class Forecaster:
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the history, and why the bounds mean little, if they do."""
         odd = overload_of(self.history, self.instance)
-        return (*self.history.remarks, *odd, *doubts_of(self.history, self.drawing.samples))
+        return (
+            *self.history.remarks,
+            *odd,
+            *reliability_warnings(self.history, self.drawing.samples),
+        )
 
-    def all(self, time_limit: float | None) -> dict[str, Likely]:
+    def all(self, time_limit: float | None) -> dict[str, StartQuantiles]:
         """Of every pending job by name; of those that time was left for (wall seconds of all)."""
         try:
             world = world_of(self.instance, self.history, "easy")
@@ -116,7 +122,7 @@ class Forecaster:
             return {}
         return dict(zip(found.names, _quantiles(found), strict=True))
 
-    def of_others(self, jobs: Sequence[Job]) -> list[Likely]:
+    def of_others(self, jobs: Sequence[Job]) -> list[StartQuantiles]:
         """Of jobs that are submitted now, each as one more: it alone is waited for, comes but once.
 
         Jobs of other requests but the same id have the same luck, and so has everybody else: what
@@ -136,7 +142,7 @@ class Forecaster:
     def _without(self, job: Job) -> Iterator[Job]:
         return (other for other in self.instance.pending if other.id != job.id)
 
-    def _of_one(self, job: Job, instance: Instance, world: World) -> Likely:
+    def _of_one(self, job: Job, instance: Instance, world: World) -> StartQuantiles:
         asked = world.asked[[waiting_names(instance).index(job.id)]]
         submit = world.jobs.submit.copy()
         submit[asked] = instance.now + 1  # nothing of the past that would come again
@@ -162,11 +168,11 @@ class Forecaster:
         )
 
 
-def _quantiles(found: Forecasts) -> list[Likely]:
+def _quantiles(found: Forecasts) -> list[StartQuantiles]:
     early, late = found.bounds
     times = zip(found.likely.tolist(), late.tolist(), early.tolist(), strict=True)
     return [
-        Likely(_whole(middle), _whole(last), _whole(first), found.cut)
+        StartQuantiles(_whole(middle), _whole(last), _whole(first), found.cut)
         for middle, last, first in times
     ]
 
@@ -175,13 +181,13 @@ def _whole(time: float) -> int | None:
     return int(time) if np.isfinite(time) else None
 
 
-def times_of(item: Likely | None) -> Mapping[str, int | None]:
+def times_of(item: StartQuantiles | None) -> Mapping[str, int | None]:
     """The times of a record, None where nothing is known."""
     return (item or UNKNOWN).record()
 
 
 #: Instants at which the free amounts are looked at, at most; evenly chosen among the changes.
-MOST_TIMES = 600
+MAX_TIMES = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +223,9 @@ def _free(problem: PlanningProblem, planned: Iterable[PlannedJob]) -> FreeOverTi
             continue  # a plan by somebody else; the judge says so
         start = problem.start_of(item)
         if start is not None:
-            hold_start(profile, demand, start)
+            allocate_start(profile, demand, start)
     times = profile.changes()
-    step = -(-len(times) // MOST_TIMES)
+    step = -(-len(times) // MAX_TIMES)
     times = sorted({*times[::step], times[-1]})
     hosts = problem.instance.cluster.hosts
     up = np.array([host.takes_jobs for host in hosts], dtype=bool)

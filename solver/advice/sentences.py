@@ -12,7 +12,7 @@ from ..outlook.records import JobOutlook, State
 from ..pending_reasons import counted
 
 #: Jobs, or runs of jobs, that a sentence names; more are counted.
-MOST_NAMED = 4
+MAX_NAMED = 4
 #: So many jobs with numbers in a row are named by the first and the last.
 _RUN = 3
 #: What the value of an objective is that minimises every start in turn.
@@ -183,7 +183,7 @@ def names_text(names: Sequence[str]) -> str:
         for part in parts
         for text in ([f"{part[0]} to {part[-1]}"] if len(part) >= _RUN else part)
     ]
-    if len(texts) > MOST_NAMED:
+    if len(texts) > MAX_NAMED:
         return f"{len(names)} jobs"
     return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 

@@ -22,12 +22,12 @@ from ...model.resreq.vocabulary import UNITS
 from ..availability.demand import Demand
 from ..availability.profile import FOREVER
 from ..placement.earliest import earliest_start
-from .what_if import Asker, PlanView, StartAnswer
+from .what_if import PlanView, StartAnswer, WhatIfPlanner
 
 #: Below this share of what was asked a change is hardly what anybody wants.
 USEFUL = 0.1
 #: Starts for which a change is looked for, of the useful values.
-MOST_STARTS = 2
+MAX_STARTS = 2
 #: Up to this number every smaller value is tried.
 FEW = 16
 
@@ -76,7 +76,7 @@ def smallest_changes(
     """
     known = {value: _start(answer_of(value), limit) for value in values}
     useful = sorted({start for value, start in known.items() if is_useful(value, asked)})
-    wanted = [*useful[:MOST_STARTS], min(known.values(), default=limit)]
+    wanted = [*useful[:MAX_STARTS], min(known.values(), default=limit)]
     for start in dict.fromkeys(start for start in wanted if start < limit):
         at = next(at for at, value in enumerate(values) if known[value] <= start)
         fails, gives = asked if at == 0 else values[at - 1], values[at]
@@ -208,11 +208,11 @@ def _gpu_text(options: Mapping[str, str]) -> str:
 
 
 #: Other jobs that are tried away, running and pending ones each.
-MOST_OTHERS = 10
+MAX_OTHERS = 10
 #: Hosts that are down or closed that are tried open, each by itself.
-MOST_HOSTS = 6
+MAX_HOSTS = 6
 #: Suggestions of one kind that are shown: the best starts.
-MOST_OF_A_KIND = 2
+MAX_OF_A_KIND = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Idea:
 class Trials:
     """Changes of one job, each planned again by the method itself; `tried` counts them."""
 
-    forecast: Asker
+    forecast: WhatIfPlanner
     view: PlanView
     demand: Demand
     #: Seconds, the start that a change has to beat.
@@ -276,7 +276,7 @@ class Trials:
                 alone = earliest_start(self.view.problem.base, demand)
                 if alone is None or alone.time >= self.limit:
                     return StartAnswer(edited, None)
-        return forecast.sooner(edited, self.limit)
+        return forecast.answer_if_earlier(edited, self.limit)
 
     def numbers(
         self, asked: int, values: Sequence[int], edit: Callable[[int], Job]
@@ -308,7 +308,7 @@ def job_text(job: str) -> str:
 
 
 def suggest(
-    forecast: Asker, view: PlanView, demand: Demand, now_planned: StartAnswer
+    forecast: WhatIfPlanner, view: PlanView, demand: Demand, now_planned: StartAnswer
 ) -> tuple[tuple[Suggestion, ...], int]:
     """The changes that start the job sooner, the largest gain first, and how many were tried.
 
@@ -336,7 +336,7 @@ def best_of(
     found: list[tuple[bool, Suggestion]] = []
     for alike in by_kind.values():
         alike.sort(key=lambda idea: (not idea.useful, idea.answer.start or 0))
-        for idea in alike[:MOST_OF_A_KIND]:
+        for idea in alike[:MAX_OF_A_KIND]:
             start = idea.answer.start or 0
             gain = None if now_planned.start is None else now_planned.start - start
             shown = Suggestion(idea.change, start, gain, dict(idea.answer.allocation))
@@ -356,7 +356,7 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
         own = trials.demand.runs
         useful = own is None or is_useful(minutes, -(-own // MINUTE))
         yield Idea("limit", change, answer, useful)
-    if forecast.ahead(job):
+    if forecast.jobs_ahead(job):
         trials.tried += 1
         yield Idea("first", "if it were first in line", forecast.answer(job, first=True))
     yield from _other_jobs(trials)
@@ -482,16 +482,16 @@ def _other_jobs(trials: Trials) -> Iterator[Idea]:
             return
         trials.tried += 1
         running = tuple(item for item in instance.running if item.job.id != gone)
-        answer = forecast.beside(replace(instance, running=running)).answer(job)
+        answer = forecast.for_instance(replace(instance, running=running)).answer(job)
         yield Idea("running", f"if {job_text(gone)} ended now", answer)
-    needed = set(forecast.needed(job))
-    ahead = [other for other in forecast.ahead(job) if other not in needed]
+    needed = set(forecast.prerequisites(job))
+    ahead = [other for other in forecast.jobs_ahead(job) if other not in needed]
     for gone in _before_it(ahead, view, limit):
         if forecast.stopped():
             return
         trials.tried += 1
         pending = tuple(item for item in instance.pending if item.id != gone)
-        answer = forecast.beside(replace(instance, pending=pending)).answer(job)
+        answer = forecast.for_instance(replace(instance, pending=pending)).answer(job)
         yield Idea("pending", f"if {job_text(gone)} (before it in line) were not there", answer)
 
 
@@ -502,7 +502,7 @@ def _before_it(ahead: Sequence[Job], view: PlanView, limit: int) -> list[str]:
     """
     sooner = {other.demand.job.id for other in view.planned if other.start.time < limit}
     ordered = sorted(ahead, key=lambda other: (other.id not in sooner, -other.slots))
-    return [other.id for other in ordered[:MOST_OTHERS]]
+    return [other.id for other in ordered[:MAX_OTHERS]]
 
 
 def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) -> list[str]:
@@ -518,11 +518,11 @@ def _in_the_way(instance: Instance, view: PlanView, demand: Demand, limit: int) 
         finish = expected_finish(instance, running)
         if finish != instance.now:
             found.append((finish != limit, not slots, -slots, running.job.id))
-    return [job for *_, job in sorted(found)[:MOST_OTHERS]]
+    return [job for *_, job in sorted(found)[:MAX_OTHERS]]
 
 
 def closed_hosts(
-    forecast: Asker, job: Job, limit: int, count: Callable[[], None] = lambda: None
+    forecast: WhatIfPlanner, job: Job, limit: int, count: Callable[[], None] = lambda: None
 ) -> Iterator[Idea]:
     """Hosts that are down or closed, opened: all of them, and single ones where that helps.
 
@@ -533,7 +533,7 @@ def closed_hosts(
     if not closed or forecast.stopped():
         return
     count()
-    together = forecast.beside(_opened(instance, closed)).answer(job)
+    together = forecast.for_instance(_opened(instance, closed)).answer(job)
     if together.start is None or together.start >= limit:
         return
     best = limit
@@ -541,9 +541,9 @@ def closed_hosts(
         largest = sorted(
             closed, key=lambda host: (host.name not in together.allocation, -host.slots)
         )
-        for host in largest[:MOST_HOSTS]:
+        for host in largest[:MAX_HOSTS]:
             count()
-            answer = forecast.beside(_opened(instance, [host])).answer(job)
+            answer = forecast.for_instance(_opened(instance, [host])).answer(job)
             yield Idea("hosts back", _if_back([host]), answer)
             best = best if answer.start is None else min(best, answer.start)
     if together.start < best:

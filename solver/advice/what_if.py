@@ -20,7 +20,7 @@ from ...model.instance import Instance
 from ...model.job import Job, array_of
 from ...model.omissions import Omission
 from ...model.plan import (
-    NOT_LOOKED_AT,
+    NOT_EXAMINED,
     MissingStart,
     Plan,
     PlannedArray,
@@ -31,7 +31,7 @@ from ...model.plan import (
 from ...model.progress import OnProgress, Progress
 from ..availability.demand import Demand
 from ..availability.profile import Profile
-from ..budget import LEAST_LIMIT, Budget, Deadline, OutOfTime
+from ..budget import MIN_LIMIT, Budget, Deadline, OutOfTime
 from ..fairshare.priority_order import priority_order
 from ..fairshare.queue_order import has_policy
 from ..optimal.completion import TermsTogether
@@ -39,18 +39,18 @@ from ..optimal.lexicographic import warm_starts
 from ..outlook.outlook import outlook_of_job
 from ..outlook.records import JobOutlook, State
 from ..outlook.states import Reasons
-from ..placement.earliest import Start, hold_start, is_constant
+from ..placement.earliest import Start, allocate_start, is_constant
 from ..planning import check_margin, plan
 from ..precedence import After, Precedence, earliest
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
 from ..rules.scopes import with_jobs_named
-from ..scheduler import held as holding_back
+from ..scheduler import cycle_reservations as holding_back
 from ..scheduler.configured import CONFIGURED, ConfiguredRun, run_as_configured
-from ..scheduler.held import Held
+from ..scheduler.continuation import omissions_of_job
+from ..scheduler.cycle_reservations import JobReservation
 from ..scheduler.next_cycle import NextCycle
-from ..scheduler.run_on import omissions_of_job
 
 #: Ways in which one job is asked about: the start that the simulated scheduler reaches as the
 #: cluster is configured, the one in its next cycle by time-based reservation, the possible one.
@@ -82,16 +82,21 @@ class StartAnswer:
     #: What the start hangs on to the second, "" for nothing.
     exact_fit: str = ""
     #: Where a limit left no start, when the job fits beside what runs and what was planned by then.
-    at_the_earliest: int | None = None
+    earliest_known: int | None = None
     #: What was not considered and may change the start.
     omissions: tuple[Omission, ...] = ()
     #: The jobs that must start where planned for the start to be proved.
     proved_if: tuple[str, ...] = ()
 
     @classmethod
-    def not_looked_at(cls, job: Job, why: str = NOT_LOOKED_AT) -> StartAnswer:
+    def unexamined(cls, job: Job, why: str = NOT_EXAMINED) -> StartAnswer:
         """Of a job that a limit or Ctrl-C came before: nothing is known of it."""
         return cls(job, None, waits_for=why, missing="not examined", cut=True)
+
+    @property
+    def at_the_earliest(self) -> int | None:
+        """The name of :attr:`earliest_known` until 0.2; it goes after the next release."""
+        return self.earliest_known
 
     def unknown(self) -> dict[str, Any]:
         """What plain data has besides: what is known of a missing start, a limit, a fit."""
@@ -99,8 +104,8 @@ class StartAnswer:
         fit: dict[str, Any] = {"exact_fit": self.exact_fit} if self.exact_fit else {}
         if self.proved_if:
             fit["proved_if"] = list(self.proved_if)
-        if self.at_the_earliest is not None:
-            word["at_the_earliest"] = self.at_the_earliest
+        if self.earliest_known is not None:
+            word["at_the_earliest"] = self.earliest_known
         omitted = [item.to_dict() for item in self.omissions]
         said = {"omissions": omitted} if omitted else {}
         return {**word, **fit, **said, **({"cut": True} if self.cut else {})}
@@ -142,7 +147,7 @@ class Planned:
     item: PlannedJob
     start: Start
     #: What it keeps from others until its start, None where it keeps nothing.
-    held: Held | None = None
+    held: JobReservation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,7 @@ class PlanView:
     #: The jobs before it that have a start, in priority order.
     planned: tuple[Planned, ...]
     #: Whether it may use nothing that they hold until their starts (its queue has no BACKFILL).
-    guarded: bool = False
+    respects_reservations: bool = False
 
     @classmethod
     def of(cls, problem: PlanningProblem, found: Plan, *, without: str = "") -> PlanView:
@@ -170,12 +175,12 @@ class PlanView:
     @classmethod
     def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
         """Everything that a cycle starts or foresees."""
-        said = {item.job: item for item in cycle.says_of_all()}
+        said = {item.job: item for item in cycle.results()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
             for demand in cycle.problem.demands
             if isinstance(item := said[demand.job.id], PlannedJob)
-            and (start := cycle.place_of(demand.job.id)) is not None
+            and (start := cycle.planned_start(demand.job.id)) is not None
         )
         profile = _profile(cycle.problem, planned, guarded=guarded)
         return cls(cycle.problem, profile, planned, guarded)
@@ -204,20 +209,20 @@ class PlanView:
     def without(self, job: str) -> Profile:
         """The profile without the reservation of one of the planned jobs."""
         kept = [other for other in self.planned if other.demand.job.id != job]
-        return _profile(self.problem, kept, guarded=self.guarded)
+        return _profile(self.problem, kept, guarded=self.respects_reservations)
 
 
 def _profile(problem: PlanningProblem, planned: Sequence[Planned], *, guarded: bool) -> Profile:
-    plain = problem.base.copy()
+    base = problem.base.copy()
     for other in planned:
-        hold_start(plain, other.demand, other.start)
+        allocate_start(base, other.demand, other.start)
     if not guarded:
-        return plain
+        return base
     held = [other.held for other in planned if other.held is not None]
-    return holding_back.guarded(plain, held, problem.instance.now)
+    return holding_back.profile_without_backfill(base, held, problem.instance.now)
 
 
-class Asker:
+class WhatIfPlanner:
     """Asks for the start of single jobs beside one instance, by one method."""
 
     def __init__(
@@ -255,9 +260,9 @@ class Asker:
         self._first: _Run | None = None
         self._last: _Run | None = None
 
-    def beside(self, instance: Instance) -> Asker:
+    def for_instance(self, instance: Instance) -> WhatIfPlanner:
         """The same way of asking, beside another instance."""
-        other = Asker(
+        other = WhatIfPlanner(
             instance,
             self.method,
             time_limit=self.cancel.left() if self._limited else None,
@@ -288,10 +293,10 @@ class Asker:
     def _left(self) -> float | None:
         """Wall seconds of the next exact plan."""
         if self._limited:
-            return max(LEAST_LIMIT, self.cancel.left())
+            return max(MIN_LIMIT, self.cancel.left())
         return TIME_LIMIT if self.effort is None else None
 
-    def ahead(self, job: Job) -> tuple[Job, ...]:
+    def jobs_ahead(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs that are planned before `job`, in order.
 
         A job of the same id is the one that `job` stands for; else it is submitted last.
@@ -303,14 +308,14 @@ class Asker:
             return tuple(other for other in ordered if other.id not in behind)
         return tuple(takewhile(lambda other: other.id != job.id, ordered))
 
-    def needed(self, job: Job) -> tuple[Job, ...]:
+    def prerequisites(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs that a job waits for (-w), and those that they wait for, in order."""
         waits_for = Precedence.of(replace(self.instance, pending=self._with(job))).waits_for()
         found, new = set[str](), {job.id}
         while new:
             new = {name for item in new for name in waits_for.get(item, ())} - found
             found |= new
-        return tuple(other for other in self.ahead(job) if other.id in found)
+        return tuple(other for other in self.jobs_ahead(job) if other.id in found)
 
     def _following(self, job: Job) -> set[str]:
         """The job itself and the pending jobs that wait for it, and for those."""
@@ -328,15 +333,15 @@ class Asker:
         """
         self._count()
         if self._asked > 1 and self.stopped():
-            return StartAnswer.not_looked_at(job)
+            return StartAnswer.unexamined(job)
         if self.method == CONFIGURED:
             return self._simulated(job, first=first)
         if self.method == "time-based":
             try:
                 return self._of_cycle(job, first=first)[0]
             except OutOfTime:
-                return StartAnswer.not_looked_at(job)
-        found = self._plan(self._before(job, self.needed(job) if first else None))
+                return StartAnswer.unexamined(job)
+        found = self._plan(self._before(job, self.prerequisites(job) if first else None))
         reasons = {item.job: item for item in found.unplaced}
         item = found.get(job.id) or reasons.get(job.id)
         answer = _answer(job, item, finished=not found.may_improve, cut=found.cut)
@@ -417,7 +422,7 @@ class Asker:
 
     def is_passed(self, job: Job, start: int) -> bool:
         """Whether a job behind it starts before this as configured."""
-        before = {other.id for other in self.ahead(job)} | {job.id}
+        before = {other.id for other in self.jobs_ahead(job)} | {job.id}
         found = self._run(job).starts.values()
         return any(
             item.job not in before and item.start is not None and item.start < start
@@ -484,7 +489,7 @@ class Asker:
         try:
             found, cycle = self._of_cycle(job, first=False)
         except OutOfTime:
-            return StartAnswer.not_looked_at(job)
+            return StartAnswer.unexamined(job)
         omissions = cycle.omissions((job,))
         if not self.margin:
             world = replace(cycle.asked, pending=self._with(job))
@@ -505,7 +510,7 @@ class Asker:
         told = Resolver.of(self.instance).fails(found.job)
         return () if any(text in found.waits_for for text in told) else told
 
-    def sooner(self, job: Job, limit: int) -> StartAnswer:
+    def answer_if_earlier(self, job: Job, limit: int) -> StartAnswer:
         """The start of `job` where it is before `limit`; else perhaps only a guess at it.
 
         Where much runs, a whole cycle is run only for what the jobs before it leave a chance.
@@ -514,20 +519,20 @@ class Asker:
         many = many and not self._some_come_later
         behind = self.method == CONFIGURED or self._behind_count
         if many and behind and not has_policy(self.instance):
-            cycle = self._cycle(self.ahead(job))
-            guess = answer_of_cycle(job, cycle, cycle.would_say_of(job))
+            cycle = self._cycle(self.jobs_ahead(job))
+            guess = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
             if guess.start is None or guess.start >= limit:
                 return guess
         if self.method != CONFIGURED:
             return self.answer(job)
         self._count()
         if self.stopped():
-            return StartAnswer.not_looked_at(job)
+            return StartAnswer.unexamined(job)
         return self._simulated(job, unless_later=limit)
 
     def view(self, job: Job) -> PlanView:
         """The world that `job` sees, with the jobs before it where the method puts them."""
-        ahead = self.ahead(job)
+        ahead = self.jobs_ahead(job)
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
             return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
@@ -541,12 +546,12 @@ class Asker:
         if self.method != "optimal" or len(demand.terms) == 1:
             return demand
         budget = Budget(self._left(), effort=self.effort, cancel=self.cancel)
-        return replace(demand, together=TermsTogether(budget))
+        return replace(demand, joint_placer=TermsTogether(budget))
 
     def _before(self, job: Job, ahead: tuple[Job, ...] | None = None) -> Instance:
         """The instance with a job and those before it alone; ahead: others in their place."""
         world = replace(self.instance, pending=self._with(job))
-        jobs = (*(self.ahead(job) if ahead is None else ahead), job)
+        jobs = (*(self.jobs_ahead(job) if ahead is None else ahead), job)
         return with_jobs_named(world, Resolver.of(world), jobs)
 
     def _plan(self, part: Instance) -> Plan:
@@ -570,14 +575,14 @@ class Asker:
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
         if not self._behind_count and not job.dependency:
-            cycle = self._cycle(() if first else self.ahead(job))
-            found = answer_of_cycle(job, cycle, cycle.would_say_of(job))
+            cycle = self._cycle(() if first else self.jobs_ahead(job))
+            found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
         else:
             pending = self._with_first(job) if first else self._with(job)
             cycle = self._next_cycle(replace(self.instance, pending=pending), wanted=job.id)
-            found = answer_of_cycle(job, cycle, cycle.says_of(job.id))
+            found = answer_of_cycle(job, cycle, cycle.result_for(job.id))
         if found.start is None and found.missing in ("no date", "not examined"):
-            found = replace(found, at_the_earliest=cycle.at_the_earliest(job))
+            found = replace(found, earliest_known=cycle.earliest_known(job))
         return found, cycle
 
     def _next_cycle(self, instance: Instance, wanted: str | None = None) -> NextCycle:
@@ -632,7 +637,7 @@ class Asker:
         submit = min(other.submit for other in (job, *others)) - 1
         pending = (replace(job, priority=top, submit=submit), *others)
         order = priority_order(replace(self.instance, pending=pending))
-        return pending if order[0].id == job.id else (*self.needed(job), job)
+        return pending if order[0].id == job.id else (*self.prerequisites(job), job)
 
     def _with(self, job: Job) -> tuple[Job, ...]:
         """The pending jobs with `job` in the place of the one of its id, or as the last.

@@ -47,7 +47,7 @@ class TermDemand:
     #: The least it takes (-n min).
     slots: int
     #: The most it takes (-n max).
-    most: int
+    max_slots: int
     #: Host indices in the order they are tried (preference of -m, then order[]).
     candidates: IntArray
     #: Slots per host, [H], or None where span has none.
@@ -78,22 +78,22 @@ class TermDemand:
         where a certain host must be first and the slots to give up would be its own: the remainder
         of a block, or what makes its unit large enough.
         """
-        if self.most <= self.slots:
+        if self.max_slots <= self.slots:
             return self.slots
         bound = self.tiled or (self.unit is not None and self.unit.usablecuslots)
         even = self.unit is not None and self.unit.balance  # the maximum is disregarded
         first = self.first_hosts is not None or any(
             use.per is Per.JOB for item in self.alternatives for use in item.host_uses
         )
-        return self.most if first and bound and not even else self.slots
+        return self.max_slots if first and bound and not even else self.slots
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """A host takes the job only while `least` [H] of a host resource is free at its start."""
+    """A host takes the job only while `min_free` [H] of a host resource is free at its start."""
 
     index: int
-    least: FloatArray
+    min_free: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Demand:
     notes: tuple[str, ...] = field(default=())
     #: Places the terms of a compound requirement jointly where they do not fit one after another.
     #: None: only in order (REQ-14).
-    together: TermPlacer | None = None
+    joint_placer: TermPlacer | None = None
     #: Amounts that must be free on a host before the job starts there (loadSched).
     floors: tuple[Floor, ...] = ()
     #: Seconds of the duration that are kept free behind the job's own end.
@@ -183,7 +183,7 @@ def with_deadline(instance: Instance, demand: Demand) -> Demand:
     return replace(demand, latest=latest, killed=killed, impossible=why)
 
 
-def released(demand: Demand, starts: Mapping[str, int]) -> Demand:
+def with_eligible_time(demand: Demand, starts: Mapping[str, int]) -> Demand:
     """The job as it may start once others start at these seconds: it is `impossible` where none.
 
     starts: by job id, of those that have one.
@@ -279,10 +279,10 @@ class Availability(Protocol):
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool at `time`."""
 
-    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+    def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """The least of a host resource that is free at any of `points`, [H]."""
 
-    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+    def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """The least of a pool that is free at any of `points`."""
 
     def open_for(self, demand: Demand, time: int) -> bool:
@@ -299,7 +299,7 @@ class Availability(Protocol):
     def copy(self) -> Availability:
         """One in which more can be held, this one unchanged."""
 
-    def hold(
+    def allocate(
         self,
         alternative: Alternative,
         allocation: Allocation,

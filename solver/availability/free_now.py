@@ -60,7 +60,7 @@ class FreeNow:
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
         #: What hosts report to be gone before any job, by index of the amount, [H].
-        self.away = table.reported_away()
+        self.away = table.reported_used()
         self._hosts: list[FloatArray] = []
         self._pools: list[float] = []
 
@@ -182,13 +182,13 @@ class FallingUse:
         if not all(_settled(load, elapsed) for load in dropping):
             self._loads[job] = start, dropping
 
-    def forget(self, job: int) -> None:
+    def remove(self, job: int) -> None:
         """A job holds nothing any more."""
         self._parts.pop(job, None)
         self._loads.pop(job, None)
 
     @property
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether anything falls before its job ends."""
         return bool(self._parts or self._loads)
 
@@ -310,13 +310,13 @@ class Residual:
         self._at(time)
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
-    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+    def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """The least of a host resource that is free at `points`: now is the only one."""
         for point in points:
             self._at(point)
         return self.free(index, self.now)
 
-    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+    def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """The least of a pool that is free at `points`: now is the only one."""
         for point in points:
             self._at(point)
@@ -349,7 +349,7 @@ class Residual:
         twin.closed, twin.blocked = self.closed, self.blocked
         return twin
 
-    def hold(
+    def allocate(
         self,
         alternative: Alternative,
         allocation: Allocation,

@@ -40,7 +40,7 @@ from .usage import RowList, Usage
 
 
 #: Windows that are kept; when there are more, it is begun anew.
-MOST_WINDOWS = 4096
+MAX_WINDOWS = 4096
 #: Later than every instant.
 MAX_INSTANT = np.iinfo(np.int64).max
 
@@ -59,7 +59,7 @@ class _Windows:
         self._arrays: tuple[IntArray, ...] | None = None
 
     def add(self, *window: int) -> None:
-        if len(self._columns[0]) >= MOST_WINDOWS:
+        if len(self._columns[0]) >= MAX_WINDOWS:
             self.clear()
         place = bisect.bisect_left(self._columns[0], window[0])
         for column, value in zip(self._columns, window, strict=True):
@@ -86,7 +86,7 @@ class _Windows:
         return np.asarray(soonest[np.searchsorted(begin[kept], at)])
 
 
-class Crowded:
+class FullWindows:
     """What is known of a profile to which places and reservations are added, and none given back.
 
     To be asked for those who heed only what is held until a certain instant, or all of it: who
@@ -97,34 +97,36 @@ class Crowded:
 
     def __init__(self) -> None:
         self._windows, self._until = _Windows(), 0
-        self._below: Crowded | None = None
+        self._below: FullWindows | None = None
 
-    def with_more(self) -> Crowded:
+    def extended(self) -> FullWindows:
         """For a profile in which reservations are held too, and otherwise the same."""
-        twin = Crowded()
+        twin = FullWindows()
         twin._until, twin._below = MAX_INSTANT, self
         return twin
 
-    def heeding(self, until: int) -> Crowded:
+    def up_to(self, until: int) -> FullWindows:
         """For those who heed reservations that end by `until`; shares what is known."""
-        twin = Crowded()
+        twin = FullWindows()
         twin._windows, twin._until, twin._below = self._windows, until, self._below
         return twin
 
-    def note(self, begin: int, last: int, slots: int) -> None:
+    def add(self, begin: int, last: int, slots: int) -> None:
         """Over all of [begin, last] only so many slots are free on all hosts."""
         self._windows.add(begin, last, slots, self._until)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Less is held than was, though no less is planned."""
         self._windows.clear()
 
-    def refuses(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
+    def infeasible_mask(self, at: IntArray, duration: int | None, slots: int) -> BoolArray:
         """At which instants a job of so many slots reaches over a crowded window."""
         soonest = self._windows.soonest_end(at, slots, self._until)
         found = soonest < (MAX_INSTANT if duration is None else at + duration)
         return np.asarray(
-            found if self._below is None else found | self._below.refuses(at, duration, slots)
+            found
+            if self._below is None
+            else found | self._below.infeasible_mask(at, duration, slots)
         )
 
 
@@ -152,7 +154,7 @@ def find_capacity(
     caps: FloatArray | None = None
     first: BoolArray | None = None
     for use in alternative.host_uses:
-        for held, free in met(availability, use, points):
+        for held, free in uses_and_min_free(availability, use, points):
             found = _host_cap(use, held, free, table.host_resources[use.index].capacity)
             if use.per is Per.JOB:
                 first = found > 0 if first is None else first & (found > 0)
@@ -173,7 +175,7 @@ def find_capacity(
     if accepted is not None:
         whole[accepted] = 0
     for floor in demand.floors:
-        whole[availability.free(floor.index, points[0]) + SLACK < floor.least] = 0
+        whole[availability.free(floor.index, points[0]) + SLACK < floor.min_free] = 0
     groups: list[GroupCap] = []
     for use in alternative.pool_uses:
         times = _pool_times(availability, use, points)
@@ -183,24 +185,24 @@ def find_capacity(
     return TermCapacity(whole, tuple(groups), idle, first=first)
 
 
-def held_for_life(use: Use) -> float | None:
+def constant_amount(use: Use) -> float | None:
     """The amount that a use holds as long as the job runs, None if it changes."""
     phases = use.reservation.phases
     constant = len(phases) == 1 and phases[0].end is None and not phases[0].start
     return phases[0].amount if constant else None
 
 
-def met(
+def uses_and_min_free(
     availability: Availability, use: Use, points: Sequence[int]
 ) -> Iterator[tuple[float, FloatArray]]:
     """What a use holds over a window and the least that is free meanwhile, [H]."""
-    constant = held_for_life(use)
+    constant = constant_amount(use)
     if constant is not None:
         if constant > 0:
-            yield constant, availability.least_free(use.index, points)
+            yield constant, availability.min_free(use.index, points)
         return
     for held, stretch in stretches(use, points):
-        yield held, availability.least_free(use.index, stretch)
+        yield held, availability.min_free(use.index, stretch)
 
 
 def stretches(use: Use, points: Sequence[int]) -> Iterator[tuple[float, list[int]]]:
@@ -225,14 +227,14 @@ def _host_cap(use: Use, held: float, free: FloatArray, capacity: FloatArray) -> 
 
 def _pool_times(availability: Availability, use: Use, points: Sequence[int]) -> float:
     """How often a pool can give over a window what one count of a use takes."""
-    constant = held_for_life(use)
+    constant = constant_amount(use)
     if constant is not None:
         if constant <= 0:
             return UNBOUND
-        return (availability.least_free_in_pool(use.index, points) + SLACK) // constant
+        return (availability.min_free_in_pool(use.index, points) + SLACK) // constant
     times = float(UNBOUND)
     for held, stretch in stretches(use, points):
-        free = availability.least_free_in_pool(use.index, stretch)
+        free = availability.min_free_in_pool(use.index, stretch)
         times = min(times, (free + SLACK) // held)
     return times
 
@@ -253,7 +255,7 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
 def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
     """Hosts on which no other job holds a slot at any of `points`, [H]."""
     capacity = availability.table.host_resources[SLOTS].capacity
-    return np.asarray(availability.least_free(SLOTS, points) >= capacity)
+    return np.asarray(availability.min_free(SLOTS, points) >= capacity)
 
 
 #: "For ever": the finish of a job whose end is unknown.
@@ -265,7 +267,7 @@ MANY_HOSTS = 8
 class Profile:
     """Availability of every host resource and pool over time.
 
-    Build it with running jobs through :meth:`hold`; planned jobs are added by the same call.
+    Build it with running jobs through :meth:`allocate`; planned jobs are added by the same call.
     """
 
     def __init__(self, table: ResourceTable, now: int) -> None:
@@ -278,7 +280,7 @@ class Profile:
         self._ends: list[int] = []
         self._finishes: list[int] = []
         #: Windows known to be too crowded, where nothing is ever given back: its owner knows.
-        self.crowded: Crowded | None = None
+        self.full_windows: FullWindows | None = None
         #: What hosts took and will take, where JOB_ACCEPT_INTERVAL counts.
         self.accepted: Accepted | None = None
 
@@ -293,10 +295,10 @@ class Profile:
         twin.accepted = None if self.accepted is None else self.accepted.copy()
         return twin
 
-    def bring_up(self) -> None:
+    def precompute(self) -> None:
         """Reckon once what each of many copies, if they are asked, would have to reckon."""
         for usage in (*self._host_usage.values(), *self._pool_usage.values()):
-            usage.bring_up(self.now)
+            usage.precompute(self.now)
 
     def take_over(
         self,
@@ -310,7 +312,7 @@ class Profile:
         self._host_usage, self._pool_usage = host_usage, pool_usage
         self._ends, self._finishes = ends, finishes
 
-    def hold(
+    def allocate(
         self,
         alternative: Alternative,
         allocation: Allocation,
@@ -334,7 +336,7 @@ class Profile:
     def _hold_hosts(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         usage = self._usage(use.index)
         capacity, per = self.table.host_resources[use.index].capacity, use.per
-        amount = held_for_life(use)
+        amount = constant_amount(use)
         many = len(allocation) >= MANY_HOSTS
         if many and amount is not None and per is not Per.JOB and start < end:
             hosts = np.fromiter(allocation, np.int64, len(allocation))
@@ -429,7 +431,7 @@ class Profile:
 
     def with_openings(self, demand: Demand, times: list[int]) -> list[int]:
         """Candidate times with those at which a window of the job, or a host for it, opens."""
-        if not times or (demand.calendar is None and not self.minds_intervals(demand)):
+        if not times or (demand.calendar is None and not self.has_accept_interval(demand)):
             return times
         openings: set[int] = set()
         if demand.calendar is not None:
@@ -438,7 +440,7 @@ class Profile:
             openings |= self.accepted.openings(demand.interval)
         return sorted({*times, *(time for time in openings if time >= times[0])})
 
-    def minds_intervals(self, demand: Demand) -> bool:
+    def has_accept_interval(self, demand: Demand) -> bool:
         """Whether some host may be closed to the job because of another's start."""
         return demand.interval is not None and self.accepted is not None
 
@@ -455,13 +457,13 @@ class Profile:
 
     def free(self, index: int, time: int) -> FloatArray:
         """Free amount of a host resource at `time`, [H]; may be negative where overcommitted."""
-        return self.least_free(index, [time])
+        return self.min_free(index, [time])
 
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool at `time`."""
-        return self.least_free_in_pool(index, [time])
+        return self.min_free_in_pool(index, [time])
 
-    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+    def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """The least of what is free at an instant and at all starts behind it up to the last, [H].
 
         points: ascending; the first, and what :meth:`checkpoints` has behind it.
@@ -472,8 +474,8 @@ class Profile:
             return capacity
         return capacity - usage.most(points[0], points[-1], self.now)
 
-    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`least_free` of a pool."""
+    def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """:meth:`min_free` of a pool."""
         capacity, usage = self.table.pools[index].capacity, self._pool_usage.get(index)
         if usage is None:
             return capacity
@@ -554,7 +556,7 @@ class Profile:
         )
 
 
-class BesideHeld(Profile):
+class ReservationView(Profile):
     """A profile beside what reservations hold until their starts, as one job finds it.
 
     shown: with all that is held; none of it starts anything. plain: what runs and is planned.
@@ -570,31 +572,33 @@ class BesideHeld(Profile):
     def __init__(
         self,
         shown: Profile,
-        plain: Profile,
+        base: Profile,
         *,
         firm: Profile | None = None,
         until: int = FOREVER + 1,
         lent: Amounts | None = None,
     ) -> None:
-        super().__init__(plain.table, plain.now)
-        self._shown, self._plain, self._firm = shown, plain, firm
+        super().__init__(base.table, base.now)
+        self._shown, self._plain, self._firm = shown, base, firm
         self._until, self._lent = until, Amounts() if lent is None else lent
         self._starts, self._ends, self._finishes = shown.times()
-        self.accepted = plain.accepted
+        self.accepted = base.accepted
 
-    def copy(self) -> BesideHeld:
+    def copy(self) -> ReservationView:
         """An independent copy that shares the table."""
-        plain, firm = self._plain.copy(), self._firm
+        base, firm = self._plain.copy(), self._firm
         if firm is not None:
-            firm = plain if firm is self._plain else firm.copy()
-        return BesideHeld(self._shown.copy(), plain, firm=firm, until=self._until, lent=self._lent)
+            firm = base if firm is self._plain else firm.copy()
+        return ReservationView(
+            self._shown.copy(), base, firm=firm, until=self._until, lent=self._lent
+        )
 
     def _parts(self) -> list[Profile]:
         """The profiles of which something is taken, each once."""
         firm = () if self._firm is None or self._firm is self._plain else (self._firm,)
         return [self._shown, self._plain, *firm]
 
-    def hold(
+    def allocate(
         self,
         alternative: Alternative,
         allocation: Allocation,
@@ -605,7 +609,7 @@ class BesideHeld(Profile):
     ) -> None:
         """Take what a job uses on `allocation` over [start, finish) (None: indefinitely)."""
         for part in self._parts():
-            part.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
+            part.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
         self._starts, self._ends, self._finishes = self._shown.times()
 
     def hold_rows(self, index: int, rows: RowList, *, pool: bool) -> None:
@@ -614,31 +618,31 @@ class BesideHeld(Profile):
             part.hold_rows(index, rows, pool=pool)
         self._starts, self._ends, self._finishes = self._shown.times()
 
-    def least_free(self, index: int, points: Sequence[int]) -> FloatArray:
+    def min_free(self, index: int, points: Sequence[int]) -> FloatArray:
         """The least of what is free over a window; of slots in `firm` also behind it, [H]."""
-        plain, cut = self._plain, bisect.bisect_left(points, self._until)
+        base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
-            return plain.least_free(index, points)
-        found = self._shown.least_free(index, points[:cut])
+            return base.min_free(index, points)
+        found = self._shown.min_free(index, points[:cut])
         if index in self._lent.hosts:
             found = found + self._lent.hosts[index]
         if cut < len(points):
-            found = np.minimum(found, plain.least_free(index, points[cut:]))
+            found = np.minimum(found, base.min_free(index, points[cut:]))
         if index != SLOTS or self._firm is None:
             return found
         begin, firm = points[0], self._firm
-        held = plain.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
-        return np.minimum(found, firm.least_free(SLOTS, firm.checkpoints(begin, None)) - held)
+        held = base.free(SLOTS, begin) - self._shown.free(SLOTS, begin)
+        return np.minimum(found, firm.min_free(SLOTS, firm.checkpoints(begin, None)) - held)
 
-    def least_free_in_pool(self, index: int, points: Sequence[int]) -> float:
-        """:meth:`least_free` of a pool."""
-        plain, cut = self._plain, bisect.bisect_left(points, self._until)
+    def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
+        """:meth:`min_free` of a pool."""
+        base, cut = self._plain, bisect.bisect_left(points, self._until)
         if not cut:
-            return plain.least_free_in_pool(index, points)
-        found = self._shown.least_free_in_pool(index, points[:cut])
+            return base.min_free_in_pool(index, points)
+        found = self._shown.min_free_in_pool(index, points[:cut])
         found += self._lent.pools.get(index, 0.0)
         if cut < len(points):
-            found = min(found, plain.least_free_in_pool(index, points[cut:]))
+            found = min(found, base.min_free_in_pool(index, points[cut:]))
         return found
 
 
@@ -649,7 +653,7 @@ def _insert(times: list[int], time: int) -> None:
         times.insert(index, time)
 
 
-def close_reserved_slots(instance: Instance, profile: Profile) -> None:
+def block_advance_reservations(instance: Instance, profile: Profile) -> None:
     """Take the slots of advance reservations out of the profile."""
     index = instance.cluster.host_index()
     for reservation in instance.advance_reservations:
@@ -657,7 +661,7 @@ def close_reserved_slots(instance: Instance, profile: Profile) -> None:
             profile.block(index[name], slots, reservation.start, reservation.end)
 
 
-def most_set_aside(
+def max_advance_reserved(
     instance: Instance,
     now: int,
     duration: int | None,

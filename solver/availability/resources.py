@@ -230,7 +230,7 @@ class ResourceTable:
             capacity = np.array([np.inf if count is None else float(count) for count in counts])
             self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
 
-    def reported_away(self) -> dict[int, FloatArray]:
+    def reported_used(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
 
         The reported amount is what is available to jobs; what of the configured amount is not

@@ -345,7 +345,7 @@ class RunningProfile(Profile):
             part.amount = part.reservation.at(0)
         self.parts[job] = parts
 
-    def put_back(
+    def restore(
         self,
         job: int,
         holds: Sequence[Hold],
@@ -389,7 +389,7 @@ class RunningProfile(Profile):
             self._give_rows_back(job)
         else:
             self.free_now.give(parts)
-            self.falls.forget(job)
+            self.falls.remove(job)
         self._leave(job)
 
     def advance(self, now: int) -> None:
@@ -421,7 +421,7 @@ class RunningProfile(Profile):
     def _enter(self, job: int, holds: Sequence[Hold], start: int, finish: int | None) -> None:
         self._owner = job
         for alternative, allocation, whole_hosts in holds:
-            self.hold(alternative, allocation, start, finish, whole_hosts=whole_hosts)
+            self.allocate(alternative, allocation, start, finish, whole_hosts=whole_hosts)
         self.finish[job] = FOREVER if finish is None else finish
 
     def enter_rows(

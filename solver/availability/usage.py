@@ -222,7 +222,7 @@ class Rises:
 
 
 #: Amounts (hosts times instants) that are kept.
-MOST_KEPT = 2_000_000
+MAX_KEPT = 2_000_000
 _FIRST = 16
 
 
@@ -245,7 +245,7 @@ class Sums:
     def keep(self, time: int, amounts: FloatArray) -> None:
         """Remember what is in use at an instant."""
         row = len(self._row_of)
-        if (row + 1) * self.size > MOST_KEPT:
+        if (row + 1) * self.size > MAX_KEPT:
             self._row_of.clear()
             row = 0
         if row == len(self._instants):
@@ -271,7 +271,7 @@ class Sums:
 
 
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
-MOST_KNOWN = 2_000_000
+MAX_KNOWN = 2_000_000
 #: From so many rows on they are sorted by their ends, once the instants asked for are that many.
 #: Those of running jobs come sorted, so that it is soon worth it.
 MANY_ROWS, MANY_TIMES = 256, 3
@@ -428,7 +428,7 @@ class Usage:
             self._risen(since).raise_to(found, time, last)
         return found
 
-    def bring_up(self, since: int) -> None:
+    def precompute(self, since: int) -> None:
         """Reckon what copies would each have to reckon for themselves; since: as of `most`."""
         if self._new_blocks or self._uncounted or self.recent:
             self._risen(since)
@@ -452,7 +452,7 @@ class Usage:
         total = self._known.get(time)
         if total is None:
             total = self._of_base(self._base, time)
-            if len(self._known) * self.size > MOST_KNOWN:
+            if len(self._known) * self.size > MAX_KNOWN:
                 self._known.clear()
             self._known[time] = total
         return total

@@ -27,7 +27,7 @@ from ...model.shares import Path, ShareLookup, ShareNode
 
 
 #: A denominator below this counts as this: the priority is at most 100 times the shares.
-LEAST_DENOMINATOR = 0.01
+MIN_DENOMINATOR = 0.01
 #: Binary digits of a priority that count, 13 decimal ones: behind them there is rounding noise.
 SIGNIFICANT_BITS = 44
 
@@ -111,7 +111,7 @@ def dynamic_priority(
         + (1 + usage.slots + usage.reserved) * factors.run_job
         + adjustment * factors.adjustment
     )
-    return shares / max(denominator, LEAST_DENOMINATOR)
+    return shares / max(denominator, MIN_DENOMINATOR)
 
 
 def significant(value: float) -> float:

@@ -47,7 +47,7 @@ from ..availability.free_now import parts_of
 from ..resolve import Resolver
 from .accounts import Account, Factors, ShareTree, load_adjustment
 from .ledger import Ledger
-from .queue_order import UNKNOWN, JobKind, Unstartable
+from .queue_order import UNKNOWN, JobKind, SkipFilter
 from .stages import (
     LeftOverStage,
     Offer,
@@ -248,7 +248,7 @@ class OrderRules:
 
 
 @dataclass(slots=True)
-class CycleTurns:
+class CycleOffers:
     """The turns of the cycle at hand."""
 
     #: The jobs that have them.
@@ -269,7 +269,7 @@ class CycleTurns:
     #: Its hosts, None for all.
     mask: frozenset[str] | None = None
     #: Jobs that no stage hands out.
-    withheld: Iterator[Offer] = iter(())
+    ineligible: Iterator[Offer] = iter(())
     #: The offer that is not answered yet.
     last: Offer | None = None
 
@@ -295,7 +295,7 @@ class DispatchOrder:
         self._preempted: set[str] = set()
         self.queued = WaitingJobs(self._rules.priority)
         self._more: set[str] = set()
-        self._turns = CycleTurns(self.queued)
+        self._turns = CycleOffers(self.queued)
 
     @property
     def partitions(self) -> dict[str, frozenset[str]]:
@@ -336,7 +336,7 @@ class DispatchOrder:
         """jobs: among which those are that run and would grow."""
         self.now = now
         waiting.settle()
-        self._turns = CycleTurns(
+        self._turns = CycleOffers(
             waiting,
             growing={job.id for job in jobs if job.id in self.ledger.entries},
             pending_slots={queue: waiting.slots[queue] for queue in self._pool_of},
@@ -345,7 +345,7 @@ class DispatchOrder:
             for use in self.pools.values():
                 use.set_capacity(slots)
         self._turns.script = self._stages()
-        self._turns.withheld = self._held_back()
+        self._turns.ineligible = self._held_back()
 
     def submitted(self, job: Job, number: int, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits from now on, until it starts or is withdrawn.
@@ -367,7 +367,7 @@ class DispatchOrder:
             if turns.stage is None:
                 found = next(turns.script, None)
                 if found is None:
-                    turns.last = next(turns.withheld, None)
+                    turns.last = next(turns.ineligible, None)
                     break
                 turns.stage, turns.mask = found
             first = turns.stage.first()
@@ -379,11 +379,11 @@ class DispatchOrder:
                 turns.stage.answered(first[0])
         return turns.last
 
-    def next_but(self, unstartable: Unstartable) -> Offer | None:
+    def next_except(self, unstartable: SkipFilter) -> Offer | None:
         """The job to try now once those are skipped that are hopeless."""
         if not self._turns.waiting.any_but(unstartable):
             return None
-        while (offer := self.next()) is not None and unstartable.fails(offer.job):
+        while (offer := self.next()) is not None and unstartable.must_skip(offer.job):
             self.skipped(offer.job)
         return offer
 
@@ -601,9 +601,9 @@ class DispatchOrder:
         for rank in self._turns.waiting.everyone():
             if rank not in self._turns.offered:
                 job = self._turns.waiting.jobs[rank]
-                yield Offer(job, rank, self._rules.free_hosts, withheld=self._reason(job))
+                yield Offer(job, rank, self._rules.free_hosts, ineligibility=self._reason(job))
 
-    def refusal(self, job: Job) -> str:
+    def infeasibility(self, job: Job) -> str:
         """Why no job of this user ever has a turn at queue level, "" if one may have."""
         policy = self._rules.policy_of.get(job.queue)
         if policy and not self.trees[policy].accounts(job.user, job.group):
@@ -612,7 +612,7 @@ class DispatchOrder:
 
     def _reason(self, job: Job) -> str:
         use = self._pool_of.get(job.queue)
-        if refused := self.refusal(job):
+        if refused := self.infeasibility(job):
             return refused
         if use is not None:
             return (

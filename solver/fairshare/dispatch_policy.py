@@ -19,7 +19,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ..availability.resources import BoolArray, IntArray
 from .dispatch_order import DispatchOrder, order_policy
-from .queue_order import UNKNOWN, JobKind, Unstartable, has_policy, queue_key
+from .queue_order import UNKNOWN, JobKind, SkipFilter, has_policy, queue_key
 from .stages import Offer
 
 #: Place of a job in the order.
@@ -87,12 +87,12 @@ class FirstCome:
             self._at += 1
         return None
 
-    def next_but(self, unstartable: Unstartable) -> Offer | None:
+    def next_except(self, unstartable: SkipFilter) -> Offer | None:
         """The job at hand once those are passed that are unstartable."""
         self._take_in()
         rest = slice(self._at, len(self._keys))
         numbers, limits = self._kinds[:, rest]
-        hopes = np.flatnonzero(~unstartable.among(numbers, limits) & ~self._gone[rest])
+        hopes = np.flatnonzero(~unstartable.skip_mask(numbers, limits) & ~self._gone[rest])
         self._at = self._at + int(hopes[0]) if hopes.size else len(self._keys)
         return self.next()
 
@@ -169,7 +169,7 @@ class FirstCome:
     def ended(self, job: str, now: int, cpu_time: float | None = None) -> None:
         """Past use counts for nothing here."""
 
-    def refusal(self, job: Job) -> str:
+    def infeasibility(self, job: Job) -> str:
         """Nobody needs a share here."""
         return ""
 

@@ -62,7 +62,7 @@ def _dispatch_sequence(instance: Instance) -> tuple[Job, ...]:
     order.begin(instance.now, instance.pending)
     while (offer := order.next()) is not None:
         found[offer.job.id] = offer.job
-        if offer.withheld:
+        if offer.ineligibility:
             order.skipped(offer.job)
         else:
             host = min(offer.hosts) if offer.hosts else anywhere
@@ -92,8 +92,8 @@ def admissions(instance: Instance) -> dict[str, Admission]:
     withheld: dict[str, str] = {}
     order.begin(instance.now, instance.pending)
     while (offer := order.next()) is not None:
-        if offer.withheld:
-            withheld[offer.job.id] = offer.withheld
+        if offer.ineligibility:
+            withheld[offer.job.id] = offer.ineligibility
         else:
             sets.setdefault(offer.job.id, []).append(offer.hosts)
         order.skipped(offer.job)
@@ -147,10 +147,10 @@ def _levels(order: DispatchOrder) -> Iterator[Level]:
 
 
 #: The accounts of a level in order, and whether each is level with the one before it.
-Standing = tuple[ShareTree, list[Account], list[bool]]
+AccountRanking = tuple[ShareTree, list[Account], list[bool]]
 
 
-def _standing(tree: ShareTree, level: tuple[Account, ...], now: int) -> Standing:
+def _standing(tree: ShareTree, level: tuple[Account, ...], now: int) -> AccountRanking:
     keys = {account: tree.key(account, now) for account in level}
     ranked = sorted(level, key=keys.__getitem__)
     return tree, ranked, [keys[one] == keys[other] for one, other in pairwise(ranked)]

@@ -53,11 +53,11 @@ class JobKind(NamedTuple):
 UNKNOWN = JobKind(0, UNLIMITED)
 
 
-class Unstartable(Protocol):
+class SkipFilter(Protocol):
     """Says of which jobs a turn would be in vain."""
 
-    def fails(self, job: Job) -> bool:
+    def must_skip(self, job: Job) -> bool:
         """Whether that is so of one job."""
 
-    def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+    def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
         """The same of many jobs, by their kinds."""

@@ -328,15 +328,15 @@ class Offer:
     #: The most slots it may take (a pool's limit), None for no bound.
     max_slots: int | None = None
     #: Why it may not start in this cycle at all, "" if it may; a plan for later is allowed.
-    withheld: str = ""
+    ineligibility: str = ""
     #: The comparisons that led to the account, from the top of the share tree down.
     contests: tuple[Contest, ...] = ()
 
     @property
     def why(self) -> str:
         """Why it is this job's turn, or why it has none: a clause for people."""
-        if self.withheld:
-            return self.withheld
+        if self.ineligibility:
+            return self.ineligibility
         if self.priority is None:
             reason = f"first in order of queue {self.job.queue}"
         else:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...model.job import Job
 from .accounts import Account, ShareTree, significant
-from .queue_order import UNKNOWN, JobKind, Unstartable, queue_key
+from .queue_order import UNKNOWN, JobKind, SkipFilter, queue_key
 
 #: Queue priority, job priority, standing (time, place), number in its name, arrival.
 Rank = tuple[int, ...]
@@ -28,7 +28,7 @@ Owner = tuple[str, str]
 _MANY = 16
 
 
-class Lines:
+class AccountQueues:
     """The ranks of some queues by the account under which they are considered, each in order."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Lines:
                     insort(self.by_account.setdefault(account, []), rank)
         self._new.clear()
 
-    def take_out(self, gone: Collection[Rank]) -> None:
+    def remove(self, gone: Collection[Rank]) -> None:
         """Ranks that wait no more."""
         self._new = [rank for rank in self._new if rank not in gone]
         of: dict[Account, list[Rank]] = {}
@@ -81,7 +81,7 @@ class WaitingJobs:
         self._ranks: dict[str, list[Rank]] = {name: [] for name in priority}
         self._rank_of: dict[str, Rank] = {}
         self._new: dict[str, list[Rank]] = {}
-        self._lines: dict[tuple[str, tuple[str, ...]], Lines] = {}
+        self._lines: dict[tuple[str, tuple[str, ...]], AccountQueues] = {}
         self._kind_of: dict[str, JobKind] = {}
         self._of_kind: Counter[JobKind] = Counter()
         self._of_owner: Counter[Owner] = Counter()
@@ -123,12 +123,12 @@ class WaitingJobs:
         """Whose jobs wait."""
         return self._of_owner.keys()
 
-    def any_but(self, unstartable: Unstartable) -> bool:
+    def any_but(self, unstartable: SkipFilter) -> bool:
         """Whether some job that waits, or has had its turn in this walk, is not unstartable."""
         if not self._of_kind:
             return False
         numbers, limits = np.array(list(self._of_kind), dtype=np.int64).T
-        return not unstartable.among(numbers, limits).all()
+        return not unstartable.skip_mask(numbers, limits).all()
 
     def settle(self) -> None:
         """Bring the lists up to date, before a walk."""
@@ -153,7 +153,7 @@ class WaitingJobs:
         for queue, ranks in of.items():
             _take_out(self._ranks[queue], ranks)
         for lines in self._lines.values():
-            lines.take_out(self.gone)
+            lines.remove(self.gone)
         self.gone.clear()
 
     def of_queues(self, queues: Sequence[str]) -> Iterator[Rank]:
@@ -171,12 +171,12 @@ class WaitingJobs:
         policy: str,
         queues: Sequence[str],
         accounts_of: Callable[[Rank], tuple[Account, ...]],
-    ) -> Lines:
+    ) -> AccountQueues:
         """The lines of a policy's accounts for some queues; accounts_of: asked once for a rank."""
         key = (policy, tuple(queues))
         found = self._lines.get(key)
         if found is None:
-            found = self._lines[key] = Lines()
+            found = self._lines[key] = AccountQueues()
             for rank in self.of_queues(queues):
                 found.announce(rank)
         found.catch_up(accounts_of, self.gone)
@@ -304,7 +304,7 @@ class TreeTraversal:
     def __init__(
         self,
         tree: ShareTree,
-        lines: Lines,
+        lines: AccountQueues,
         gone: Callable[[Rank], bool],
         now: float,
     ) -> None:

@@ -12,7 +12,7 @@ from ...model.display import DAY, HOUR
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.workload import Ints
-from ..scheduler.job_state import Requests
+from ..scheduler.job_state import ShapeTable
 from .history import History
 from .jobs import NO_LIMIT, AskedJobs, Columns, PastJobs, ints, keys_of, spread
 from .runtimes import ENDLESS
@@ -22,7 +22,7 @@ STREAM = "arrivals"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComingJobs(Columns):
+class FutureArrivals(Columns):
     """Coming jobs, by submission; int64 of shape (n,), times in seconds of the cluster's clock."""
 
     submit: Ints
@@ -34,7 +34,7 @@ class ComingJobs(Columns):
 
 
 #: Sample and last second to those that are submitted after the moment and no later than it.
-Coming = Callable[[int, int], ComingJobs]
+Coming = Callable[[int, int], FutureArrivals]
 
 
 class Arrivals(Protocol):
@@ -48,7 +48,7 @@ class Arrivals(Protocol):
         """
 
 
-NOBODY = ComingJobs(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
+NOBODY = FutureArrivals(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class PastBlocks:
         chances = spread(seed, STREAM, keys_of(["block"]), run_times.shape[1])[0]
         chosen = [days[int(chance * len(days))] * DAY for chance in chances.tolist()]
 
-        def coming(sample: int, until: int) -> ComingJobs:
+        def coming(sample: int, until: int) -> FutureArrivals:
             block = chosen[sample]
             begin = int(np.searchsorted(submit, now - block, side="right"))
             again = np.arange(1, max(0, until - now) // block + 2)
@@ -97,13 +97,13 @@ class PastBlocks:
             count = int(np.searchsorted(times, until, side="right"))
             each = [np.tile(column, len(again))[:count] for column in (run_time, limit[begin:])]
             rest = [np.tile(column[begin:], len(again))[:count] for column in (slots, row)]
-            return ComingJobs(times[:count], *each, *rest)
+            return FutureArrivals(times[:count], *each, *rest)
 
         return coming
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Newcomers:
+class ArrivalProperties:
     """What coming jobs ask for besides slots and time."""
 
     #: Different jobs of the history, of_row: which of them each of its rows is.
@@ -115,7 +115,7 @@ class Newcomers:
     prefix: str
 
     @classmethod
-    def of(cls, instance: Instance, history: History, here: tuple[Job, ...]) -> Newcomers:
+    def of(cls, instance: Instance, history: History, here: tuple[Job, ...]) -> ArrivalProperties:
         """Jobs of the history in queues, projects and applications that the instance has."""
         queues = {queue.name for queue in instance.queues}
         usual = _usual_queue(instance, here)
@@ -145,7 +145,7 @@ class Newcomers:
             prefix += "+"
         return cls(tuple(kinds), ints(of_row), here, prefix)
 
-    def jobs(self, coming: ComingJobs, requests: Requests) -> Iterator[Job]:
+    def jobs(self, coming: FutureArrivals, requests: ShapeTable) -> Iterator[Job]:
         """The coming jobs, by submission, without those that fit on no hosts of the cluster.
 
         One whose requirement this cluster cannot meet asks for its slots alone.
@@ -164,9 +164,9 @@ class Newcomers:
             kind = self.kinds[self.of_row[row]]
             span = None if limit == NO_LIMIT else limit
             job = replace(kind, **times, slots=slots, run_limit=span)
-            if requests.shape(job).never and job.res_req:
+            if requests.shape(job).infeasibility and job.res_req:
                 job = replace(job, res_req=())
-            if not requests.shape(job).never:
+            if not requests.shape(job).infeasibility:
                 yield job
 
 
@@ -185,7 +185,7 @@ FEW_SAMPLES, FEW_ENDED = 10, 20
 _NAMED = 5
 
 
-def doubts_of(history: History, samples: int) -> tuple[str, ...]:
+def reliability_warnings(history: History, samples: int) -> tuple[str, ...]:
     """Why bounds mean little: too few ended jobs to learn from, or too few samples."""
     ended = len(history.jobs)
     found = []

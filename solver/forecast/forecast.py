@@ -16,7 +16,7 @@ from ...model.errors import InputError, Problem
 from ...model.omissions import Omission
 from ...model.workload import Ints
 from ..budget import OutOfTime
-from .arrivals import NOBODY, Arrivals, Coming, ComingJobs
+from .arrivals import NOBODY, Arrivals, Coming, FutureArrivals
 from .jobs import NO_LIMIT, NO_START, Floats, ints
 from .moment import ForwardWorld, never
 from .runtimes import ENDLESS, AtLimits, RunTimeModel
@@ -342,7 +342,7 @@ def forecast_world(
     )
 
 
-class _DueFutures(Iterator[tuple[Ints, ComingJobs]]):
+class _DueFutures(Iterator[tuple[Ints, FutureArrivals]]):
     """The futures still to run, as tasks; more may be added while others run."""
 
     def __init__(self, run_times: Ints, coming: Coming, until: int) -> None:
@@ -352,7 +352,7 @@ class _DueFutures(Iterator[tuple[Ints, ComingJobs]]):
         #: Those handed out of which nothing has been heard.
         self.taken: deque[tuple[int, int]] = deque()
 
-    def __next__(self) -> tuple[Ints, ComingJobs]:
+    def __next__(self) -> tuple[Ints, FutureArrivals]:
         if not self.due:
             raise StopIteration
         number, until = self.due.popleft()
@@ -400,15 +400,15 @@ def _stacked(found: dict[int, Ints]) -> Ints:
     return np.stack([found[sample] for sample in sorted(found)], axis=1)
 
 
-def _sample(world: ForwardWorld, task: tuple[Ints, ComingJobs], stop: Stop) -> Ints:
+def _sample(world: ForwardWorld, task: tuple[Ints, FutureArrivals], stop: Stop) -> Ints:
     """Starts of the asked jobs with these run times of all jobs, and those who come."""
     return _without_endless(world.starts(*task, stop), world.now)
 
 
-def starts_at_limits(world: ForwardWorld, stop: Callable[[], bool] = never) -> Ints:
+def starts_at_limits(world: ForwardWorld, should_stop: Callable[[], bool] = never) -> Ints:
     """Starts of the asked jobs if all run to their limits and nobody comes, NO_START for none."""
     run_times = AtLimits().draw(world.jobs, world.now, 1, 0)[:, 0]
-    return _without_endless(world.starts(run_times, NOBODY, stop), world.now)
+    return _without_endless(world.starts(run_times, NOBODY, should_stop), world.now)
 
 
 def _without_endless(starts: Ints, now: int) -> Ints:

@@ -19,7 +19,7 @@ from ...model.formats.swf import SwfLog, read_swf
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.lsf_state.bjobs import SeenJob
-from ...model.lsf_state.followed import cut
+from ...model.lsf_state.event_log import cut
 from ...model.lsf_state.log_records import read_events
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of

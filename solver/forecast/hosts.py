@@ -22,11 +22,17 @@ from ..fairshare.queue_order import has_policy
 from ..scheduler.checkpoints import Entered
 from ..scheduler.events import Settings
 from ..scheduler.methods import settings_for
-from ..scheduler.records import JobRecord, Simulation, borrowed_slots, held_hosts, may_remember
+from ..scheduler.records import (
+    JobRecord,
+    Simulation,
+    backfilled_slots_by_job,
+    held_hosts,
+    may_remember,
+)
 from ..scheduler.reserving import Greedy
 from ..scheduler.simulation import Session
 from ..scheduler.world import World
-from .arrivals import ComingJobs, Newcomers
+from .arrivals import ArrivalProperties, FutureArrivals
 from .backtest import UNSTARTED
 from .history import Ended, History, JobNaming, history_of, numbered
 from .jobs import NO_LIMIT, NO_START, AskedJobs, PastJobs, ints
@@ -51,7 +57,7 @@ class HostsWorld:
     #: Of the loop.
     settings: Settings
     #: What coming jobs ask for besides slots and time.
-    newcomers: Newcomers
+    newcomers: ArrivalProperties
     #: Run cycles too in which nobody can start, where reservations are renewed: what greedy ones
     #: hold from then on decides who starts later. The running jobs are entered once, when they are
     #: needed first; each sample is a copy.
@@ -72,17 +78,21 @@ class HostsWorld:
         given = (self.instance, self.jobs, self.names, self.asked, self.settings, self.newcomers)
         return HostsWorld, (*given, self.every_cycle)
 
-    def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
+    def starts(
+        self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
+    ) -> Ints:
         """As :class:`ForwardWorld` says."""
         # What lives for one future is dropped whole; the collector would only look at it again.
         with no_collection():
-            return self._starts(run_times, coming, stop)
+            return self._starts(run_times, coming, should_stop)
 
-    def _starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool]) -> Ints:
+    def _starts(
+        self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool]
+    ) -> Ints:
         session = self._begun()
         self._end_as_drawn(session.world, run_times)
         newcomers = self.newcomers.jobs(coming, session.requests)
-        found = self._run(session, _Arriving(session, newcomers), stop)
+        found = self._run(session, _Arriving(session, newcomers), should_stop)
         asked = (self.names[row] for row in self.asked.tolist())
         return np.array([found.get(name, NO_START) for name in asked], dtype=np.int64)
 
@@ -98,25 +108,25 @@ class HostsWorld:
         """Every job runs as long as it was drawn, and nobody knows."""
         drawn = zip(self.names, run_times.tolist(), strict=True)
         for name, seconds in drawn:
-            state = world.states.of(name)
+            state = world.states.get(name)
             work = None if seconds >= ENDLESS else seconds
             if state.start is None:
                 world.states.modify(state, replace(state.job, run_time=work))
             else:
-                state.work = work
+                state.real_run_time = work
                 world.expect_end(state)
 
     def _run(
-        self, session: Session, arriving: _Arriving, stop: Callable[[], bool]
+        self, session: Session, arriving: _Arriving, should_stop: Callable[[], bool]
     ) -> dict[str, int]:
         """Starts by name, until all asked jobs that can start have done so."""
         world = session.world
         waiting = {self.names[row] for row in self.asked.tolist()}
-        shape, job_of = session.requests.shape, world.states.of
-        waiting -= {name for name in waiting if shape(job_of(name).job).never}
+        shape, job_of = session.requests.shape, world.states.get
+        waiting -= {name for name in waiting if shape(job_of(name).job).infeasibility}
         found: dict[str, int] = {}
         while waiting:
-            if stop():
+            if should_stop():
                 raise OutOfTime
             arriving.before_next_cycle()
             if not session.advance(pass_over=not self.every_cycle):
@@ -164,7 +174,7 @@ def hosts_world(
         tuple(job.id for job in here),
         np.flatnonzero(jobs.elapsed < 0),
         settings,
-        Newcomers.of(instance, history, here),
+        ArrivalProperties.of(instance, history, here),
         every_cycle=reserves and settings.reservation == Greedy.name,
     )
 
@@ -186,7 +196,7 @@ class PastMemory:
         """What the loop remembers after the cycle that it has just run."""
         world = session.world
         held = held_hosts(may_remember(session.cycle.state), world.names)
-        borrowed = borrowed_slots(world)
+        borrowed = backfilled_slots_by_job(world)
         if not self._known or (held, borrowed) != self._known[-1]:
             before = self._known[-1] if self._known else ((), ())
             self._times.append(world.now)
@@ -370,7 +380,7 @@ class SimulatedLog:
         session: Session,
         source: str = "",
         *,
-        stop: Callable[[], bool] = never,
+        should_stop: Callable[[], bool] = never,
         watch: Callable[[], object] = lambda: None,
     ) -> SimulatedLog:
         """Of a simulation that has begun and is run to its end. watch: called after each cycle.
@@ -381,7 +391,7 @@ class SimulatedLog:
         while session.advance():
             memory.note(session)
             watch()
-            if stop():
+            if should_stop():
                 raise OutOfTime
         return cls.of(session.result(), session.given, source, memory)
 

@@ -17,7 +17,7 @@ from ...model.workload import Ints, Workload
 from ..fairshare.priority_order import priority_order
 from ..replay import POLICIES
 from ..replay.engine import Engine
-from .arrivals import ComingJobs
+from .arrivals import FutureArrivals
 from .history import History
 from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
 from .runtimes import ENDLESS
@@ -49,11 +49,13 @@ class ForwardWorld(Protocol):
     def about(self, asked: Ints) -> ForwardWorld:
         """The same world, asked about these rows alone."""
 
-    def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
+    def starts(
+        self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
+    ) -> Ints:
         """Start (seconds) of each asked job, NO_START where it has none; shape (asked,).
 
-        run_times: of all jobs, shape (jobs,). stop: asked now and then where this takes long;
-        OutOfTime is raised once it says yes.
+        run_times: of all jobs, shape (jobs,). should_stop: asked now and then where this takes
+        long; OutOfTime is raised once it says yes.
         """
 
 
@@ -74,7 +76,9 @@ class PoolWorld:
         """As :class:`ForwardWorld` says."""
         return replace(self, asked=asked)
 
-    def starts(self, run_times: Ints, coming: ComingJobs, stop: Callable[[], bool] = never) -> Ints:
+    def starts(
+        self, run_times: Ints, coming: FutureArrivals, should_stop: Callable[[], bool] = never
+    ) -> Ints:
         """As :class:`ForwardWorld` says."""
         engine = self._engine(run_times, coming)
         begun, left = engine.start, self.asked.tolist()
@@ -87,7 +91,7 @@ class PoolWorld:
         found = ints([begun[row] for row in self.asked.tolist()])
         return np.where(found < 0, NO_START, found)
 
-    def _engine(self, run_times: Ints, coming: ComingJobs) -> Engine:
+    def _engine(self, run_times: Ints, coming: FutureArrivals) -> Engine:
         """The policy's engine at the moment: running jobs hold slots, waiting ones come now."""
         jobs = self.jobs
         running = int(np.count_nonzero(jobs.elapsed >= 0))

@@ -16,17 +16,17 @@ from ..budget import OutOfTime
 from ..replay import POLICIES, replay
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
-from ..scheduler.job_state import Requests
+from ..scheduler.job_state import ShapeTable
 from ..scheduler.methods import settings_for
 from ..scheduler.simulation import Session
 from .arrivals import (
+    ArrivalProperties,
     Arrivals,
-    ComingJobs,
-    Newcomers,
+    FutureArrivals,
     PastBlocks,
-    doubts_of,
     endless_text,
     overload_of,
+    reliability_warnings,
 )
 from .backtest import PastLog, Replayed, backtest, calibration_of
 from .forecast import SAMPLES, UNCALIBRATED, Calibration, Drawn, Forecasts, forecast_world
@@ -85,7 +85,7 @@ def _replayed(pool: PoolWorld, history: History, stop: Stop) -> Replayed:
         [limits[row] for row in rows],
         "the history",
     )
-    result = replay(workload, policy=pool.policy, procs=pool.procs, stop=stop)
+    result = replay(workload, policy=pool.policy, procs=pool.procs, should_stop=stop)
     if not result.complete:
         raise OutOfTime
     return Replayed.of(result, names)
@@ -94,7 +94,7 @@ def _replayed(pool: PoolWorld, history: History, stop: Stop) -> Replayed:
 def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog:
     past = history.jobs
     rows = np.argsort(past.submit, kind="stable")
-    coming = ComingJobs(
+    coming = FutureArrivals(
         submit=past.submit[rows],
         run_time=past.run_time[rows],
         limit=past.limit[rows],
@@ -107,15 +107,15 @@ def _simulated(instance: Instance, history: History, stop: Stop) -> SimulatedLog
         held=(), borrowed=(),
         now=int(coming.submit[0]),
     )  # fmt: skip
-    jobs = Newcomers.of(instance, history, here).jobs(coming, Requests(site))
+    jobs = ArrivalProperties.of(instance, history, here).jobs(coming, ShapeTable(site))
     site = replace(site, future=tuple(jobs))
     session = Session(site, settings_for(site))
     session.begin()
-    return SimulatedLog.run(session, "the history", stop=stop)
+    return SimulatedLog.run(session, "the history", should_stop=stop)
 
 
 #: Most samples of a forecast: more tell nothing that a past could know.
-MOST_SAMPLES = 100_000
+MAX_SAMPLES = 100_000
 
 
 def forecast(
@@ -133,7 +133,7 @@ def forecast(
     tell: Callable[[int], object] = lambda done: None,
     workers: int = 1,
     jobs: Collection[str] | None = None,
-    stop: Callable[[], bool] = never,
+    should_stop: Callable[[], bool] = never,
 ) -> Forecasts:
     """When each pending job will really start, in the order in which they have turns.
 
@@ -145,8 +145,7 @@ def forecast(
     first, by a backtest of so many jobs of the history on this cluster, with the models of the
     history; tell: called with how many of them are done. workers: processes that draw samples,
     which makes no difference to them. jobs: ids of the pending jobs to forecast, all where None;
-    few take less time, and are told the same. stop: asked now and then; once it says yes the
-    forecasts rest on the samples so far.
+    few take less time, with the same results. should_stop: once True, the samples so far are used.
 
     Raises
     ------
@@ -162,7 +161,8 @@ def forecast(
     _check_calibrate(calibrate, calibration)
     _check_names(policy, jobs, waiting_names(instance))
     past = past_of(history, instance)
-    drawn, world = Drawn(samples, seed, precision, workers, stop), world_of(instance, past, policy)
+    drawn = Drawn(samples, seed, precision, workers, should_stop)
+    world = world_of(instance, past, policy)
     remarks: tuple[str, ...] = ()
     if calibrate is not None:
         try:
@@ -182,7 +182,7 @@ def forecast(
 
 def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Forecasts:
     """The forecasts with the date of their second 0, and with what is odd about them."""
-    doubts = doubts_of(past, found.samples.shape[1])
+    doubts = reliability_warnings(past, found.samples.shape[1])
     endless: list[str] = []
     if found.endless:
         here = jobs_here(instance)
@@ -239,8 +239,8 @@ def check_drawing(
 ) -> None:
     """Raises InputError with everything by which no samples can be drawn."""
     wrong = []
-    if not _is_whole(samples) or not 1 <= samples <= MOST_SAMPLES:
-        wrong.append(f"samples must be a whole number of 1 to {MOST_SAMPLES}, not {samples!r}")
+    if not _is_whole(samples) or not 1 <= samples <= MAX_SAMPLES:
+        wrong.append(f"samples must be a whole number of 1 to {MAX_SAMPLES}, not {samples!r}")
     if not _is_whole(seed):
         wrong.append(f"seed must be a whole number, not {seed!r}")
     if not _is_whole(workers) or workers < 1:

@@ -68,14 +68,14 @@ _NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class WeightedSample:
     """Numbers in order and their weights, of shape (n,)."""
 
     numbers: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, numbers: Floats) -> Weighed:
+    def of(cls, numbers: Floats) -> WeightedSample:
         """Each number counts 1."""
         return cls(np.sort(numbers), np.ones(len(numbers)))
 
@@ -89,32 +89,32 @@ class Weighed:
         found: Floats = self.numbers[np.minimum(places, len(self) - 1)]
         return found
 
-    def beyond(self, least: float) -> Weighed:
+    def beyond(self, least: float) -> WeightedSample:
         """Only the numbers of at least so much."""
         first = int(np.searchsorted(self.numbers, least))
-        return Weighed(self.numbers[first:], self.weights[first:])
+        return WeightedSample(self.numbers[first:], self.weights[first:])
 
-    def weighing(self, total: float) -> Weighed:
+    def weighing(self, total: float) -> WeightedSample:
         """The same with another sum of weights."""
         if not len(self):
             return self
-        return Weighed(self.numbers, self.weights * (total / np.cumsum(self.weights)[-1]))
+        return WeightedSample(self.numbers, self.weights * (total / np.cumsum(self.weights)[-1]))
 
-    def times(self, factor: float) -> Weighed:
+    def times(self, factor: float) -> WeightedSample:
         """All numbers multiplied by a positive factor."""
-        return Weighed(self.numbers * factor, self.weights)
+        return WeightedSample(self.numbers * factor, self.weights)
 
-    def at_most(self, most: float) -> Weighed:
+    def at_most(self, most: float) -> WeightedSample:
         """Larger numbers made as small as that."""
-        return Weighed(np.minimum(self.numbers, most), self.weights)
+        return WeightedSample(np.minimum(self.numbers, most), self.weights)
 
-    def beside(self, other: Weighed) -> Weighed:
+    def beside(self, other: WeightedSample) -> WeightedSample:
         """These numbers and others."""
         numbers = np.concatenate((self.numbers, other.numbers))
         order = np.argsort(numbers, kind="stable")
-        return Weighed(numbers[order], np.concatenate((self.weights, other.weights))[order])
+        return WeightedSample(numbers[order], np.concatenate((self.weights, other.weights))[order])
 
-    def with_survivors(self, seen: Floats, otherwise: Weighed) -> Weighed:
+    def with_survivors(self, seen: Floats, otherwise: WeightedSample) -> WeightedSample:
         """These and, each counting 1, numbers that are only known to be larger than what was seen.
 
         seen: in ascending order. otherwise: where they lie if none of these is as large; if none of
@@ -132,7 +132,7 @@ class Weighed:
         weights = weights * np.cumprod(gain)
         ended = np.flatnonzero(~survives)
         last = int(ended.max(initial=-1)) + 1
-        found = Weighed(numbers[ended], weights[ended])
+        found = WeightedSample(numbers[ended], weights[ended])
         # The last have none behind: each keeps what the first of them has.
         for place in range(last, len(numbers)):
             larger = otherwise.beyond(numbers[place])
@@ -219,32 +219,33 @@ class RatioSettings:
     """Of :class:`Ratios`: how many jobs of a group are looked at, and what farther ones weigh."""
 
     #: Jobs that ended last.
-    of_all: int = 500
+    max_all: int = 500
     #: Last jobs of about the area, limit times size.
-    of_area: int = 300
+    max_area: int = 300
     #: Last jobs of the same user and limit.
-    of_habit: int = 300
+    max_habit: int = 300
     #: Last jobs of that user, limit and size. A near job weighs 1; all farther ones together weigh
-    #: as much as `strangers` jobs beside those of the area, as `others` beside those of the habit,
-    #: as `kin` beside those alike, as `strays` beside those of the batch: of the jobs alike the
-    #: `of_batch` that were submitted nearest to it, none farther than `apart` seconds.
-    alike: int = 10
-    of_batch: int = 10
-    apart: int = 4 * HOUR
-    strangers: float = 10.0
-    others: float = 10.0
-    kin: float = 10.0
-    strays: float = 3.0
+    #: as much as `all_weight` jobs beside those of the area, as `area_weight` beside those of the
+    #: habit, as `habit_weight` beside those alike, as `alike_weight` beside those of the batch: of
+    #: the jobs alike the `max_batch` that were submitted nearest to it, none farther than
+    #: `batch_window` seconds.
+    max_alike: int = 10
+    max_batch: int = 10
+    batch_window: int = 4 * HOUR
+    all_weight: float = 10.0
+    area_weight: float = 10.0
+    habit_weight: float = 10.0
+    alike_weight: float = 3.0
     #: The chance that a job of a sample shares the fate of the others of its user, limit and size.
-    together: float = 0.6
+    shared_fate_probability: float = 0.6
 
     @property
     def nearer(self) -> tuple[tuple[int, float], ...]:
         """Of each group but all, nearer and nearer: how many, and what the farther weigh."""
         return (
-            (self.of_area, self.strangers),
-            (self.of_habit, self.others),
-            (self.alike, self.kin),
+            (self.max_area, self.all_weight),
+            (self.max_habit, self.area_weight),
+            (self.max_alike, self.habit_weight),
         )
 
 
@@ -288,7 +289,7 @@ class Ratios:
         found = AtLimits().draw(jobs, known, samples, seed)
         columns = (jobs.submit, jobs.elapsed, jobs.user, jobs.limit, jobs.slots)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        weighed: dict[tuple[Kind, int], Weighed] = {}
+        weighed: dict[tuple[Kind, int], WeightedSample] = {}
         for row, (submit, elapsed, *kind) in enumerate(rows):
             one = ((kind[0], kind[1], kind[2]), submit)
             if one not in weighed:
@@ -305,26 +306,28 @@ class Ratios:
         rows = zip(*(column.tolist() for column in columns), strict=True)
         kinds = keys_of(" ".join(map(str, row)) for row in rows)
         shared = spread(seed, "shared fate", kinds, samples)
-        together = spread(seed, "together", jobs.key, samples) < self.settings.together
+        together = (
+            spread(seed, "together", jobs.key, samples) < self.settings.shared_fate_probability
+        )
         return np.where(together, shared, own)
 
-    def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> Weighed:
+    def _of_batch(self, kind: Kind, submit: int, seen: _Seen) -> WeightedSample:
         """Run times that a job of a kind may have that was submitted then; its batch counts most.
 
         They are those of the kind where nobody of the batch has started.
         """
         farther = self._run_times(kind, seen)
         running = seen.running.pick(_belongs(seen.running, _groups(*kind)[-1]))
-        most, apart = self.settings.of_batch, self.settings.apart
+        most, apart = self.settings.max_batch, self.settings.batch_window
         ended, run_on = self._batches.mates(kind, submit, seen.count, running, most, apart)
         if not len(ended) + len(run_on):
             return farther
         ran = self.past.run_time[ended].astype(np.float64)
-        nearer = Weighed.of(ran).beside(farther.weighing(self.settings.strays))
+        nearer = WeightedSample.of(ran).beside(farther.weighing(self.settings.alike_weight))
         so_far = running.elapsed[run_on].astype(np.float64)
         return nearer.with_survivors(np.sort(so_far), farther)
 
-    def _run_times(self, kind: Kind, seen: _Seen) -> Weighed:
+    def _run_times(self, kind: Kind, seen: _Seen) -> WeightedSample:
         """Run times that a job of a kind may have, and how much each of them counts."""
         user, limit, slots = kind
         groups = _groups(*kind)
@@ -334,19 +337,19 @@ class Ratios:
             return self._like(groups, seen).times(limit)
         return self._like(_groups(user, NO_LIMIT, slots), seen).at_most(limit)
 
-    def _like(self, groups: tuple[Group, ...], seen: _Seen) -> Weighed:
+    def _like(self, groups: tuple[Group, ...], seen: _Seen) -> WeightedSample:
         """Ratios of jobs of these groups, from the farthest on; the nearest weigh most."""
         group = groups[-1]
         if groups in seen.weighed:  # kinds have their farther groups in common
             return seen.weighed[groups]
         if len(groups) == 1:
-            last = self._last(group, self.settings.of_all, seen.count)
-            found = Weighed.of(self._ratios(last, group))
+            last = self._last(group, self.settings.max_all, seen.count)
+            found = WeightedSample.of(self._ratios(last, group))
         else:
             farther = self._like(groups[:-1], seen)
             most, weight = self.settings.nearer[len(groups) - 2]
             ended, run_on = self._started(group, most, seen)
-            nearer = Weighed.of(self._ratios(ended, group)).beside(farther.weighing(weight))
+            nearer = WeightedSample.of(self._ratios(ended, group)).beside(farther.weighing(weight))
             found = nearer.with_survivors(run_on, farther)
         seen.weighed[groups] = found
         return found
@@ -385,7 +388,7 @@ class _Seen:
     now: int
     running: AskedJobs
     #: What has been made of it, by group and all farther ones.
-    weighed: dict[tuple[Group, ...], Weighed] = field(default_factory=dict)
+    weighed: dict[tuple[Group, ...], WeightedSample] = field(default_factory=dict)
 
 
 def _groups(user: int, limit: int, slots: int) -> tuple[Group, ...]:

@@ -11,17 +11,17 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand, released
+from ..availability.demand import Demand, with_eligible_time
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
-from ..optimal.backends import ModelRoom, PairWeight
+from ..optimal.backends import ModelSizeLimit, PairWeight
 from ..optimal.completion import LIMIT, Jointly, completed
 from ..optimal.costs import Costs
 from ..optimal.first_fit import plan_first_fit
 from ..optimal.lexicographic import warm_starts
 from ..optimal.weighted import earliest_alone
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, allocate_start, earliest_start
 from ..placement.holding import with_fewest_units
 from ..precedence import afters_of, known_times
 from ..problem import PlanningProblem
@@ -35,7 +35,7 @@ from .model import PlacementModel, alternatives
 # fixed instants plus spans of other jobs.
 
 
-class TooMany(Exception):
+class TooManyCandidates(Exception):
     """There are more candidates than the model may have."""
 
 
@@ -76,7 +76,7 @@ def closure(
 ) -> dict[str, list[int]]:
     """Candidate starts of every job; `keep` says which are still of use.
 
-    Raises TooMany when there are more than `most` in all.
+    Raises TooManyCandidates when there are more than `most` in all.
     """
     known: dict[tuple[int, int], set[int]] = {}
     ends_by_deadline = {d.killed + d.margin for d in demands if d.killed is not None}
@@ -102,7 +102,7 @@ def closure(
             known[key] = {time for time in opened if keep[demand.job.id](time)}
             count += len(known[key])
             if count > 4 * most:
-                raise TooMany
+                raise TooManyCandidates
         return known[key]
 
     found = {
@@ -110,7 +110,7 @@ def closure(
         for number, demand in enumerate(demands)
     }
     if sum(map(len, found.values())) > most:
-        raise TooMany
+        raise TooManyCandidates
     return found
 
 
@@ -118,7 +118,7 @@ def closure(
 PLACEMENT = PairWeight(memory=10_000, a_second=2000, share=1.0)
 #: Coefficients up to this are integers; larger ones are scaled down to it. The solvers' own
 #: tolerances are absolute, about a millionth.
-MOST_COEFFICIENT = 10**6
+MAX_COEFFICIENT = 10**6
 #: Costs over a range up to this are distinguished one by one.
 DISTINGUISHABLE = 10**9
 #: A second of the least weighted job counts, where this times its weight reaches over the range.
@@ -168,7 +168,7 @@ def plan_joint(
     total = costs.total(starts)
     try:
         solved = _solve(problem, budget, demands, costs, total)
-    except TooMany:
+    except TooManyCandidates:
         note = (
             f"{len(demands)} jobs on {len(problem.instance.cluster.hosts)} hosts are too large for "
             "the integer program in what was left of the limit and of memory: this is the "
@@ -197,7 +197,7 @@ def _solve(
     best: _Solved | None = None
     if budget.exhausted():
         return None
-    most = int(ModelRoom(budget, PLACEMENT).most_pairs())
+    most = int(ModelSizeLimit(budget, PLACEMENT).max_pairs())
     for _ in range(ROUNDS):
         least = {demand.job.id: demand.earliest for demand in demands}
         costs = costs.within(least, total).beyond(least)
@@ -229,7 +229,7 @@ def _minimise(
         least = dict.fromkeys(own, min(least.values()))
     extra = {job: {t: c - least[job] for t, c in at.items()} for job, at in own.items()}
     span = max(c for at in extra.values() for c in at.values())
-    top = min(span, MOST_COEFFICIENT) or 1
+    top = min(span, MAX_COEFFICIENT) or 1
     parts = max(span, 1)
     shown = {job: {t: c * top / parts for t, c in at.items()} for job, at in extra.items()}
     if costs.largest:
@@ -288,7 +288,7 @@ def _start_costs(
 ) -> dict[str, dict[int, int]]:
     """The cost of every candidate start that a plan no worse than `total` may use.
 
-    Raises TooMany where they make more than `most` placements.
+    Raises TooManyCandidates where they make more than `most` placements.
     """
     latest = costs.latest(total)
 
@@ -304,7 +304,7 @@ def _start_costs(
         for demand in demands
     )
     if placements > most:
-        raise TooMany
+        raise TooManyCandidates
     return {
         demand.job.id: {time: costs.jobs[demand.job.id].at(time) for time in found[demand.job.id]}
         for demand in demands
@@ -341,11 +341,11 @@ def _as_plan(
     entries: dict[str, PlannedJob] = {}
     profile = problem.base.copy()
     times = {job: start.time for job, start in solved.starts.items()}
-    by_id = {demand.job.id: released(demand, times) for demand in problem.demands}
+    by_id = {demand.job.id: with_eligible_time(demand, times) for demand in problem.demands}
     placed = with_fewest_units(profile, problem.demands, solved.starts)
     for job, start in sorted(placed.items(), key=lambda item: item[1].time):
         reason = what_it_waits_for(problem, by_id[job], start, profile)
-        hold_start(profile, by_id[job], start)
+        allocate_start(profile, by_id[job], start)
         entries[job] = problem.planned(
             by_id[job], start, "milp", bound=alone[job], waits_for=reason
         )
@@ -407,11 +407,13 @@ def plan_lexicographic(
     """
     now = problem.instance.now
     settled: list[_SettledJob] = []
-    capacity = ModelRoom(budget, PAIR)
+    capacity = ModelSizeLimit(budget, PAIR)
     unplaced: list[Unplaced] = []
     given_up: list[str] = []
     for demand in problem.demands:
-        demand = released(demand, {item.demand.job.id: item.start.time for item in settled})
+        demand = with_eligible_time(
+            demand, {item.demand.job.id: item.start.time for item in settled}
+        )
         why = "" if demand.impossible else _settle(problem, capacity, settled, demand)
         if why is not None:
             given_up += [why] if why else []
@@ -438,7 +440,7 @@ def plan_lexicographic(
 
 
 def _settle(
-    problem: PlanningProblem, capacity: ModelRoom, settled: list[_SettledJob], demand: Demand
+    problem: PlanningProblem, capacity: ModelSizeLimit, settled: list[_SettledJob], demand: Demand
 ) -> str | None:
     """Fix the start of the next job; if there is none, why it may still have one ("": proved)."""
     budget = capacity.budget
@@ -491,8 +493,8 @@ def _pairs(demands: list[Demand]) -> int:
     return sum(int(term.candidates.size) for demand in demands for term in demand.terms)
 
 
-def _too_large(pairs: int, capacity: ModelRoom) -> str:
-    if pairs <= capacity.most_pairs():
+def _too_large(pairs: int, capacity: ModelSizeLimit) -> str:
+    if pairs <= capacity.max_pairs():
         return ""
     return (
         "what was left of the limit and of memory is too little for so many pairs of job and host: "
@@ -503,7 +505,7 @@ def _too_large(pairs: int, capacity: ModelRoom) -> str:
 def _profile(problem: PlanningProblem, settled: list[_SettledJob]) -> Profile:
     profile = problem.base.copy()
     for item in settled:
-        hold_start(profile, item.demand, item.start)
+        allocate_start(profile, item.demand, item.start)
     return profile
 
 
@@ -515,7 +517,7 @@ def _entries(problem: PlanningProblem, settled: list[_SettledJob]) -> list[Plann
     for item in settled:
         item.start = starts[item.demand.job.id]
         reason = what_it_waits_for(problem, item.demand, item.start, profile)
-        hold_start(profile, item.demand, item.start)
+        allocate_start(profile, item.demand, item.start)
         planned = problem.planned(
             item.demand, item.start, "milp", bound=item.bound, waits_for=reason
         )

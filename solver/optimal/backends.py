@@ -82,7 +82,7 @@ def _in_thread(
 #: Of GLOP. Duals are certified anyway, so imprecise ones are as good as any.
 PRIMAL_SIMPLEX = "use_dual_simplex: false change_status_to_imprecise: false"
 #: Deterministic time of one solve.
-MOST_WORK = 3.0
+MAX_WORK = 3.0
 
 
 def new_program() -> Any:
@@ -101,10 +101,10 @@ def solve(
 ) -> bool:
     """Whether an optimum was found. If not, the program has no solution to read.
 
-    parameters: of GLOP, for this time alone. work: deterministic time, MOST_WORK if None. seconds:
+    parameters: of GLOP, for this time alone. work: deterministic time, MAX_WORK if None. seconds:
     of the clock that there are, None for no limit.
     """
-    work = MOST_WORK if work is None else work
+    work = MAX_WORK if work is None else work
     program.SetSolverSpecificParametersAsString(f"{parameters} max_deterministic_time: {work}")
     if seconds is not None:
         program.set_time_limit(max(1, int(1000 * seconds)))
@@ -130,7 +130,7 @@ TRUST = 1.0
 
 
 @dataclass(slots=True)
-class ModelRoom:
+class ModelSizeLimit:
     """The limit on the (job, host) pairs of a model; it learns from what models took to build."""
 
     budget: Budget
@@ -145,7 +145,7 @@ class ModelRoom:
         self.pairs += pairs
         self.seconds += seconds
 
-    def most_pairs(self) -> float:
+    def max_pairs(self) -> float:
         """How many pairs one more model may have."""
         by_memory = self.budget.memory_left() * (1 << 20) / self.weight.memory
         return min(by_memory, self.weight.share * self._seconds_left() * self._rate())

@@ -13,15 +13,21 @@ from ...model.objective import Objective, objective_named
 from ...model.omissions import Omission
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ..availability.calendar import Calendar
-from ..availability.demand import Demand, released
+from ..availability.demand import Demand, with_eligible_time
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
 from ..pending_reasons import beyond_reported, reason_unplaced, what_it_waits_for
-from ..placement.earliest import Start, earliest_start, hold_start, start_at, still_free
-from ..placement.holding import HeldRows, free_over_run, free_part, may_grow, takes_memory
+from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
+from ..placement.holding import (
+    ReservationRows,
+    free_over_run,
+    free_slots_of,
+    may_grow,
+    takes_memory,
+)
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.rule_book import LeftOut
+from ..rules.rule_book import OmittedRule
 from .conditions import Conditions, conditions, earliest_alone
 from .costs import in_terms_of
 from .lexicographic import warm_starts
@@ -34,7 +40,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class TouchedJobs:
     """A left-out rule, and the jobs of a plan that it may move, with their starts if any."""
 
     rule: str
@@ -56,7 +62,7 @@ class Binding:
         return f"not considered: {self.rule} (touches {shown}{more})"
 
 
-def without_false_claims(
+def with_justified_claims(
     problem: PlanningProblem, plan: Plan, budget: Budget, begun: Collection[str] = ()
 ) -> Plan:
     """The plan without proofs and bounds that a left-out rule touches; the rules are named.
@@ -66,7 +72,7 @@ def without_false_claims(
     whatever rules there are.
     """
     rules = (
-        *problem.left_out,
+        *problem.omitted_rules,
         *_reported(problem, plan),
         *_ranges(problem, plan),
         *_overstaying(problem, plan, budget),
@@ -87,7 +93,7 @@ def without_false_claims(
     def claimed(item: PlannedJob) -> PlannedJob:
         rule, jobs = touched.get(item.job, ""), hanging.get(item.job, ())
         if rule or not jobs:
-            return _honest(item, rule)
+            return _without_proof(item, rule)
         return _on_condition(problem, item, demands[item.job], jobs)
 
     return replace(
@@ -103,7 +109,7 @@ def without_false_claims(
 def _hanging(
     problem: PlanningProblem,
     plan: Plan,
-    own: Sequence[tuple[LeftOut, Binding]],
+    own: Sequence[tuple[OmittedRule, TouchedJobs]],
     budget: Budget,
     begun: Collection[str],
 ) -> Conditions:
@@ -116,7 +122,10 @@ def _hanging(
     if all(item.job in moved for item in plan):
         return {}
     nowhere = {
-        job for rule, item in own if not (rule.heeded or rule.times_only) for job, _ in item.jobs
+        job
+        for rule, item in own
+        if not (rule.applied_by_loop or rule.times_only)
+        for job, _ in item.jobs
     }
     found = conditions(problem, plan, nowhere, budget, in_order=in_order)
     if moved == nowhere:
@@ -126,17 +135,17 @@ def _hanging(
     return conditions(problem, plan, moved, budget, in_order=in_order, firm=firm)
 
 
-def _told(rule: LeftOut, item: Binding, plan: Plan, hanging: Conditions) -> Binding:
+def _told(rule: OmittedRule, item: TouchedJobs, plan: Plan, hanging: Conditions) -> TouchedJobs:
     """The rule with the jobs whose starts it may change."""
     moved = {job for job, _ in item.jobs}
     on = [job for job, jobs in hanging.items() if moved.intersection(jobs)]
     if rule.places_only:
-        return Binding(item.rule, [(job, _start(plan, job)) for job in on])
+        return TouchedJobs(item.rule, [(job, _start(plan, job)) for job in on])
     touched = [(job, _start(plan, job)) for job in _touched(rule, item, hanging)]
-    return Binding(item.rule, touched)
+    return TouchedJobs(item.rule, touched)
 
 
-def _touched(rule: LeftOut, item: Binding, hanging: Conditions) -> Iterator[str]:
+def _touched(rule: OmittedRule, item: TouchedJobs, hanging: Conditions) -> Iterator[str]:
     """The jobs of which nothing is proved: also those that hang on one without a start."""
     if rule.places_only:
         return
@@ -165,7 +174,7 @@ def _on_condition(
 RANGES = "that a job may get more of its range of slots"
 
 
-def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
+def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
     """That dispatch gives jobs of a range (-n min,max) what is free when they have their turn."""
     jobs = [
         demand.job.id
@@ -173,21 +182,21 @@ def _ranges(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
         if may_grow(demand)
         and (item := plan.get(demand.job.id)) is not None
         and item.start is not None
-        and sum(item.allocation.values()) < demand.terms[0].most
+        and sum(item.allocation.values()) < demand.terms[0].max_slots
     ]
     if jobs:
-        yield LeftOut(RANGES, frozenset(jobs), places_only=True)
+        yield OmittedRule(RANGES, frozenset(jobs), places_only=True)
 
 
 #: The rule behind a start on held slots by a job that its limit would let run into their time.
 BY_LIMIT = "that held slots are lent by run limits (-W), not by how long jobs are expected to run"
 
 
-def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[LeftOut]:
+def _overstaying(problem: PlanningProblem, plan: Plan, budget: Budget) -> Iterator[OmittedRule]:
     """That the loop lends held slots until the limit ends a job, and none where there is none."""
     jobs = _overstayers(problem, plan, budget)
     if jobs:
-        yield LeftOut(BY_LIMIT, frozenset(jobs))
+        yield OmittedRule(BY_LIMIT, frozenset(jobs))
 
 
 def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[str]:
@@ -206,7 +215,7 @@ def _overstayers(problem: PlanningProblem, plan: Plan, budget: Budget) -> list[s
     return jobs
 
 
-def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
+def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[OmittedRule]:
     """That hosts may report more of an amount, where jobs have no start for want of it alone."""
     unplaced = {item.job for item in plan.unplaced}
     short = [
@@ -215,28 +224,30 @@ def _reported(problem: PlanningProblem, plan: Plan) -> Iterator[LeftOut]:
         if demand.job.id in unplaced and beyond_reported(problem, demand)
     ]
     if short:
-        yield LeftOut("that hosts may report more", frozenset(short), may_help=True)
+        yield OmittedRule("that hosts may report more", frozenset(short), can_only_advance=True)
 
 
-def binding_of(rule: LeftOut, plan: Plan, begun: Collection[str]) -> Binding:
+def binding_of(rule: OmittedRule, plan: Plan, begun: Collection[str]) -> TouchedJobs:
     """Whom a rule may move: not who starts now, if that is the earliest whatever the rule is."""
     places = {item.job: item.start for item in plan} | {item.job: None for item in plan.unplaced}
     now = plan.now
     if rule.unless_now and all(places.get(job) == now for job in rule.unless_now):
-        return Binding(rule.rule, ())
+        return TouchedJobs(rule.rule, ())
     touched = [
         (job, start)
         for job, start in places.items()
         if job in rule.jobs
         and (
             rule.places_only
-            or not (start == now and (rule.may_help or (rule.heeded and job in begun)))
+            or not (
+                start == now and (rule.can_only_advance or (rule.applied_by_loop and job in begun))
+            )
         )
     ]
-    return Binding(rule.rule, touched)
+    return TouchedJobs(rule.rule, touched)
 
 
-def _honest(item: PlannedJob, rule: str) -> PlannedJob:
+def _without_proof(item: PlannedJob, rule: str) -> PlannedJob:
     if not rule:
         return item
     why = rule if len(rule) <= LONGEST else "what a note names"
@@ -257,7 +268,7 @@ PLACED_ANEW = (
 _Starts = dict[str, Start]
 
 
-def heeds_intervals(problem: PlanningProblem) -> bool:
+def has_accept_intervals(problem: PlanningProblem) -> bool:
     """Whether a start may keep another job off its hosts for a while."""
     return any(demand.interval is not None for demand in problem.demands)
 
@@ -325,7 +336,7 @@ def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective
         never = Start(FOREVER, ())
         demands = sorted(demands, key=lambda demand: starts.get(demand.job.id, never).time)
     for demand in demands:
-        demand = released(demand, times_of(placed))
+        demand = with_eligible_time(demand, times_of(placed))
         before = starts.get(demand.job.id)
         place = before
         if before is None or not (
@@ -338,7 +349,7 @@ def _placed_anew(problem: PlanningProblem, starts: _Starts, objective: Objective
             place = earliest_start(profile, demand, not_before=since)
         if place is not None:
             placed[demand.job.id] = place
-            hold_start(profile, demand, place)
+            allocate_start(profile, demand, place)
     return placed
 
 
@@ -348,7 +359,7 @@ def _plan_of(problem: PlanningProblem, found: Plan, starts: _Starts, objective: 
     unplaced: list[Unplaced] = []
     same = True
     for demand in problem.demands:
-        demand = released(demand, times_of(starts))
+        demand = with_eligible_time(demand, times_of(starts))
         before, start = found.get(demand.job.id), starts.get(demand.job.id)
         bound = _bound(problem, demand, before, objective, same=same)
         same = same and start is not None and before is not None and before.start == start.time
@@ -356,7 +367,7 @@ def _plan_of(problem: PlanningProblem, found: Plan, starts: _Starts, objective: 
             unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
             continue
         why = what_it_waits_for(problem, demand, start, profile, entries)
-        hold_start(profile, demand, start)
+        allocate_start(profile, demand, start)
         bound = None if bound is None else min(bound, start.time)
         entries.append(problem.planned(demand, start, found.method, bound=bound, waits_for=why))
     proved = all(item.proved for item in entries) and not unplaced
@@ -466,7 +477,7 @@ def without_backfill(problem: PlanningProblem, plan: Plan, budget: Budget) -> Pl
     unplaced: list[Unplaced] = []
     queue_position = never = True
     for demand in problem.demands:
-        demand = released(demand, {other.job.id: place.time for other, place in kept})
+        demand = with_eligible_time(demand, {other.job.id: place.time for other, place in kept})
         item = plan.get(demand.job.id)
         queue_position = queue_position and demand.job.id not in kept_out
         if queue_position and item is not None:
@@ -520,7 +531,11 @@ def _as_plan(
 def _places(problem: PlanningProblem, plan: Plan) -> list[Place]:
     starts = warm_starts(problem, plan)
     times = {job: start.time for job, start in starts.items()}
-    return [(released(d, times), starts[d.job.id]) for d in problem.demands if d.job.id in starts]
+    return [
+        (with_eligible_time(d, times), starts[d.job.id])
+        for d in problem.demands
+        if d.job.id in starts
+    ]
 
 
 def _borrows(problem: PlanningProblem, demand: Demand) -> int | None:
@@ -560,7 +575,7 @@ def _needs_held(
 def _beside(problem: PlanningProblem, places: Sequence[Place]) -> Profile:
     profile = problem.base.copy()
     for demand, place in places:
-        hold_start(profile, demand, place)
+        allocate_start(profile, demand, place)
     return profile
 
 
@@ -585,12 +600,12 @@ def _with_held(
             spare = np.zeros(held.hosts)
             if not (demand.queue.holds_memory and takes_memory(alternative, held.table)):
                 spare = np.maximum(free_over_run(known, demand, place) - left, 0.0)
-            rows = HeldRows(held.table)
-            slots = free_part(demand, place, held, time)
-            kept = free_part(demand, place, held, time, spare)
+            rows = ReservationRows(held.table)
+            slots = free_slots_of(demand, place, held, time)
+            kept = free_slots_of(demand, place, held, time, spare)
             rows.add(alternative, slots, {}, time, time + 1, limits_only=True)
-            rows.keep(kept, time, time + 1)
-            rows.enter(held)
+            rows.add_slots(kept, time, time + 1)
+            rows.subtract_from(held)
             for host, count in kept.items():
                 left[host] -= count
     return held

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...model.plan import Plan
-from ..availability.demand import Availability, Demand, released
+from ..availability.demand import Availability, Demand, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import SLOTS, Allocation
 from ..budget import Budget
-from ..placement.earliest import Start, earliest_start, hold_start, is_constant
+from ..placement.earliest import Start, allocate_start, earliest_start, is_constant
 from ..problem import PlanningProblem
 from .order_search import Starts, decode, times_of
 
@@ -70,12 +70,12 @@ def _added(problem: PlanningProblem, first: Starts, missing: Sequence[Demand]) -
     profile = problem.base.copy()
     for demand in problem.demands:
         if demand.job.id in first:
-            hold_start(profile, demand, first[demand.job.id])
+            allocate_start(profile, demand, first[demand.job.id])
     for demand in missing:
-        demand = released(demand, times_of(found))
+        demand = with_eligible_time(demand, times_of(found))
         start = earliest_start(profile, demand)
         if start is not None:
-            hold_start(profile, demand, start)
+            allocate_start(profile, demand, start)
             found[demand.job.id] = start
     return found
 
@@ -86,7 +86,7 @@ def _when_all_is_over(
     """The profile with the jobs that end, and the others with an instant after all of them."""
     profile = problem.base.copy()
     for demand in ending:
-        hold_start(profile, demand, kept[demand.job.id])
+        allocate_start(profile, demand, kept[demand.job.id])
     late = max(*profile.changes(), *(demand.earliest for demand in endless))
     return profile, [(demand, late) for demand in endless]
 

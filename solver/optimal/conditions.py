@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from ...model.plan import Plan
-from ..availability.demand import Demand, TermDemand, released
+from ..availability.demand import Demand, TermDemand, with_eligible_time
 from ..availability.profile import Profile
 from ..availability.resources import Alternative, Per, Use, flat
 from ..budget import Budget
-from ..placement.earliest import Start, earliest_start, hold_start, still_free
+from ..placement.earliest import Start, allocate_start, earliest_start, still_free
 from ..precedence import jobs_of
 from ..problem import PlanningProblem
 from ..rules.rule_book import candidate_hosts, pools_used
@@ -105,7 +105,7 @@ def _found(
             met = _met(moving, demand)
             stands = not met or name in firm
             if stands or _stands(problem, profile, demand, start, moving, times, budget):
-                hold_start(profile, released(demand, times), start)
+                allocate_start(profile, with_eligible_time(demand, times), start)
             else:
                 new[name] = met
                 move(demand, met)
@@ -135,7 +135,7 @@ def _stands(
         waits_for = jobs_of(demand.after)
         if any(item.job in waits_for for item in moving):
             return False
-        demand = released(demand, times)
+        demand = with_eligible_time(demand, times)
     if start.time > demand.earliest and earliest_alone(problem, demand) != start.time:
         return False
     return still_free(profile, demand, start)
@@ -156,14 +156,14 @@ def _take_everywhere(profile: Profile, demand: Demand) -> None:
         if term.unit is not None and term.unit.excl:
             used = {int(term.unit.unit_of[host]) for host in hosts}
             whole = {host for host, unit in enumerate(term.unit.unit_of) if int(unit) in used}
-        everywhere = dict.fromkeys(hosts, term.most)
-        profile.hold(uses, everywhere, profile.now, None, whole_hosts=whole)
+        everywhere = dict.fromkeys(hosts, term.max_slots)
+        profile.allocate(uses, everywhere, profile.now, None, whole_hosts=whole)
         for use in _most(term, pools=True):
             inside = [host for host in hosts if profile.table.pools[use.index].mask[host]]
-            place = dict.fromkeys(inside[: term.most], 1)
+            place = dict.fromkeys(inside[: term.max_slots], 1)
             if use.per is not Per.HOST:
-                place = dict.fromkeys(inside[:1], term.most)
-            profile.hold(Alternative((), (use,)), place, profile.now, None)
+                place = dict.fromkeys(inside[:1], term.max_slots)
+            profile.allocate(Alternative((), (use,)), place, profile.now, None)
 
 
 def _most(term: TermDemand, *, pools: bool) -> list[Use]:

@@ -9,13 +9,13 @@ from ...model.display import clock_text
 from ...model.objective import Objective
 from ...model.omissions import Omission
 from ...model.plan import Method, Plan, PlannedJob, Status, Unplaced
-from ..availability.demand import Demand, released
+from ..availability.demand import Demand, with_eligible_time
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
-from ..placement.earliest import Start, earliest_start, hold_start, start_at
-from ..placement.holding import NOT_ALL_KNOWN, Standing, exact_fits, filled_now, may_grow
+from ..placement.earliest import Start, allocate_start, earliest_start, start_at
+from ..placement.holding import NOT_ALL_KNOWN, Commitment, exact_fits, fill_slot_range, may_grow
 from ..problem import PlanningProblem, not_looked_at
 from .lexicographic import warm_starts
 
@@ -51,7 +51,7 @@ def plan_first_fit(
         if budget.late():
             unseen.append(not_looked_at(demand.job, "time-based"))
             continue
-        demand = released(demand, starts)
+        demand = with_eligible_time(demand, starts)
         equal = last is not None and last[0] == demand.kind and _only_later(demand)
         like = last[1] if last is not None and equal else None
         planned = _place(problem, demand, profile, reasons, like=like, whole_nodes=whole_nodes)
@@ -99,7 +99,7 @@ def _place(
     if whole_nodes:
         hold_whole_nodes(profile, demand, start)
     else:
-        hold_start(profile, demand, start)
+        allocate_start(profile, demand, start)
     return problem.planned(demand, start, "time-based", waits_for=reason)
 
 
@@ -129,7 +129,7 @@ def _earliest(
 
 def hold_whole_nodes(profile: Profile, demand: Demand, start: Start) -> None:
     """Enter a planned start, with all of its hosts where it lies in the future."""
-    hold_start(profile, demand, start)
+    allocate_start(profile, demand, start)
     if start.time <= profile.now:
         return
     finish = start.finish(demand)
@@ -217,7 +217,7 @@ def with_exact_fits(
         stopped = stopped or budget.late()
         return stopped
 
-    found = exact_fits(lambda: problem.base.copy(), queue_position, reserved, stop=stop)
+    found = exact_fits(lambda: problem.base.copy(), queue_position, reserved, should_stop=stop)
     if found:
         reservations = (replace(item, exact_fit=found.get(item.job, "")) for item in plan)
         plan = replace(plan, reservations=tuple(reservations))
@@ -226,8 +226,8 @@ def with_exact_fits(
     return plan
 
 
-def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Standing:
-    item = Standing.of(demand.job.id, demand, start)
+def _standing(demand: Demand, start: Start, *, whole_nodes: bool) -> Commitment:
+    item = Commitment.of(demand.job.id, demand, start)
     if not whole_nodes:
         return item
     return replace(item, hold=lambda profile: hold_whole_nodes(profile, demand, start))
@@ -255,11 +255,11 @@ def fill_ranges(problem: PlanningProblem, plan: Plan, budget: Budget | None = No
             break
         if name not in starts or starts[name].time > now:
             continue
-        beside = problem.base.copy()
+        profile = problem.base.copy()
         for other, start in starts.items():
             if other != name:
-                hold_start(beside, demands[other], start)
-        starts[name] = filled_now(beside, demand, starts[name])
+                allocate_start(profile, demands[other], start)
+        starts[name] = fill_slot_range(profile, demand, starts[name])
         filled[name] = problem.named(starts[name].allocation)
     reservations = tuple(
         replace(item, allocation=filled[item.job]) if item.job in filled else item

@@ -21,7 +21,7 @@ from ..budget import Budget
 from ..placement.earliest import Start, counts_once
 from ..precedence import After, Event, Known, Several
 from ..problem import PlanningProblem
-from .backends import ModelRoom, PairWeight, run
+from .backends import ModelSizeLimit, PairWeight, run
 from .costs import Costs, UnitCost, coarser
 from .joint_placement import TermShape, amounts_of, down, scale_of, up
 
@@ -30,7 +30,7 @@ from .joint_placement import TermShape, amounts_of, down, scale_of, up
 WORTH = 1000
 MEMORY = 30_000
 #: The objective of any plan is kept below this, so that it fits into 64 bits.
-MOST_TOTAL = 1 << 60
+MAX_TOTAL = 1 << 60
 #: Blocks of one cumulative: intervals and what they hold.
 Blocks = tuple[list[cp_model.IntervalVar], list[cp_model.LinearExprT]]
 
@@ -105,7 +105,7 @@ class IntervalModel:
         known = all(d.duration is not None and d.calendar is None for d in demands)
         known = known and all(d.latest is None and d.killed is None for d in demands)
         known = known and not any(counts_once(demand) for demand in demands)
-        return known and pairs <= ModelRoom(budget, weight).most_pairs()
+        return known and pairs <= ModelSizeLimit(budget, weight).max_pairs()
 
     def solve(self, budget: Budget, hint: Mapping[str, Start], *, seconds: float) -> ModelAnswer:
         """What the model says within the budget, from a known plan as a hint."""
@@ -295,7 +295,7 @@ class IntervalModel:
         if self.costs.largest:
             return self._minimise_largest(costs, spans)
         most = sum(cost.weight * max(0, span) for cost, span in zip(costs, spans, strict=True))
-        short = coarser([cost.weight for cost in costs], most, MOST_TOTAL)
+        short = coarser([cost.weight for cost in costs], most, MAX_TOTAL)
         self._bits = short.bits
         self._fixed = sum(cost.base for cost in costs)
         late = [self._late(job, cost.due) for job, cost in zip(self.jobs, costs, strict=True)]
@@ -306,9 +306,9 @@ class IntervalModel:
         pairs = list(zip(costs, spans, strict=True))
         most = max(cost.base + cost.weight * max(0, span) for cost, span in pairs)
         numbers = [number for cost in costs for number in (cost.weight, cost.base)]
-        short = coarser(numbers, most, MOST_TOTAL)
+        short = coarser(numbers, most, MAX_TOTAL)
         self._bits = short.bits
-        largest = self.model.new_int_var(0, MOST_TOTAL, "largest")
+        largest = self.model.new_int_var(0, MAX_TOTAL, "largest")
         weights, bases = short.numbers[::2], short.numbers[1::2]
         for job, cost, weight, base in zip(self.jobs, costs, weights, bases, strict=True):
             self.model.add(largest >= weight * self._late(job, cost.due) + base)

@@ -16,27 +16,27 @@ import numpy as np
 
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand, released
+from ..availability.demand import Demand, with_eligible_time
 from ..availability.profile import FOREVER, SLACK, Profile
 from ..availability.resources import SLOTS, Per
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import JobByJob, reason_unplaced
 from ..placement.earliest import (
     Start,
+    allocate_start,
     earliest_start,
-    hold_start,
     is_constant,
     start_at,
 )
 from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
-from .backends import ModelRoom
+from .backends import ModelSizeLimit
 from .refutation import (
     Asked,
     Blocks,
     NoGoods,
     blocks_of,
-    crowded_out,
+    is_overfull,
 )
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 #: Limits of one model: wall seconds and deterministic units at least, or a share of what is left.
-LEAST_SECONDS = 3.0
-LEAST_EFFORT = 3.0
+MIN_SECONDS = 3.0
+MIN_EFFORT = 3.0
 #: Counts by class are taken where there are so many times fewer of them than pairs.
 FEWER = 4
 #: Status (FEASIBLE, INFEASIBLE or UNKNOWN), and the places of the jobs where they are feasible.
@@ -79,7 +79,7 @@ class JointProbe:
     budget: Budget
     #: All jobs that are asked about.
     pending: Sequence[Demand] = ()
-    capacity: ModelRoom = field(init=False)
+    capacity: ModelSizeLimit = field(init=False)
     no_goods: NoGoods = field(init=False)
     _blocks: dict[tuple[str, int], tuple[Blocks, ...]] = field(default_factory=dict)
     _pairs: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class JointProbe:
     _model: tuple[tuple[str, ...], JointPlacement] | None = None
 
     def __post_init__(self) -> None:
-        self.capacity = ModelRoom(self.budget)
+        self.capacity = ModelSizeLimit(self.budget)
         self.no_goods = NoGoods(self.base, self.pending)
 
     def ask(self, settled: Sequence[Placed], demand: Demand, time: int, *, share: float) -> Answer:
@@ -175,7 +175,7 @@ class JointProbe:
         demand, time, _ = asked[0]
         starts = {at for _, at, _ in asked} | set(self.base.later_starts)
         inside = sorted(at for at in starts if _covers(time, demand.duration, at))
-        return crowded_out(self.base, asked, inside)
+        return is_overfull(self.base, asked, inside)
 
     def _by_counts(
         self, asked: Sequence[Asked], share: float
@@ -215,8 +215,8 @@ class JointProbe:
 
     def _limits(self, share: float) -> dict[str, float]:
         return {
-            "seconds": max(LEAST_SECONDS, share * self.budget.left()),
-            "effort": max(LEAST_EFFORT, share * self.budget.effort_left()),
+            "seconds": max(MIN_SECONDS, share * self.budget.left()),
+            "effort": max(MIN_EFFORT, share * self.budget.effort_left()),
         }
 
     def _model_of(self, free: Sequence[Placed], fixed: Sequence[Placed]) -> JointPlacement:
@@ -230,7 +230,7 @@ class JointProbe:
         if fixed:
             base = base.copy()
             for item in fixed:
-                hold_start(base, item.demand, item.start)
+                allocate_start(base, item.demand, item.start)
         asked = [(item.demand, item.start.time) for item in free]
         model = JointPlacement(base, asked, check=self.budget.check_search)
         self._model = None if fixed else (key, model)
@@ -244,7 +244,7 @@ class JointProbe:
         All are free as long as the model stays small enough; else the latest ones, whose places
         were chosen with the least room, and a failure then refutes nothing.
         """
-        left = self.capacity.most_pairs() - self._pairs_of(demand, time)
+        left = self.capacity.max_pairs() - self._pairs_of(demand, time)
         free: list[Placed] = []
         fixed: list[Placed] = []
         for item in reversed(group):
@@ -327,7 +327,7 @@ MORE_SHARES = (0.3, 0.9)
 
 
 @dataclass(slots=True)
-class _Open:
+class _UndecidedInstants:
     """Instants that were not decided: the last one was asked about, and refutes all if refuted."""
 
     times: list[int]
@@ -335,7 +335,7 @@ class _Open:
 
 
 @dataclass(slots=True)
-class _Settled:
+class _FixedJob:
     """A job whose start is fixed."""
 
     #: With the duration that it has from there.
@@ -344,7 +344,7 @@ class _Settled:
     #: As it may start at any time.
     asked: Demand
     #: Stretches of instants before it that are not refuted.
-    open: list[_Open] = field(default_factory=list)
+    open: list[_UndecidedInstants] = field(default_factory=list)
 
     @property
     def bound(self) -> int:
@@ -358,25 +358,25 @@ class _Settled:
 
 
 @dataclass(slots=True)
-class _Looked:
+class _StartSearch:
     """What the search for one job's start has so far."""
 
     #: What lies before and is not refuted.
-    open: list[_Open] = field(default_factory=list)
+    open: list[_UndecidedInstants] = field(default_factory=list)
     #: The earliest feasible instant seen, with the placements of all jobs there.
     found: int | None = None
     placed: dict[str, Start] = field(default_factory=dict)
 
     def leave_open(self, times: list[int], why: str) -> None:
         """Note instants that were neither refuted nor shown to be feasible."""
-        self.open.append(_Open(times, why))
+        self.open.append(_UndecidedInstants(times, why))
 
-    def before(self) -> list[_Open]:
+    def before(self) -> list[_UndecidedInstants]:
         """What is open before the instant found."""
         if self.found is None:
             return self.open
         parts = [
-            _Open([time for time in part.times if time < self.found], part.why)
+            _UndecidedInstants([time for time in part.times if time < self.found], part.why)
             for part in self.open
         ]
         return [part for part in parts if part.times]
@@ -389,7 +389,7 @@ class _Search:
     problem: PlanningProblem
     budget: Budget
     warm: dict[str, Start]
-    settled: list[_Settled] = field(default_factory=list)
+    settled: list[_FixedJob] = field(default_factory=list)
     unplaced: list[Demand] = field(default_factory=list)
     #: Jobs left without a start though nothing proves that they have none, and why.
     given_up: dict[str, str] = field(default_factory=dict)
@@ -407,7 +407,7 @@ class _Search:
         for demand in demands:
             if demand.after is not None:
                 starts = {item.demand.job.id: item.start.time for item in self.settled}
-                demand = released(demand, starts)
+                demand = with_eligible_time(demand, starts)
             if self._settle(demand):
                 told()
             else:
@@ -425,7 +425,7 @@ class _Search:
             first = alone.time
         incumbent = self._incumbent(demand, first)
         last = FOREVER if incumbent is None else incumbent.time
-        looked = _Looked([] if equal is None else list(equal.open))
+        looked = _StartSearch([] if equal is None else list(equal.open))
         if first < last and self.budget.exhausted():
             looked.leave_open([first], "the limit of the search")
         elif first < last and not self._nothing_can_move():
@@ -440,13 +440,13 @@ class _Search:
             if looked.open:
                 self.given_up[demand.job.id] = f"{looked.open[0].why} was reached"
             return False
-        hold_start(self.profile(), demand, incumbent)
+        allocate_start(self.profile(), demand, incumbent)
         begun = demand.begun_at(incumbent.time)
-        self.settled.append(_Settled(begun, incumbent, demand, looked.open))
+        self.settled.append(_FixedJob(begun, incumbent, demand, looked.open))
         self._leave_warm(demand, incumbent)
         return True
 
-    def _equal_before(self, demand: Demand) -> _Settled | None:
+    def _equal_before(self, demand: Demand) -> _FixedJob | None:
         """The last settled job that asks for the same; it could have traded places with this one.
 
         So what was refuted for it is refuted for this job too, and what was left open is open.
@@ -458,7 +458,7 @@ class _Search:
         found = self.settled[number]
         return found if found.asked.kind == demand.kind else None
 
-    def _as_refuted_since(self, number: int, item: _Settled) -> None:
+    def _as_refuted_since(self, number: int, item: _FixedJob) -> None:
         """Leave out what has been refuted for an equal job before it."""
         if not item.open:
             return
@@ -478,7 +478,7 @@ class _Search:
         intervals = {demand.interval for demand in self.problem.demands}
         return len(intervals) <= 1 and all(has_one_place(item.demand) for item in self.settled)
 
-    def _look(self, demand: Demand, times: list[int], looked: _Looked) -> None:
+    def _look(self, demand: Demand, times: list[int], looked: _StartSearch) -> None:
         """Find the first feasible instant of a stretch, by bisection.
 
         Within a stretch whatever is feasible stays feasible: the window reaches over the same
@@ -502,12 +502,12 @@ class _Search:
                 low = middle + 1
             middle = (low + high) // 2
 
-    def _take(self, demand: Demand, looked: _Looked) -> None:
+    def _take(self, demand: Demand, looked: _StartSearch) -> None:
         """Settle the job at the instant found, with the placements of all jobs found there."""
         for item in self.settled:
             item.start = looked.placed.get(item.demand.job.id, item.start)
         start = looked.placed[demand.job.id]
-        self.settled.append(_Settled(demand.begun_at(start.time), start, demand, looked.before()))
+        self.settled.append(_FixedJob(demand.begun_at(start.time), start, demand, looked.before()))
         self.same_as_warm = False
         self._profile = None
 
@@ -526,8 +526,8 @@ class _Search:
                 self._share = FIRST_SHARE
             number += 1
 
-    def _decide(self, number: int, item: _Settled, told: Callable[[], None]) -> None:
-        looked = _Looked()
+    def _decide(self, number: int, item: _FixedJob, told: Callable[[], None]) -> None:
+        looked = _StartSearch()
         whole, self.settled = self.settled, self.settled[:number]
         for part in item.open:
             if looked.found is None:
@@ -572,7 +572,7 @@ class _Search:
         if self._profile is None:
             self._profile = self.problem.base.copy()
             for item in self.settled:
-                hold_start(self._profile, item.demand, item.start)
+                allocate_start(self._profile, item.demand, item.start)
         return self._profile
 
     def _stretches(self, demand: Demand, first: int, last: int) -> list[list[int]]:
@@ -662,7 +662,7 @@ def _reservations(problem: PlanningProblem, search: _Search) -> list[PlannedJob]
     reasons = JobByJob(problem)
     for item in search.settled:
         reason = reasons.waits_for(item.demand, item.start, profile)
-        hold_start(profile, item.demand, item.start)
+        allocate_start(profile, item.demand, item.start)
         planned = problem.planned(
             item.demand, item.start, "optimal", bound=item.bound, waits_for=reason
         )
@@ -688,7 +688,9 @@ def has_one_place(demand: Demand) -> bool:
     if len(demand.terms) != 1:
         return False
     (term,) = demand.terms
-    return len(term.candidates) == 1 and len(term.alternatives) == 1 and term.most <= term.slots
+    return (
+        len(term.candidates) == 1 and len(term.alternatives) == 1 and term.max_slots <= term.slots
+    )
 
 
 def _length(demand: Demand) -> int:

@@ -9,11 +9,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..availability.demand import Demand, in_waiting_order, keeps_order, released
+from ..availability.demand import Demand, in_waiting_order, keeps_order, with_eligible_time
 from ..availability.profile import FOREVER, Profile
 from ..availability.resources import SLOTS
 from ..budget import Budget
-from ..placement.earliest import Start, earliest_start, hold_start
+from ..placement.earliest import Start, allocate_start, earliest_start
 from ..problem import PlanningProblem
 from .costs import Allowance, Costs
 from .pool_bounds import tiles_of
@@ -42,10 +42,10 @@ def decode(problem: PlanningProblem, order: Sequence[Demand], alone: dict[str, i
     profile = problem.base.copy()
     placed: Starts = {}
     for demand in in_waiting_order(order):
-        demand = released(demand, times_of(placed))
+        demand = with_eligible_time(demand, times_of(placed))
         start = earliest_start(profile, demand, not_before=alone[demand.job.id])
         if start is not None:
-            hold_start(profile, demand, start)
+            allocate_start(profile, demand, start)
             placed[demand.job.id] = start
     return placed
 
@@ -65,13 +65,13 @@ def decode_within(
     placed: Starts = {}
     allowance = Allowance(costs, {d.job.id: alone[d.job.id] for d in order}, most)
     for demand in in_waiting_order(order):
-        demand = released(demand, times_of(placed))
+        demand = with_eligible_time(demand, times_of(placed))
         job = demand.job.id
         latest = allowance.latest(job)
         start = earliest_start(profile, demand, not_before=alone[job], not_after=latest)
         if start is None:
             return None
-        hold_start(profile, demand, start)
+        allocate_start(profile, demand, start)
         allowance.spend(job, start.time)
         placed[job] = start
     return placed
@@ -165,12 +165,12 @@ class _Neighbourhoods:
         others = {job: start for job, start in found.items() if job not in set(chosen)}
         for demand in again:
             job = demand.job.id
-            demand = released(demand, times_of(others))
+            demand = with_eligible_time(demand, times_of(others))
             latest = allowance.latest(job)
             start = earliest_start(profile, demand, not_before=self.alone[job], not_after=latest)
             if start is None:
                 return
-            hold_start(profile, demand, start)
+            allocate_start(profile, demand, start)
             allowance.spend(job, start.time)
             found[job] = others[job] = start
         if not keeps_order(self.demands.values(), times_of(found)):
@@ -183,7 +183,7 @@ class _Neighbourhoods:
         profile = self.problem.base.copy()
         for job, start in self.best.items():
             if job not in gone:
-                hold_start(profile, self.demands[job], start)
+                allocate_start(profile, self.demands[job], start)
         return profile
 
     def _choose(self) -> list[str]:
@@ -256,13 +256,13 @@ def guided_plan(
     alone: Mapping[str, int],
     guides: Sequence[Mapping[str, int]],
     most: int,
-    stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> Starts | None:
     """The best plan of the jobs of `alone` in orders by the guides (seconds, by job).
 
     A job that a guide lacks counts with its start alone. Large blocks go before the others by the
-    best of the guides only. None where no plan is better than `most`, in units. stop: asked before
-    each of them is made.
+    best of the guides only. None where no plan is better than `most`, in units. should_stop: asked
+    before each of them is made.
     """
     movable = [demand for demand in problem.demands if demand.job.id in alone]
     variants = (movable, sparing_idle_hosts(problem, movable))
@@ -271,7 +271,7 @@ def guided_plan(
     def better(demands: Sequence[Demand], order: Sequence[Demand]) -> bool:
         nonlocal best, most
         before = most
-        while not stop():
+        while not should_stop():
             found = decode_within(problem, costs, order, alone, most - 1)
             if found is None:
                 break

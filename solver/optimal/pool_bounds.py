@@ -16,7 +16,7 @@ from ..placement.earliest import Start
 from ..problem import PlanningProblem
 from .backends import new_program, solve
 from .costs import Coarser, Costs, UnitCost, coarser
-from .pool.problem import MOST_COST, PoolProblem
+from .pool.problem import MAX_COST, PoolProblem
 
 # A planning problem as one pool of identical slots: placement left out.
 #
@@ -73,7 +73,7 @@ def pool_of(
         most = max(
             cost.weight * max(1, horizon - late) for cost, late in zip(own, due, strict=True)
         )
-        weights = coarser([cost.weight for cost in own], most, MOST_COST)
+        weights = coarser([cost.weight for cost in own], most, MAX_COST)
     pool = PoolProblem.build(
         [time - now for time in times],
         free,
@@ -192,12 +192,12 @@ def solve_as_pool(
 
 #: Buckets of time, sizes of pieces of one host resource, and prices to the unit of cost.
 BUCKETS = 96
-MOST_PIECES = 6
+MAX_PIECES = 6
 SCALE = 1 << 30
 #: Deterministic time of the program, about seconds.
 WORK = 20.0
 #: Costs beyond it are no numbers for a linear program.
-MOST_IN_PROGRAM = 1 << 900
+MAX_IN_PROGRAM = 1 << 900
 #: Seconds for the program where the time is over and the grace is not.
 GLIMPSE = 0.3
 #: Tables of what is free of one resource, by instant and host, that are there at once.
@@ -315,7 +315,7 @@ def _on_able_hosts(
     for index, by_job in needs.items():
         free = np.array([base.free(index, time) for time in times]) + SLACK
         amounts = sorted({amount for several in by_job.values() for amount in several})
-        for amount in amounts[:: -(-len(amounts) // MOST_PIECES)]:
+        for amount in amounts[:: -(-len(amounts) // MAX_PIECES)]:
             able = free >= amount
             for piece in dict.fromkeys(pieces):
                 budget.check()
@@ -396,7 +396,7 @@ def _piece_sizes(by_job: Mapping[int, Sequence[tuple[float, int]]]) -> list[floa
             weight[size] = weight.get(size, 0.0) + size * count
     least = min(weight, default=0.0)
     sizes = [size for size in weight if size > least or size > 1]
-    return sorted(sizes, key=lambda size: -weight[size])[:MOST_PIECES]
+    return sorted(sizes, key=lambda size: -weight[size])[:MAX_PIECES]
 
 
 def _blocks(demand: Demand) -> dict[int, list[tuple[float, int]]]:
@@ -531,7 +531,7 @@ class _Program:
     def _prices(self) -> list[IntArray] | None:
         """(B,) for each pool, the price of a piece for a second in SCALE to the unit of cost."""
         program = new_program()
-        if self._dearest() > MOST_IN_PROGRAM:
+        if self._dearest() > MAX_IN_PROGRAM:
             return None
         model, unit = self._model()
         program.LoadModelFromProto(model)

@@ -12,7 +12,7 @@ from ..availability.demand import Availability, Demand, TermDemand, UnitDemand
 from ..availability.profile import FOREVER, SLACK, Profile
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per, Use
 from ..budget import Budget
-from ..placement.earliest import Start, hold_start, start_at
+from ..placement.earliest import Start, allocate_start, start_at
 from .backends import run
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _tiles(slots: int, tile: int, *, known: bool) -> list[tuple[int, int]]:
 # both, which takes a part of a block from every host.
 
 
-def crowded_out(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
+def is_overfull(base: Availability, asked: Sequence[Asked], points: Sequence[int]) -> bool:
     """Whether jobs find too little room at one of these instants, for who runs since before.
 
     asked: all jobs with their starts; what is asked of `points` is judged against every start.
@@ -344,7 +344,7 @@ class NoGoods:
         if pool not in self._slack:
             points = (self.base.now, *self.base.later_starts)
             most = sum(_most_in_pool(demand, pool) for demand in self.pending)
-            free = self.base.least_free_in_pool(pool, points)
+            free = self.base.min_free_in_pool(pool, points)
             self._slack[pool] = bool(self.pending) and most + SLACK <= free
         return self._slack[pool]
 
@@ -382,7 +382,7 @@ def _holds_shape(wide: TermDemand, narrow: TermDemand) -> bool:
 def _same_shape(one: TermDemand, other: TermDemand) -> bool:
     """Whether two terms take as many slots in the same way."""
     return (
-        one.slots == one.most == other.slots == other.most
+        one.slots == one.max_slots == other.slots == other.max_slots
         and (one.block, one.one_host) == (other.block, other.one_host)
         and _equal(one.ptile, other.ptile)
         and _equal(one.first_hosts, other.first_hosts)
@@ -435,7 +435,7 @@ def _covers(more: Use, less: Use, shift: int, last: float) -> bool:
 def _most_in_pool(demand: Demand, pool: int) -> float:
     """The most that a job can ever hold of a pool."""
     return sum(
-        (1 if use.per is Per.JOB else max(term.slots, term.most)) * use.reservation.initial
+        (1 if use.per is Per.JOB else max(term.slots, term.max_slots)) * use.reservation.initial
         if use.per is not Per.WHOLE
         else np.inf
         for term in demand.terms
@@ -557,7 +557,7 @@ class ClassCounts:
             start = start_at(profile, narrowed, time)
             if start is None:
                 return None
-            hold_start(profile, demand, start)
+            allocate_start(profile, demand, start)
             found[demand.job.id] = start
         return found
 

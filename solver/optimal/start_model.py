@@ -24,11 +24,11 @@ from .pool_bounds import GLIMPSE, WORK, pools_of
 
 
 #: Instants and possible starts that a model may have.
-MOST_INSTANTS = 1500
-MOST_STARTS = 30_000
+MAX_INSTANTS = 1500
+MAX_STARTS = 30_000
 #: Starts where only some are taken, and instants of each job then, at least.
 SOME_STARTS = 30_000
-FEWEST_INSTANTS = 30
+MIN_INSTANTS = 30
 #: Parts of a piece that are counted, and bits of the largest cost.
 FINE = 64
 BITS = 30
@@ -79,7 +79,7 @@ def possible_starts(
     if grid is None:
         return None
     found = [grid[(grid >= first) & (grid <= last)] for first, last in ranges]
-    if not all(map(len, found)) or not 0 < sum(map(len, found)) <= MOST_STARTS:
+    if not all(map(len, found)) or not 0 < sum(map(len, found)) <= MAX_STARTS:
         return None
     return _table(jobs, costs, found)
 
@@ -102,7 +102,7 @@ def some_starts(
     begin = np.unique([*problem.base.changes(), *(first for first, _ in ranges)])
     grid = np.unique(np.concatenate((begin, np.add.outer(begin, durations).ravel())))
     grid = grid[grid <= end]
-    count = min(len(grid), max(FEWEST_INSTANTS, SOME_STARTS // len(jobs)))
+    count = min(len(grid), max(MIN_INSTANTS, SOME_STARTS // len(jobs)))
     grid = grid[np.linspace(0, len(grid) - 1, count).astype(np.int64)]
     found = [
         np.append(first, grid[(grid > first) & (grid <= last)]).astype(np.int64)
@@ -142,7 +142,7 @@ def _instants(begin: IntArray, durations: IntArray, end: int) -> IntArray | None
     """These up to `end`, and those that come so long after another; None if they are too many."""
     found = new = begin[begin <= end]
     while new.size:
-        if found.size > MOST_INSTANTS:
+        if found.size > MAX_INSTANTS:
             return None
         later = np.unique(np.add.outer(new, durations))
         new = np.setdiff1d(later[later <= end], found)

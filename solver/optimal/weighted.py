@@ -14,10 +14,10 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand, keeps_order, released
+from ..availability.demand import Demand, keeps_order, with_eligible_time
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import reason_unplaced, what_it_waits_for
-from ..placement.earliest import earliest_start, hold_start
+from ..placement.earliest import allocate_start, earliest_start
 from ..placement.holding import with_fewest_units
 from ..problem import PlanningProblem
 from .completion import Jointly, completed
@@ -235,7 +235,7 @@ def earliest_alone(problem: PlanningProblem) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for demand in problem.demands:
-        demand = released(demand, found)
+        demand = with_eligible_time(demand, found)
         start = earliest_start(problem.base, demand)
         if start is not None:
             found[demand.job.id] = start.time
@@ -290,7 +290,7 @@ def _as_plan(
     problem: PlanningProblem, costs: Costs, alone: Mapping[str, int], found: _Found, why: str
 ) -> Plan:
     """why: what keeps the jobs without a start from being proved to have none, "" if nothing."""
-    demands = [released(demand, times_of(found.starts)) for demand in problem.demands]
+    demands = [with_eligible_time(demand, times_of(found.starts)) for demand in problem.demands]
     unplaced = [
         Unplaced(
             demand.job.id, (demand.job.id in alone and why) or reason_unplaced(problem, demand)
@@ -308,7 +308,7 @@ def _as_plan(
     for demand in ordered:
         start = best[demand.job.id]
         reason = what_it_waits_for(problem, demand, start, profile, tuple(entries.values()))
-        hold_start(profile, demand, start)
+        allocate_start(profile, demand, start)
         entries[demand.job.id] = problem.planned(
             demand, start, "optimal", bound=alone[demand.job.id], waits_for=reason
         )

@@ -53,7 +53,7 @@ def outlook(
         instance,
         "optimal",
         objective=objective,
-        time_limit=whole.part(1.0),
+        time_limit=whole.time_share(1.0),
         effort=effort,
         workers=workers,
         as_lsf=as_lsf,
@@ -67,7 +67,7 @@ def outlook(
 
 def configured_within(instance: Instance, whole: Budget, share: float) -> ConfiguredRun:
     """The scheduler run on as configured, in this share of the seconds left."""
-    budget = Budget(whole.part(share), cancel=whole.cancel)
+    budget = Budget(whole.time_share(share), cancel=whole.cancel)
     return run_as_configured(instance, budget=budget)
 
 

@@ -136,7 +136,7 @@ def _moved_first(bound: BindingGroup, row: int) -> BindingGroup:
 ORDER_EFFORT = 0.2
 ORDER_KINDS = 300
 #: Units beyond which their order counts only as far as that effort goes.
-MOST_ORDERED = 50
+MAX_ORDERED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ def _solved(
     place = {int(owner): position for position, owner in enumerate(order)}
     if fewest:
         model.cp.add(units == round(solver.objective_value))
-        if 1 < len(model.used) <= MOST_ORDERED:
+        if 1 < len(model.used) <= MAX_ORDERED:
             # With powers of two a unit counts for more than all that come after it.
             ranked = sorted(model.used, key=place.__getitem__, reverse=True)
             model.cp.maximize(sum((1 << at) * model.used[owner] for at, owner in enumerate(ranked)))

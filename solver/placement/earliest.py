@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..availability.demand import Availability, Demand, TermCapacity, TermDemand
-from ..availability.profile import SLACK, Profile, held_for_life
+from ..availability.profile import SLACK, Profile, constant_amount
 from ..availability.resources import SLOTS, Allocation, Alternative, Per, Pool, Use, flat
 from . import fits_at_all, place_least
 from .supply import busy_units
@@ -110,25 +110,25 @@ def _split(
     return once, rest
 
 
-def not_crowded(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
+def feasible_times(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
     """The instants, ascending, without those whose windows are known to be too crowded."""
-    if profile.crowded is None or demand.killed is not None or not _by_slots(demand):
+    if profile.full_windows is None or demand.killed is not None or not _by_slots(demand):
         return times
     at = np.array(times, dtype=np.int64)
     slots = max(term.slots for term in demand.terms)
-    refused = profile.crowded.refuses(at, demand.duration, slots)
+    refused = profile.full_windows.infeasible_mask(at, demand.duration, slots)
     return at[~refused].tolist() if refused.any() else times
 
 
-def note_crowded(profile: Profile, demand: Demand, time: int) -> None:
+def record_full_window(profile: Profile, demand: Demand, time: int) -> None:
     """A job does not fit: if slots alone are short, remember it."""
-    if profile.crowded is None or not _by_slots(demand):
+    if profile.full_windows is None or not _by_slots(demand):
         return
     points = profile.checkpoints(time, demand.duration_from(time))
-    free = np.floor(profile.least_free(SLOTS, points) + SLACK)
+    free = np.floor(profile.min_free(SLOTS, points) + SLACK)
     slots = int(np.maximum(free, 0.0).sum())
     if slots < max(term.slots for term in demand.terms):
-        profile.crowded.note(time, points[-1], slots)
+        profile.full_windows.add(time, points[-1], slots)
 
 
 def least_slots(demand: Demand) -> int:
@@ -144,7 +144,7 @@ def _by_slots(demand: Demand) -> bool:
 def _takes_slots(alternative: Alternative) -> bool:
     for use in alternative.host_uses:
         if use.index == SLOTS and use.per in (Per.SLOT, Per.WHOLE):
-            held = held_for_life(use)
+            held = constant_amount(use)
             return held is not None and held >= 1
     return False
 
@@ -188,7 +188,7 @@ class Start:
         return None if duration is None else self.time + duration
 
 
-class Found:
+class LastFit:
     """The room in which a job was last seen to fit, so that it need not be looked for again."""
 
     __slots__ = ("alternative", "capacity", "time")
@@ -206,7 +206,7 @@ class Found:
 
 
 def start_at(
-    availability: Availability, demand: Demand, time: int, found: Found | None = None
+    availability: Availability, demand: Demand, time: int, found: LastFit | None = None
 ) -> Start | None:
     """A placement of the whole job over its window from `time`, or None.
 
@@ -231,7 +231,7 @@ def start_at(
     return None
 
 
-def place_again(profile: Profile, demand: Demand, start: Start) -> Start | None:
+def find_same_start(profile: Profile, demand: Demand, start: Start) -> Start | None:
     """Where a job of one term goes at the same time with the same alternative; None for nowhere."""
     (term,) = demand.terms
     alternative = term.alternatives[start.alternative]
@@ -270,7 +270,7 @@ def _placed_in(
 
 
 def can_start(
-    availability: Availability, demand: Demand, time: int, found: Found | None = None
+    availability: Availability, demand: Demand, time: int, found: LastFit | None = None
 ) -> bool:
     """Whether :func:`start_at` would find a placement; does less work. found: to be told of it."""
     if len(demand.terms) > 1:
@@ -295,10 +295,10 @@ def _start_compound(availability: Availability, demand: Demand, time: int) -> St
         placed = _in_order(availability, demand, time, number)
         if placed is not None:
             return Start(time, placed, number)
-    for number in numbers if demand.together is not None else ():
+    for number in numbers if demand.joint_placer is not None else ():
         one = demand if len(numbers) == 1 else _with_alternative(demand, number)
-        assert demand.together is not None
-        placed = demand.together(availability, one, time)
+        assert demand.joint_placer is not None
+        placed = demand.joint_placer(availability, one, time)
         if placed is not None:
             return Start(time, placed, number)
     return None
@@ -325,7 +325,7 @@ def _in_order(
         if allocation is None:
             return None
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
-            scratch.hold(uses, hosts, time, end)
+            scratch.allocate(uses, hosts, time, end)
         placed.append(allocation)
     return tuple(placed)
 
@@ -342,7 +342,7 @@ def still_free(availability: Availability, demand: Demand, start: Start) -> bool
             return False
         for uses, hosts in counted_once(alternative, allocation, before, scratch.table.pools):
             if scratch is not availability:
-                scratch.hold(uses, hosts, start.time, end)
+                scratch.allocate(uses, hosts, start.time, end)
         for host, slots in allocation.items():
             before[host] = before.get(host, 0) + slots
     return True
@@ -368,7 +368,7 @@ def _within(term: TermDemand, capacity: TermCapacity, allocation: Allocation) ->
     )
 
 
-def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
+def allocate_start(profile: Profile, demand: Demand, start: Start) -> None:
     """Enter a planned start into the profile."""
     before: set[int] = set()
     for term, allocation in zip(demand.terms, start.terms, strict=True):
@@ -379,7 +379,7 @@ def hold_start(profile: Profile, demand: Demand, start: Start) -> None:
             blocked = {*members}
         alternative = term.alternatives[start.alternative]
         for uses, hosts in counted_once(alternative, allocation, before, profile.table.pools):
-            profile.hold(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
+            profile.allocate(uses, hosts, start.time, start.finish(demand), whole_hosts=blocked)
             blocked = set()
         before |= set(allocation)
     profile.accept(demand, start.time, before)
@@ -406,7 +406,7 @@ def earliest_start(
     if demand.latest is not None:
         not_after = demand.latest if not_after is None else min(not_after, demand.latest)
     earliest = max(demand.earliest, not_before or demand.earliest)
-    minds = profile.minds_intervals(demand)
+    minds = profile.has_accept_interval(demand)
     if minds and len(demand.terms) == 1:
         # JOB_ACCEPT_INTERVAL only delays: nothing fits before it does without.
         plain = replace(demand, interval=None)
@@ -430,7 +430,7 @@ def earliest_start(
     one_by_one = not is_constant(demand)
     begin, size = 0, FEW_TIMES
     while begin < len(times):
-        part = not_crowded(profile, demand, times[begin : begin + size])
+        part = feasible_times(profile, demand, times[begin : begin + size])
         if part:
             stretches = profile.stretches(part, demand.duration, one_by_one=one_by_one)
             start = _in_stretches(profile, demand, part, stretches, hint)
@@ -459,7 +459,7 @@ def _first_start(
     profile: Profile, demand: Demand, times: list[int], hint: int | None
 ) -> Start | None:
     """The start at the first of some instants that fits, where availability only grows."""
-    found = Found()
+    found = LastFit()
     first = _first_fit(profile, demand, times, hint, found)
     return None if first is None else start_at(profile, demand, times[first], found)
 
@@ -488,11 +488,11 @@ def _worth_a_look(
             run //= 2
 
 
-def _fits(profile: Profile, demand: Demand, time: int, found: Found | None = None) -> bool:
+def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = None) -> bool:
     """:func:`can_start`; where slots are short, that is remembered for those who come later."""
     if can_start(profile, demand, time, found):
         return True
-    note_crowded(profile, demand, time)
+    record_full_window(profile, demand, time)
     return False
 
 
@@ -535,7 +535,7 @@ def is_constant(demand: Demand) -> bool:
 
 
 def _first_fit(
-    profile: Profile, demand: Demand, times: list[int], hint: int | None, found: Found
+    profile: Profile, demand: Demand, times: list[int], hint: int | None, found: LastFit
 ) -> int | None:
     """Position of the first instant that fits, by bisection (availability only grows).
 
@@ -546,7 +546,7 @@ def _first_fit(
     def fits(position: int) -> bool:
         return _fits(profile, demand, times[position], found)
 
-    if len(demand.terms) > 1 and demand.together is None:
+    if len(demand.terms) > 1 and demand.joint_placer is None:
         return next((position for position in range(len(times)) if fits(position)), None)
     # From here on: nothing fits at `low` or before, the job fits at `high`.
     low, high = -1, len(times)

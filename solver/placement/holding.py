@@ -23,7 +23,7 @@ from ..availability.resources import (
 )
 from ..availability.usage import RowList
 from .choose import Rules
-from .earliest import Start, hold_start, place_again, still_free
+from .earliest import Start, allocate_start, find_same_start, still_free
 from .single import place_most, units_of
 
 # Starts that hang on a limit which fills its gap to the second.
@@ -36,7 +36,7 @@ from .single import place_most, units_of
 #: Nothing is reserved in advance.
 NOTHING: Mapping[int, str] = MappingProxyType({})
 #: Names that are shown.
-MOST_NAMED = 3
+MAX_NAMED = 3
 #: Said where the limit was reached before it was known of all starts.
 NOT_ALL_KNOWN = (
     "the limit was reached before it was looked at which starts fill their gaps to the second"
@@ -46,7 +46,7 @@ Hold = Callable[[Profile], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Commitment:
     """What stands before the jobs behind it: a planned job, or slots that are promised."""
 
     #: Of the job.
@@ -58,7 +58,7 @@ class Standing:
     #: Enters it into a profile.
     hold: Hold
     #: Enters what it keeps until then from jobs that are not gone by then.
-    promise: Hold | None = None
+    protection: Hold | None = None
     #: The planned job itself; None where its limit has no say in it.
     place: tuple[Demand, Start] | None = None
 
@@ -71,13 +71,13 @@ class Standing:
         *,
         promise: Hold | None = None,
         hangs: bool = True,
-    ) -> Standing:
+    ) -> Commitment:
         """A job with a place; hangs: whether its limit had a say in that."""
         return cls(
             name,
             start.time,
             start.allocation,
-            lambda profile: hold_start(profile, demand, start),
+            lambda profile: allocate_start(profile, demand, start),
             promise,
             (demand, start) if hangs else None,
         )
@@ -85,18 +85,18 @@ class Standing:
 
 def exact_fits(
     base: Callable[[], Profile],
-    queue_position: Sequence[Standing],
+    queue_position: Sequence[Commitment],
     reserved: Mapping[int, str] = NOTHING,
     *,
-    only: Standing | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    only: Commitment | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, str]:
     """For each job that fills its gap to the second, a sentence that says so.
 
     base: what runs; taken only where somebody may fit exactly. queue_position: in the order of
     planning: each job beside those before it. reserved: what else begins when, in words. only: the
-    one that is asked about; None for all. stop: asked as it goes; once it says yes, the others are
-    left out.
+    one that is asked about; None for all. should_stop: asked as it goes; once it says yes, the
+    others are left out.
     """
     begins = {item.begins for item in queue_position} | set(reserved)
     asked = {
@@ -108,9 +108,9 @@ def exact_fits(
         return {}
     profile = base()
     found: dict[str, str] = {}
-    there: dict[int, list[Standing]] = {}
+    there: dict[int, list[Commitment]] = {}
     for number, item in enumerate(queue_position[: max(asked) + 1]):
-        if stop():
+        if should_stop():
             break
         if number in asked and item.place is not None:
             demand, start = item.place
@@ -132,7 +132,7 @@ def _fit_of(
     profile: Profile,
     demand: Demand,
     start: Start,
-    before: Mapping[int, Sequence[Standing]],
+    before: Mapping[int, Sequence[Commitment]],
     reserved: Mapping[int, str],
 ) -> str:
     """The sentence for one job with its place; "" where a second more would fit there too.
@@ -145,7 +145,7 @@ def _fit_of(
     there = before.get(end, ())
     open_then = profile.open_for(longer, start.time)
     if open_then:
-        promises = [item.promise for item in there if item.promise is not None]
+        promises = [item.protection for item in there if item.protection is not None]
         beside = profile.copy() if promises else profile
         for promise in promises:
             promise(beside)
@@ -154,8 +154,8 @@ def _fit_of(
     met = [item.name for item in there if start.allocation.keys() & item.hosts.keys()]
     names = met or [item.name for item in there]
     if names:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        follower = ", ".join(names[:MOST_NAMED]) + more
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        follower = ", ".join(names[:MAX_NAMED]) + more
     elif open_then:
         follower = reserved.get(end, "")
     else:
@@ -163,7 +163,7 @@ def _fit_of(
     return f"fills its gap to the second: 1 s more would not fit before {follower}"
 
 
-def _may_fit(item: Standing, begins: set[int]) -> bool:
+def _may_fit(item: Commitment, begins: set[int]) -> bool:
     """Whether something begins, or a window closes, in the second in which a job ends."""
     if item.place is None:
         return False
@@ -190,7 +190,7 @@ def takes_memory(alternative: Alternative, table: ResourceTable) -> bool:
     return any(table.host_resources[use.index].name == "mem" for use in alternative.host_uses)
 
 
-def whole_place(demand: Demand, start: Start, table: ResourceTable) -> Allocation:
+def full_allocation(demand: Demand, start: Start, table: ResourceTable) -> Allocation:
     """All slots of a place: of whole hosts or units where the job shares them with nobody."""
     capacity = table.host_resources[SLOTS].capacity
     place = dict(start.allocation)
@@ -204,7 +204,7 @@ def whole_place(demand: Demand, start: Start, table: ResourceTable) -> Allocatio
     return place
 
 
-class HeldRows:
+class ReservationRows:
     """What reservations hold, gathered row by row to be entered into a profile at once."""
 
     def __init__(self, table: ResourceTable) -> None:
@@ -248,7 +248,7 @@ class HeldRows:
                 rows = self._hosts.setdefault(index, RowList())
                 rows.extend(memory, begin, end, memory.values())
 
-    def keep(self, slots: Mapping[int, int], begin: int, end: int) -> None:
+    def add_slots(self, slots: Mapping[int, int], begin: int, end: int) -> None:
         """Slots alone, over [begin, end)."""
         if slots and begin < end:
             rows = self._hosts.setdefault(SLOTS, RowList())
@@ -267,7 +267,7 @@ class HeldRows:
             self._kept.append(alternative)  # so that no other gets its id
         return found
 
-    def enter(self, profile: Profile) -> None:
+    def subtract_from(self, profile: Profile) -> None:
         """Take it all out of a profile. What it frees again is nobody's instant to start."""
         for index, rows in self._hosts.items():
             profile.hold_rows(index, rows, pool=False)
@@ -275,8 +275,12 @@ class HeldRows:
             profile.hold_rows(index, rows, pool=True)
 
 
-def free_part(
-    demand: Demand, start: Start, beside: Availability, time: int, spare: FloatArray | None = None
+def free_slots_of(
+    demand: Demand,
+    start: Start,
+    availability: Availability,
+    time: int,
+    spare: FloatArray | None = None,
 ) -> dict[int, int]:
     """Slots of a future allocation that are free at `time` and that limits let the job hold.
 
@@ -293,7 +297,7 @@ def free_part(
             used = {int(term.unit.unit_of[host]) for host in allocation}
             members = np.flatnonzero(np.isin(term.unit.unit_of, sorted(used))).tolist()
             hosts += [host for host in members if host not in allocation]
-        free, most = slot_capacity(alternative, beside, time, hosts)
+        free, most = slot_capacity(alternative, availability, time, hosts)
         if len(start.terms) == 1 and not whole and alternative.host_uses[0].per is not Per.WHOLE:
             return _up_to(allocation, free, most)
         most -= sum(slots.values())
@@ -326,18 +330,18 @@ def spare_slots(future: Profile, demand: Demand, start: Start, now: FloatArray) 
     future: without the place. What becomes free by its start need not be held until then.
     """
     window = future.checkpoints(start.time, demand.duration_from(start.time))
-    found: FloatArray = np.floor(future.least_free(SLOTS, window)) - np.floor(now)
+    found: FloatArray = np.floor(future.min_free(SLOTS, window)) - np.floor(now)
     return np.maximum(found, 0.0)
 
 
-def free_over_run(plain: Profile, demand: Demand, start: Start) -> FloatArray:
+def free_over_run(base: Profile, demand: Demand, start: Start) -> FloatArray:
     """Slots of each host that are free all the while that a job runs, its own counted in, [H].
 
-    plain: with its place.
+    base: with its place.
     """
-    window = plain.checkpoints(start.time, demand.duration_from(start.time))
-    left: FloatArray = np.floor(plain.least_free(SLOTS, window))
-    for host, count in whole_place(demand, start, plain.table).items():
+    window = base.checkpoints(start.time, demand.duration_from(start.time))
+    left: FloatArray = np.floor(base.min_free(SLOTS, window))
+    for host, count in full_allocation(demand, start, base.table).items():
         left[host] += count
     return left
 
@@ -353,21 +357,24 @@ def _up_to(allocation: Allocation, free: FloatArray, most: int) -> dict[int, int
 
 
 def slot_capacity(
-    alternative: Alternative, beside: Availability, time: int, hosts: Sequence[int] | None = None
+    alternative: Alternative,
+    availability: Availability,
+    time: int,
+    hosts: Sequence[int] | None = None,
 ) -> tuple[FloatArray, int]:
     """Slots that a job may hold at `time` on each of these hosts, and in all (TBR-10).
 
     hosts: all where None, [H].
     """
-    free = np.full(beside.hosts if hosts is None else len(hosts), np.inf)
+    free = np.full(availability.hosts if hosts is None else len(hosts), np.inf)
     most = FOREVER
     for use in alternative.host_uses:
         if counts_slots(use):
-            there = beside.free(use.index, time)
+            there = availability.free(use.index, time)
             free = np.minimum(free, there if hosts is None else there[hosts])
     for use in alternative.pool_uses:
         if counts_slots(use):
-            most = min(most, int(beside.free_in_pool(use.index, time)))
+            most = min(most, int(availability.free_in_pool(use.index, time)))
     return np.floor(np.maximum(free, 0)), most
 
 
@@ -376,10 +383,10 @@ def slot_capacity(
 
 def may_grow(demand: Demand) -> bool:
     """Whether a job asks for a range of slots, which dispatch fills as far as it can."""
-    return len(demand.terms) == 1 and demand.terms[0].most > demand.terms[0].slots
+    return len(demand.terms) == 1 and demand.terms[0].max_slots > demand.terms[0].slots
 
 
-def filled_now(profile: Profile, demand: Demand, start: Start) -> Start:
+def fill_slot_range(profile: Profile, demand: Demand, start: Start) -> Start:
     """A start now with as many slots of the job's range as there are beside everything else.
 
     profile: what the job finds, all others in their places. A start in the future keeps the
@@ -418,7 +425,7 @@ def with_fewest_units(
             if _bound_to_fewest(demand) and _units(demand, found) not in ((), (0,)):
                 movable.append(demand)
             else:
-                hold_start(profile, demand, found[demand.job.id])
+                allocate_start(profile, demand, found[demand.job.id])
     while movable and _moved(profile, movable, found):
         pass
     return found
@@ -437,15 +444,15 @@ def _moved(profile: Profile, demands: Sequence[Demand], found: dict[str, Start])
     for tried, held in ((demands[:half], demands[half:]), (demands[half:], demands[:half])):
         beside = profile.copy()
         for demand in held:
-            hold_start(beside, demand, found[demand.job.id])
+            allocate_start(beside, demand, found[demand.job.id])
         moved = _moved(beside, tried, found) or moved
     return moved
 
 
-def _moves(beside: Profile, demand: Demand, found: dict[str, Start]) -> bool:
+def _moves(profile: Profile, demand: Demand, found: dict[str, Start]) -> bool:
     """Whether one job has a better place beside the others, which it then takes."""
     job, used = demand.job.id, _units(demand, found)
-    again = place_again(beside, demand, found[job])
+    again = find_same_start(profile, demand, found[job])
     if again is None:
         return False
     units = units_of(demand.terms[0], again.allocation)

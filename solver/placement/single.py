@@ -131,7 +131,7 @@ def place_most(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
     if capacity.first is not None:
         both = capacity.first if term.first_hosts is None else capacity.first & term.first_hosts
         term = replace(term, first_hosts=both)
-    if term.most <= term.slots or (unit is not None and unit.balance):
+    if term.max_slots <= term.slots or (unit is not None and unit.balance):
         return place(term, capacity)
     if unit is not None and unit.maxcus is not None:
         base = place_least(term, capacity)
@@ -145,9 +145,9 @@ def place_most(term: TermDemand, capacity: TermCapacity) -> Allocation | None:
 
 def _most(term: TermDemand, capacity: TermCapacity) -> int | None:
     """The number of slots a range gets."""
-    if fits(term, capacity, term.most):
-        return term.most
-    most = min(term.most - 1, int(capacity.caps[term.candidates].sum()))
+    if fits(term, capacity, term.max_slots):
+        return term.max_slots
+    most = min(term.max_slots - 1, int(capacity.caps[term.candidates].sum()))
     block = _block(term, capacity)
     if block > 1:
         blocks = _largest(term, capacity, -(-term.slots // block), most // block, block)

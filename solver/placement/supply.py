@@ -156,7 +156,7 @@ def _kind(gpus: Gpus) -> str:
 
 
 #: Hosts of an allocation beyond which only the order of the allocation counts.
-MOST_HOSTS = 200
+MAX_HOSTS = 200
 
 
 def split_over_terms(
@@ -164,7 +164,7 @@ def split_over_terms(
 ) -> list[Allocation]:
     """One part a term. counts: slots of each; allowed: hosts that each may have, [H]."""
     parts = _in_order(allocation, counts)
-    if len(allocation) > MOST_HOSTS or _within(parts, allowed):
+    if len(allocation) > MAX_HOSTS or _within(parts, allowed):
         return parts
     return _searched(list(allocation.items()), tuple(counts), allowed) or parts
 

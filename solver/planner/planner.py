@@ -31,13 +31,13 @@ from ...model.job import Job, RunningJob
 from ...model.modules import with_loaded_modules
 from ...model.objective import ObjectiveName
 from ...model.plan import Method, Plan, PlanChange, PlannedJob, Unplaced
-from ..advice.what_if import Asker, StartAnswer, answer_of_cycle
+from ..advice.what_if import StartAnswer, WhatIfPlanner, answer_of_cycle
 from ..fairshare.queue_order import has_policy
 from ..planning import ESTIMATES, check_margin, plan
-from ..rules.left_out import as_estimates_see_it
+from ..rules.omitted import estimator_view
 from ..scheduler.next_cycle import NextCycle, plan_of
-from ..scheduler.world import KeptRunning
-from .stable import Grounds, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
+from ..scheduler.world import LoadedRunningJobs
+from .stable import PlanContext, grounds_of_cycle, grounds_of_search, nearest_plan, stable_plan
 
 # An instance that goes on: jobs come and end, hosts change, time passes.
 #
@@ -45,7 +45,7 @@ from .stable import Grounds, grounds_of_cycle, grounds_of_search, nearest_plan, 
 # is held to their rules, with their messages.
 
 
-class LivingInstance:
+class LiveInstance:
     """The instance as it is now, and what runs in it, entered.
 
     The place of a running job in the instance is nobody's business: the last one takes the place of
@@ -58,21 +58,21 @@ class LivingInstance:
         #: Whether a host is up and open, in the words of changes; its status where unnamed.
         self._status: dict[str, str] = {}
         self._where = {item.job.id: at for at, item in enumerate(instance.running)}
-        self._kept: KeptRunning | None = None
+        self._kept: LoadedRunningJobs | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is entered: it is again when it is asked for."""
         return {**self.__dict__, "_kept": None}
 
     @property
-    def kept(self) -> KeptRunning:
+    def loaded_jobs(self) -> LoadedRunningJobs:
         """What runs, entered."""
         if self._kept is None:
-            self._kept = KeptRunning(self._as_entered(), margin=self._margin)
+            self._kept = LoadedRunningJobs(self._as_entered(), margin=self._margin)
         return self._kept
 
     def _as_entered(self) -> Instance:
-        found = with_loaded_modules(as_estimates_see_it(self.instance))
+        found = with_loaded_modules(estimator_view(self.instance))
         hosts = tuple(
             host if host.status == "ok" else replace(host, status="ok")
             for host in found.cluster.hosts
@@ -148,7 +148,7 @@ class LivingInstance:
     def clock(self, now: int) -> None:
         """It is `now`: what was to end by then has ended, what was to come by then has come."""
         self._set(now=now)
-        states = self.kept.states
+        states = self.loaded_jobs.states
         over = [
             item.job.id
             for item, state in zip(self.instance.running, states, strict=True)
@@ -263,7 +263,7 @@ class Planner:
         self.method: Method = method
         self._options = {"objective": objective, "time_limit": time_limit, "effort": effort}
         self._jobs, self._margin, self._tolerance = jobs, margin, tolerance
-        self._living = LivingInstance(instance, margin=margin)
+        self._living = LiveInstance(instance, margin=margin)
         self._changes: list[PlanChange] = []
         self._published: dict[str, int] = {}
         self._together: list[str] | None = None
@@ -380,11 +380,11 @@ class Planner:
         else:
             # All that runs is looked at only where it has a job of this name.
             beside = instance.running if self._living.runs(request.id) else ()
-            trial = LivingInstance(replace(instance, running=beside))
+            trial = LiveInstance(replace(instance, running=beside))
             trial.submit(replace(request, submit=instance.now))
             job = trial.instance.pending[-1]
         if self.method not in ("greedy", "time-based"):
-            asker = Asker(
+            asker = WhatIfPlanner(
                 instance,
                 "optimal",
                 time_limit=self._options["time_limit"],  # type: ignore[arg-type]
@@ -392,15 +392,18 @@ class Planner:
                 margin=self._margin,
             )
             return asker.stated(asker.answer(job))
-        stated = Asker(instance, "time-based", margin=self._margin).stated
+        stated = WhatIfPlanner(instance, "time-based", margin=self._margin).stated
         current = self._current()
-        if self._asked is not None and (answer := self._asked.answer_to_another(job)) is not None:
+        if (
+            self._asked is not None
+            and (answer := self._asked.result_for_added_job(job)) is not None
+        ):
             return stated(_answer(job, self._asked, answer))
         with no_collection():
             asked = replace(instance, pending=(*instance.pending, job))
             last = {item.job: item for item in current}
             cycle = self._cycle(asked, "time-based", None, last, wanted=job.id)
-            return stated(_answer(job, cycle, cycle.says_of(job.id)))
+            return stated(_answer(job, cycle, cycle.result_for(job.id)))
 
     def _current(self) -> Plan:
         if self._plan is None:
@@ -435,7 +438,7 @@ class Planner:
             method,
             jobs=jobs,
             margin=self._margin,
-            kept=self._living.kept,
+            kept=self._living.loaded_jobs,
             likely=likely,
             wanted=wanted,
         )
@@ -460,14 +463,16 @@ class Planner:
         )
         return self._stable(found, grounds_of_search(instance, self._margin, found), last)
 
-    def _stable(self, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]) -> Plan:
+    def _stable(self, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]) -> Plan:
         found = nearest_plan(self.instance, found, grounds, last)
         if self._tolerance is not None:
             found = self._as_published(found, grounds, last)
             self._publish(found)
         return found
 
-    def _as_published(self, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]) -> Plan:
+    def _as_published(
+        self, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
+    ) -> Plan:
         """The plan itself, or one that keeps what was told where this one moves a start too far."""
         assert self._tolerance is not None
         published = {job: self._published[job] for job in last if job in self._published}

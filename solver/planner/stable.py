@@ -12,7 +12,7 @@ from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..certify import holds
 from ..fairshare.priority_order import priority_order
-from ..placement.earliest import Start, earliest_start, hold_start, start_at, still_free
+from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import Hold
 from ..problem import PlanningProblem
 from ..scheduler.next_cycle import NextCycle
@@ -24,7 +24,7 @@ from ..scheduler.next_cycle import NextCycle
 
 
 @dataclass(frozen=True, slots=True)
-class Standby:
+class PlannedPlacement:
     """A pending job with its place in a plan."""
 
     job: str
@@ -33,13 +33,13 @@ class Standby:
     #: Whether others of its hosts would do too.
     movable: bool = True
     #: Enters what it keeps from others until it starts.
-    promise: Hold | None = None
+    protection: Hold | None = None
     #: Whether it may use what others keep, if it is gone by their starts.
     backfilled: bool = True
 
 
-def near_to(
-    base: Profile, placed: Sequence[Standby], last: Mapping[str, Start]
+def closest_placements(
+    base: Profile, placed: Sequence[PlannedPlacement], last: Mapping[str, Start]
 ) -> dict[str, Start]:
     """The places of a plan with as many of the last ones as can be kept; no start changes.
 
@@ -55,23 +55,23 @@ def near_to(
     lifted = {item.job for item in (*wishes, *loose)}
     for item in placed:
         if item.job not in lifted:
-            hold_start(base, item.demand, item.start)
+            allocate_start(base, item.demand, item.start)
     while wishes:
         moved = _settled(base, wishes, loose, last, placed)
         if moved is not None:
             return found | moved
         given_up = wishes.pop()
-        hold_start(base, given_up.demand, given_up.start)
+        allocate_start(base, given_up.demand, given_up.start)
     return found
 
 
-def _may_go_elsewhere(item: Standby) -> bool:
+def _may_go_elsewhere(item: PlannedPlacement) -> bool:
     """Whether other hosts would do; whole units and even ones depend on what else is free."""
     terms = item.demand.terms
     return item.movable and len(terms) == 1 and terms[0].unit is None
 
 
-def _would_keep(item: Standby, before: Start | None) -> bool:
+def _would_keep(item: PlannedPlacement, before: Start | None) -> bool:
     if before is None or not _may_go_elsewhere(item):
         return False
     own = item.start
@@ -86,10 +86,10 @@ def _would_keep(item: Standby, before: Start | None) -> bool:
 
 def _settled(
     base: Profile,
-    wishes: Sequence[Standby],
-    loose: Sequence[Standby],
+    wishes: Sequence[PlannedPlacement],
+    loose: Sequence[PlannedPlacement],
     last: Mapping[str, Start],
-    placed: Sequence[Standby],
+    placed: Sequence[PlannedPlacement],
 ) -> dict[str, Start] | None:
     """Places of the jobs lifted: the last one, else the own, else any; None if one has none."""
     profile = base.copy()
@@ -97,7 +97,7 @@ def _settled(
     for item in wishes:
         if _is_free(profile, item, last[item.job], placed):
             found[item.job] = last[item.job]
-            hold_start(profile, item.demand, last[item.job])
+            allocate_start(profile, item.demand, last[item.job])
     for item in placed:
         if item.job in found or not any(item is other for other in (*wishes, *loose)):
             continue
@@ -110,18 +110,20 @@ def _settled(
                 return None
         assert start is not None
         found[item.job] = start
-        hold_start(profile, item.demand, start)
+        allocate_start(profile, item.demand, start)
     return found
 
 
-def _is_free(profile: Profile, item: Standby, start: Start, placed: Sequence[Standby]) -> bool:
+def _is_free(
+    profile: Profile, item: PlannedPlacement, start: Start, placed: Sequence[PlannedPlacement]
+) -> bool:
     """Whether a place is free, for a job to which nothing is lent beside all that is kept too."""
     if item.backfilled:
         return still_free(profile, item.demand, start)
     beside = profile.copy()
     for other in placed:
-        if other.promise is not None and other.job != item.job:
-            other.promise(beside)
+        if other.protection is not None and other.job != item.job:
+            other.protection(beside)
     return still_free(beside, item.demand, start)
 
 
@@ -148,12 +150,12 @@ def keep_published(
             later.append((demand, start.time))
             continue
         pins[demand.job.id] = pin
-        hold_start(profile, demand, pin)
+        allocate_start(profile, demand, pin)
     for demand, time in later:
         found = earliest_start(profile, demand, finishes_only=True, not_before=time)
         if found is not None:
             pins[demand.job.id] = found
-            hold_start(profile, demand, found)
+            allocate_start(profile, demand, found)
     return _forward(base, demands, pins)
 
 
@@ -174,7 +176,7 @@ def _forward(
         profile = base.copy()
         for job, start in starts.items():
             if job != demand.job.id:
-                hold_start(profile, by_job[job], start)
+                allocate_start(profile, by_job[job], start)
         found = earliest_start(profile, demand, finishes_only=True)
         own = starts.get(demand.job.id)
         if found is not None and (own is None or found.time < own.time):
@@ -183,7 +185,7 @@ def _forward(
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class PlanContext:
     """Where the places of a plan are looked at; all is asked for only where it is needed."""
 
     #: What runs.
@@ -191,34 +193,34 @@ class Grounds:
     #: Enters what is held for jobs without a place.
     held: Callable[[Profile], None]
     #: The jobs that have a place, in the order of planning.
-    placed: Callable[[], list[Standby]]
+    placed: Callable[[], list[PlannedPlacement]]
     #: Of all jobs, in that order.
     demands: Callable[[], list[Demand]]
     #: As for the judge.
     as_lsf: bool
 
 
-def grounds_of_cycle(cycle: NextCycle) -> Grounds:
+def grounds_of_cycle(cycle: NextCycle) -> PlanContext:
     """Of a plan that a cycle has said."""
 
-    def placed() -> list[Standby]:
+    def placed() -> list[PlannedPlacement]:
         found = []
         free = not _each_start_counts(cycle.instance)
-        standings = {item.name: item for item in cycle.standings}
+        standings = {item.name: item for item in cycle.commitments}
         for job in priority_order(cycle.instance):
-            start = cycle.place_of(job.id)
+            start = cycle.planned_start(job.id)
             if start is None:
                 continue
-            state = cycle.world.states.of(job.id)
+            state = cycle.world.states.get(job.id)
             shape = cycle.cycle.state.shape(state)
             backfills = cycle.cycle.state.queues[job.queue].backfill
             found.append(
-                Standby(
+                PlannedPlacement(
                     job.id,
                     cycle.demand_of(job.id),
                     start,
                     free and not shape.dynamic,
-                    standings[job.id].promise,
+                    standings[job.id].protection,
                     backfills and state.limit is not None,
                 )
             )
@@ -227,10 +229,12 @@ def grounds_of_cycle(cycle: NextCycle) -> Grounds:
     def demands() -> list[Demand]:
         return [cycle.demand_of(job.id) for job in priority_order(cycle.instance)]
 
-    return Grounds(cycle.before_its_starts, cycle.hold_promises, placed, demands, as_lsf=True)
+    return PlanContext(
+        cycle.profile_before_starts, cycle.subtract_open_reservations, placed, demands, as_lsf=True
+    )
 
 
-def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
+def grounds_of_search(instance: Instance, margin: int, found: Plan) -> PlanContext:
     """Of a plan of an exact method."""
     known: list[PlanningProblem] = []
 
@@ -239,16 +243,16 @@ def grounds_of_search(instance: Instance, margin: int, found: Plan) -> Grounds:
             known.append(PlanningProblem.of(instance, as_lsf=False, margin=margin))
         return known[0]
 
-    def placed() -> list[Standby]:
+    def placed() -> list[PlannedPlacement]:
         starts = {item.job: problem().start_of(item) for item in found}
         free = not _each_start_counts(instance)
         return [
-            Standby(demand.job.id, demand, start, free)
+            PlannedPlacement(demand.job.id, demand, start, free)
             for demand in problem().demands
             if (start := starts.get(demand.job.id)) is not None
         ]
 
-    return Grounds(
+    return PlanContext(
         lambda: problem().base.copy(),
         lambda profile: None,
         placed,
@@ -269,7 +273,7 @@ def _each_start_counts(instance: Instance) -> bool:
 
 
 def nearest_plan(
-    instance: Instance, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]
+    instance: Instance, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
 ) -> Plan:
     """The plan with the jobs on their last hosts where they can be, all starts as they are."""
     before = {item.job: item for item in found}
@@ -286,7 +290,7 @@ def nearest_plan(
     wishes = {job: start for job in stays if (start := _start_of(last[job], index)) is not None}
     base = grounds.base()
     grounds.held(base)
-    starts = near_to(base, grounds.placed(), wishes)
+    starts = closest_placements(base, grounds.placed(), wishes)
     changed = {job: start for job, start in starts.items() if _moves(before[job], start, instance)}
     if not changed:
         return found
@@ -294,7 +298,7 @@ def nearest_plan(
 
 
 def stable_plan(
-    instance: Instance, found: Plan, grounds: Grounds, last: Mapping[str, PlannedJob]
+    instance: Instance, found: Plan, grounds: PlanContext, last: Mapping[str, PlannedJob]
 ) -> Plan | None:
     """A plan in which what the jobs were told last comes first; None where there is none."""
     index = instance.cluster.host_index()

@@ -222,15 +222,15 @@ def replay(
     policy: str = "easy",
     procs: int | None = None,
     schedule_after: ScheduleAfter | None = None,
-    stop: Callable[[], bool] | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> ReplayResult:
     """Replay a whole workload; parameters and errors as for `Replay`.
 
-    `stop` is asked every few hundred events; once it says yes, what is known is returned with
-    ``complete=False``.
+    `should_stop` is asked every few hundred events; once it says yes, what is known is returned
+    with ``complete=False``.
     """
     session = Replay(workload, policy, procs, schedule_after)
-    while session.advance() and not (stop and stop()):
+    while session.advance() and not (should_stop and should_stop()):
         pass
     return session.result()
 

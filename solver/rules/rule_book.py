@@ -152,12 +152,12 @@ SUBMISSION_HOST = "submission host for type==local (from_host)"
 #: What jobs with -g hang on where nobody said which groups there are.
 JOB_GROUPS = "the limit of the job group, if it has one (job_groups; -g, bgadd -L)"
 #: Jobs of a run that are looked at.
-MOST_JOBS = 100_000
+MAX_JOBS = 100_000
 #: Of start conditions what only a plan leaves out.
 KNOWN_IN_A_RUN = (COUNT, EXIT, NOT)
 
 
-def heeded_nowhere(
+def unsupported_rules(
     instance: Instance, resolver: Resolver, jobs: Iterable[Job] | None = None
 ) -> tuple[Omission, ...]:
     """What touches pending jobs and is not obeyed anywhere, each with the jobs that it touches.
@@ -187,7 +187,7 @@ def heeded_nowhere(
         for group, queues in strangers.items():
             if queues is None or job.queue in queues:
                 touched.setdefault(UNKNOWN_MEMBERS.format(group), []).append(job.id)
-    for what, names in Precedence.of(instance).left_out().items():
+    for what, names in Precedence.of(instance).omitted_rules().items():
         if ids := [name for name in names if name in asked]:
             touched.setdefault(what, []).extend(ids)
     if sharers := sharing.moved((run.job for run in instance.running), instance.pending):
@@ -206,19 +206,19 @@ def unheeded_by_the_loop(
 
     In it jobs do fail, and conditions are looked at as they stand.
     """
-    found = heeded_nowhere(instance, resolver, jobs)
+    found = unsupported_rules(instance, resolver, jobs)
     return tuple(item for item in found if item.what not in KNOWN_IN_A_RUN)
 
 
 def unheeded_in_a_run(instance: Instance, resolver: Resolver) -> tuple[Omission, ...]:
     """The same of all jobs that a run begins with or meets, and what is only worth knowing.
 
-    Of a log of more than MOST_JOBS jobs the first are looked at, and any start may be touched.
+    Of a log of more than MAX_JOBS jobs the first are looked at, and any start may be touched.
     """
     jobs = (*(run.job for run in instance.running), *instance.pending)
-    met = islice(chain(jobs, instance.future), MOST_JOBS)
+    met = islice(chain(jobs, instance.future), MAX_JOBS)
     found = unheeded_by_the_loop(instance, resolver, met)
-    if len(jobs) + len(instance.future) > MOST_JOBS:
+    if len(jobs) + len(instance.future) > MAX_JOBS:
         found = tuple(replace(item, jobs=None) for item in found)
     return (*found, *remarks(instance))
 
@@ -249,19 +249,19 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class OmittedRule:
     """A rule that a plan does not consider, and the jobs that it touches."""
 
     rule: str
     jobs: frozenset[str]
     #: A start at now is the earliest all the same: the rule can only let a job start sooner, or
     #: acts only later.
-    may_help: bool = False
+    can_only_advance: bool = False
     #: It acts only where one of these jobs has to wait; empty where it acts in any case.
     unless_now: frozenset[str] = frozenset()
     #: Whether the loop heeds it, so that what starts in the next cycle does so whatever the rule
     #: is.
-    heeded: bool = True
+    applied_by_loop: bool = True
     #: It changes the places of its jobs and not their starts.
     places_only: bool = False
     #: It changes when its jobs may start and not where: what starts now beside them does so anyway.
@@ -289,7 +289,7 @@ class RuleBook:
         self.admissions = admissions(instance)
         self._changing = changing_selections(instance, resolver)
         self._left_out: dict[tuple[str, bool], set[str]] = {}
-        self._whole: tuple[LeftOut, ...] = ()
+        self._whole: tuple[OmittedRule, ...] = ()
         #: The pending jobs that reserve some of a load index.
         self._raised_by: dict[str, set[str]] = {}
         #: What hosts set a loadSched for.
@@ -312,14 +312,14 @@ class RuleBook:
         for demand in demands:
             for name in () if demand.impossible else self.resolver.loads_reserved(demand.job):
                 self._raised_by.setdefault(name, set()).add(demand.job.id)
-        found = [self._heed(demand) for demand in demands]
+        found = [self._apply_rules(demand) for demand in demands]
         self._whole = tuple(rule for rule in self._always_left_out(found) if rule.jobs)
         return tuple(found)
 
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def omitted_rules(self) -> tuple[OmittedRule, ...]:
         """What was left out, after :meth:`apply`."""
         of_jobs = (
-            LeftOut(rule, frozenset(jobs), may_help)
+            OmittedRule(rule, frozenset(jobs), may_help)
             for (rule, may_help), jobs in self._left_out.items()
             if jobs
         )
@@ -328,7 +328,7 @@ class RuleBook:
     def _leave_out(self, rule: str, jobs: Iterable[str], *, may_help: bool = False) -> None:
         self._left_out.setdefault((rule, may_help), set()).update(jobs)
 
-    def _heed(self, demand: Demand) -> Demand:
+    def _apply_rules(self, demand: Demand) -> Demand:
         if demand.impossible:
             return demand
         demand = self._admitted(demand, self.admissions.get(demand.job.id, Admission()))
@@ -352,7 +352,7 @@ class RuleBook:
         for name in sorted(names):
             floor = self._floor(demand.queue, name)
             if floor is not None:
-                if not np.isneginf(floor.least).all():
+                if not np.isneginf(floor.min_free).all():
                     floors.append(floor)
                 continue
             beyond = self.eligibility.beyond_one(demand.queue.thresholds, name)
@@ -435,7 +435,7 @@ class RuleBook:
                 found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
         return found
 
-    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[LeftOut]:
+    def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
         """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
         everybody = frozenset(demand.job.id for demand in demands)
         pairs = preempting_now(self.instance)
@@ -445,7 +445,7 @@ class RuleBook:
             asking = frozenset(d.job.id for d in demands if d.queue.name in queues)
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
-            yield LeftOut("preemption", everybody, may_help=True, unless_now=asking)
+            yield OmittedRule("preemption", everybody, can_only_advance=True, unless_now=asking)
         beyond = frozenset(
             demand.job.id
             for demand in demands
@@ -454,7 +454,7 @@ class RuleBook:
             and demand.queue.ignore_deadline
         )
         if beyond:
-            yield LeftOut(BEYOND_WINDOWS, beyond)
+            yield OmittedRule(BEYOND_WINDOWS, beyond)
         endless = frozenset(
             demand.job.id
             for demand in demands
@@ -464,7 +464,7 @@ class RuleBook:
             and demand.killed is None
         )
         if endless - beyond:
-            yield LeftOut(STOPPED_BY_WINDOWS, endless - beyond)
+            yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -472,18 +472,18 @@ class RuleBook:
             if self.eligibility.watches_load
         )
         if stopped:
-            yield LeftOut("loadStop, which would suspend running jobs", everybody)
-        conditions = Precedence.of(self.instance).left_out()
-        for item in heeded_nowhere(self.instance, self.resolver, (d.job for d in demands)):
+            yield OmittedRule("loadStop, which would suspend running jobs", everybody)
+        conditions = Precedence.of(self.instance).omitted_rules()
+        for item in unsupported_rules(self.instance, self.resolver, (d.job for d in demands)):
             jobs = everybody if item.jobs is None else frozenset(item.jobs) & everybody
             if item.what != SHARED_GPUS:
                 when = item.what in conditions
-                yield LeftOut(item.name, jobs, heeded=False, times_only=when)
+                yield OmittedRule(item.name, jobs, applied_by_loop=False, times_only=when)
         possible = (demand.job for demand in demands if not demand.impossible)
         running = (run.job for run in self.instance.running)
         moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
         near = all_near(demands, moved)
-        yield LeftOut(SHARED_GPUS, near, unless_now=moved, heeded=False)
+        yield OmittedRule(SHARED_GPUS, near, unless_now=moved, applied_by_loop=False)
 
 
 def in_one_partition(demand: Demand, admission: Admission, names: Sequence[str]) -> Demand:

@@ -33,7 +33,7 @@ from ..availability.resources import ResourceTable
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
 from .events import Settings
-from .job_state import HoldingTime, JobState, Requests, Shape
+from .job_state import JobState, ReservationTimer, Shape, ShapeTable
 from .simulation import Recorder, Session
 from .world import World
 
@@ -65,6 +65,13 @@ class _Plain:
 
 
 _PLAIN = tuple(field.name for field in dataclasses.fields(_Plain))
+#: Attributes of a job's state that have another key in a checkpoint, by key.
+_ATTRIBUTES = {
+    "work": "real_run_time",
+    "ran": "elapsed",
+    "placed": "allocated_at",
+    "now_waits_for": "current_reason",
+}
 #: A number of slots by host, an amount by resource or host, as pairs.
 _Counts = list[tuple[int, int]]
 
@@ -168,9 +175,9 @@ def save(session: Session) -> str:
         "settings": dataclasses.asdict(session.settings),
         "until": session.until,
         "now": world.now,
-        "cycles": session.so_far.cycles,
-        "started": session.so_far.started,
-        "last_progress": session.so_far.last_progress,
+        "cycles": session.progress.cycles,
+        "started": session.progress.started,
+        "last_progress": session.progress.last_progress,
         "events": [*world.events.state(), world.events.gone],
         "shapes": [_described(shape.job, session) for shape in session.requests.shapes()],
         "modified": [_described(job, session) for job in world.states.modified.values()],
@@ -187,16 +194,16 @@ def save(session: Session) -> str:
         "order": world.order.to_state(),
         "cycle": cycle.to_state(),
         "dependents": None if world.dependents is None else world.dependents.to_state(),
-        "log": session.so_far.log,
+        "log": session.progress.log,
         "keep_log": session.keep_log,
-        "notes": session.so_far.notes,
+        "notes": session.progress.notes,
     }
     return seal_checkpoint("loop", record)
 
 
 def _described(job: Job, session: Session) -> list[Any]:
     """A job by its number, and where bmod and the like have changed it, in full."""
-    number = session.world.states.of(job.id).number
+    number = session.world.states.get(job.id).number
     return [number, None if job == session.given[number] else dataclasses.asdict(job)]
 
 
@@ -213,19 +220,19 @@ def _job(described: Sequence[Any], session: Session) -> Job:
 
 
 def _state(state: JobState, world: World) -> dict[str, Any]:
-    plain = {name: getattr(state, name) for name in _PLAIN}
+    plain = {name: getattr(state, _ATTRIBUTES.get(name, name)) for name in _PLAIN}
     holding = state.holding
     return {
         "number": state.number,
         **plain,
         "terms": [list(term.items()) for term in state.terms],
-        "stretches": [[begin, end, list(w.items())] for begin, end, w in state.stretches],
+        "stretches": [[begin, end, list(w.items())] for begin, end, w in state.past_allocations],
         "amounts": [part.amount for part in world.running_profile.parts.get(state.number, ())],
         "held": list(holding.hosts),
         "held_since": holding.since,
-        "rest_until": holding.rest_until,
+        "rest_until": holding.blocked_until,
         "shaped": state.shape is not None,
-        "borrowed": list(state.borrowed.items()),
+        "borrowed": list(state.backfilled_slots.items()),
     }
 
 
@@ -270,9 +277,9 @@ def _session(
     world = session.world
     world.states.load_state(saved["ended"])
     world.advance_clock(saved["now"])
-    session.so_far.cycles, session.so_far.started = saved["cycles"], saved["started"]
-    session.so_far.last_progress = saved["last_progress"]
-    session.so_far.log, session.so_far.notes = saved["log"], saved["notes"]
+    session.progress.cycles, session.progress.started = saved["cycles"], saved["started"]
+    session.progress.last_progress = saved["last_progress"]
+    session.progress.log, session.progress.notes = saved["log"], saved["notes"]
     # Limits join the table in the order in which jobs turn up: what ran at first, then the shapes.
     world.enter_limits_of_running()
     for described in saved["shapes"]:
@@ -286,7 +293,7 @@ def _session(
     session.eligibility.load_state(saved["eligibility"])
     session.cycle.load_state(saved["cycle"])
     events, sequence, gone = saved["events"]
-    world.events.go_on((tuple(event) for event in events), sequence, gone)
+    world.events.restore((tuple(event) for event in events), sequence, gone)
     world.changed = saved["changed"]
     return session
 
@@ -294,28 +301,28 @@ def _session(
 def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
     amounts: dict[int, list[float]] = {}
     for plain in saved["states"]:
-        state = world.states.keep(plain["number"])
+        state = world.states.activate(plain["number"])
         for name in _PLAIN:
-            setattr(state, name, plain[name])
+            setattr(state, _ATTRIBUTES.get(name, name), plain[name])
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
         held = tuple(plain["held"])
-        state.holding = HoldingTime(held, plain["held_since"], plain["rest_until"])
-        state.borrowed = dict(plain["borrowed"])
-        state.stretches = [
+        state.holding = ReservationTimer(held, plain["held_since"], plain["rest_until"])
+        state.backfilled_slots = dict(plain["borrowed"])
+        state.past_allocations = [
             (begin, end, {int(h): int(n) for h, n in where})
             for begin, end, where in plain["stretches"]
         ]
         amounts[state.number] = plain["amounts"]
         if plain["shaped"]:
             state.shape = world.requests.shape(state.job)
-    running = [world.states.keep(number) for number in saved["running"]]
+    running = [world.states.activate(number) for number in saved["running"]]
     world.order = _order(world, saved, running)
     finish = dict(saved["finish"])
     for state in running:
-        world.put_back(state, finish.get(state.number), amounts[state.number])
+        world.restore(state, finish.get(state.number), amounts[state.number])
     for number in saved["pending"]:
-        world.wait_again(world.states.keep(number))
-    world.arrivals.new = [world.states.keep(number) for number in saved["fresh"]]
+        world.wait_again(world.states.activate(number))
+    world.arrivals.new = [world.states.activate(number) for number in saved["fresh"]]
 
 
 def _order(world: World, saved: Mapping[str, Any], running: Sequence[JobState]) -> Any:
@@ -342,7 +349,7 @@ def _restore_amounts(world: World, saved: Mapping[str, Any]) -> None:
 
 
 #: What copies share although it is not frozen: it grows, and what is in it stays as it is.
-_SHARED = (Requests, ResourceTable, Shape, Budget, FunctionType)
+_SHARED = (ShapeTable, ResourceTable, Shape, Budget, FunctionType)
 
 
 class Entered:

@@ -17,10 +17,10 @@ from ...model.plan import PlannedJob
 from ..budget import Budget, OutOfTime
 from ..pending_reasons import free_when
 from ..precedence import NOT_YET
+from .continuation import loop_session, placed
 from .events import EFFORT
 from .methods import looking_ahead
 from .reserving import Greedy, TimeBased
-from .run_on import loop_session, placed
 from .simulation import Session
 
 #: As `settings_for` calls the reservations of the configuration.
@@ -73,9 +73,9 @@ def run_as_configured(
     given_up = False
     with suppress(OutOfTime):
         session.begin(pending_only=True)
-        session.settle()
+        session.run_until_stable()
         estimates = _expected(session)
-        waiting = {job for job in waiting if session.world.states.of(job).start is None}
+        waiting = {job for job in waiting if session.world.states.get(job).start is None}
         while waiting and not (until and until not in waiting):
             given_up = watched in waiting and session.world.now > latest
             if given_up or budget.stopped() or not session.advance():
@@ -88,10 +88,10 @@ def run_as_configured(
 def _expected(session: Session) -> dict[str, tuple[int, str]]:
     """What a cycle expects of the jobs that it reserves for, each with its method."""
     found = {}
-    for held in session.cycle.reservations:
-        expected = held.estimate if held.start is None else held.start.time
+    for reservation in session.cycle.reservations:
+        expected = reservation.estimate if reservation.start is None else reservation.start.time
         if expected is not None:
-            found[held.state.job.id] = (expected, held.method)
+            found[reservation.state.job.id] = (expected, reservation.method)
     return found
 
 
@@ -128,9 +128,9 @@ def _until_start(
 def _found(
     session: Session, estimates: Mapping[str, tuple[int, str]], instance: Instance, *, cut: bool
 ) -> ConfiguredRun:
-    states = [session.world.states.of(job.id) for job in instance.pending]
+    states = [session.world.states.get(job.id) for job in instance.pending]
     method = session.settings.reservation
-    waiting = {s.job.id: why for s in states if (why := s.now_waits_for or s.reason)}
+    waiting = {s.job.id: why for s in states if (why := s.current_reason or s.reason)}
     begun = [
         placed(session.world, state, CONFIGURED) for state in states if state.start is not None
     ]

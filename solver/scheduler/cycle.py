@@ -25,28 +25,28 @@ from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.queue_order import queue_key
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
-from ..placement.holding import whole_place
+from ..placement.holding import full_allocation
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
+from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .held import Held
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
-from .later_turns import LaterTurns
+from .later_attempts import LaterAttempts
 from .methods import METHODS
 from .reserving import Greedy, may_reserve, runs_out, too_late
 from .world import World
 
 
-def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
+def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
     """Whether one of some pending jobs fits now beside nothing but what runs."""
     world = cycle.world
-    beside = Residual(world.free_now, world.now, Amounts())
-    free = np.maximum(beside.free(SLOTS, world.now), 0)
+    residual = Residual(world.free_now, world.now, Amounts())
+    free = np.maximum(residual.free(SLOTS, world.now), 0)
     most = int(free.sum())
     shapes = {cycle.shape(state).number: cycle.shape(state) for state in among}
     for shape in shapes.values():
-        if shape.never:
+        if shape.infeasibility:
             continue
         if shape.dynamic or len(shape.demand.terms) > 1:
             return True
@@ -56,7 +56,7 @@ def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
         there = free[term.candidates]
         if term.ptile is not None:
             there = np.minimum(there, term.ptile[term.candidates])
-        if there.sum() >= term.slots and cycle.try_start(shape, beside) is not None:
+        if there.sum() >= term.slots and cycle.try_start(shape, residual) is not None:
             return True
     return False
 
@@ -69,7 +69,7 @@ def may_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
 # newcomers behind all others have their turns.
 
 
-def events_alone_count(cycle: CycleState) -> bool:
+def is_event_driven(cycle: CycleState) -> bool:
     """Whether, in all of a simulation, time changes nothing by itself for jobs that wait.
 
     No order that moves, no windows, loads or intervals, nobody who is preempted.
@@ -86,7 +86,7 @@ def events_alone_count(cycle: CycleState) -> bool:
     )
 
 
-def stands(cycle: CycleState) -> bool:
+def is_last_cycle_valid(cycle: CycleState) -> bool:
     """Whether what the cycle before this one said of its jobs stands, if these only had company.
 
     It does not where something falls or grows, where the time to hold something is over, and where
@@ -101,22 +101,25 @@ def stands(cycle: CycleState) -> bool:
         or world.requests.any_dynamic
     ):
         return False
-    if not all(_not_yet_submitted(held, cycle.record.time, now) for held in cycle.reservations):
+    if not all(
+        _not_yet_submitted(reservation, cycle.record.time, now)
+        for reservation in cycle.reservations
+    ):
         return False
-    backfilled = (state.expected_end(now) for state in world.subsets.borrowing.values())
+    backfilled = (state.expected_end(now) for state in world.subsets.backfilled.values())
     if any(end is not None and end <= now + 1 for end in backfilled):
         return False
-    return not any(runs_out(cycle, state) for state in cycle.timed.values())
+    return not any(runs_out(cycle, state) for state in cycle.reservation_timers.values())
 
 
-def _not_yet_submitted(held: Held, last: int, now: int) -> bool:
+def _not_yet_submitted(reservation: JobReservation, last: int, now: int) -> bool:
     """Whether a reservation's start is as far ahead now as in the cycle at `last`.
 
     A greedy one whose slots were all there then waits for what no instant is known of.
     """
-    if held.estimate is None or held.estimate > now:
+    if reservation.estimate is None or reservation.estimate > now:
         return True
-    return held.start is None and held.estimate == last
+    return reservation.start is None and reservation.estimate == last
 
 
 # Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who goes
@@ -137,7 +140,7 @@ def resume(cycle: CycleState) -> None:
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         free = world.free_now.host(SLOTS)
         if cycle.instance.advance_reservations:
-            rest = None if state.duration is None else max(1, state.duration - state.ran)
+            rest = None if state.duration is None else max(1, state.duration - state.elapsed)
             free = free - cycle.set_aside(rest)
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
@@ -175,10 +178,10 @@ def preempt(cycle: CycleState) -> None:
     order.begin_cycle(world.now)
     ahead: set[int] = set()
     while (offer := order.next()) is not None:
-        state = world.states.of(offer.job.id)
+        state = world.states.get(offer.job.id)
         if (
             not _may_preempt(cycle, state.job.queue)
-            or cycle.barred(state, offer)
+            or cycle.ineligibility(state, offer)
             or not _preempt(cycle, state, offer, ahead)
         ):
             ahead.add(state.number)
@@ -201,14 +204,14 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
     trial = world.free_now.copy()
     chosen: list[JobState] = []
-    beside = cycle.beside_those_of(ahead, closed, state)
-    beside.free_now = trial
+    residual = cycle.residual_given(ahead, closed, state)
+    residual.free_now = trial
     start = None
     for victim in _victims(cycle, state):
         for host, slots in world.running_profile.slots_of(victim.number).items():
             trial.free_slots(host, slots)
         chosen.append(victim)
-        start = cycle.try_start(shape, beside)
+        start = cycle.try_start(shape, residual)
         if start is not None:
             break
     if start is None:
@@ -218,7 +221,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
         place = world.running_profile.slots_of(victim.number)
         for host, slots in place.items():
             trial.free_slots(host, -slots)
-        without = cycle.try_start(shape, beside)
+        without = cycle.try_start(shape, residual)
         if without is None:
             for host, slots in place.items():
                 trial.free_slots(host, slots)
@@ -228,10 +231,10 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     for victim in chosen:
         world.preempt(victim, state.job.id, world.now)
         cycle.record.preempted.append(victim.job.id)
-    cycle.planned.drop()
+    cycle.planned.invalidate()
     names = " ".join(victim.job.id for victim in chosen)
     cycle.start(state, start, offer=offer, why=f"preempts {names}")
-    cycle.forget(state)
+    cycle.remove_reservation(state)
     cycle.leave_what_is_taken(ahead)
     return True
 
@@ -261,7 +264,7 @@ def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
 # hosts=1; same[] keeps to the class of the job's hosts.
 
 
-def wishes_to_grow(cycle: CycleState) -> list[Job]:
+def growth_requests(cycle: CycleState) -> list[Job]:
     """Of each running job that may grow the slots it still wants, as a range from 1."""
     return [
         replace(state.job, slots=1, max_slots=state.job.most_slots - state.slots)
@@ -270,9 +273,9 @@ def wishes_to_grow(cycle: CycleState) -> list[Job]:
     ]
 
 
-def grow_last(cycle: CycleState) -> None:
+def grow_resizable_jobs(cycle: CycleState) -> None:
     """The turns at the end of a cycle."""
-    jobs = wishes_to_grow(cycle)
+    jobs = growth_requests(cycle)
     if not jobs:
         return
     world = cycle.world
@@ -280,7 +283,7 @@ def grow_last(cycle: CycleState) -> None:
     if isinstance(order, FirstCome):
         priority = {queue.name: queue.priority for queue in cycle.instance.queues}
         for job in sorted(jobs, key=lambda job: queue_key(job, priority[job.queue])):
-            number = world.states.of(job.id).number
+            number = world.states.get(job.id).number
             grow(cycle, Offer(job, (number,)))
         return
     order.begin(world.now, jobs)
@@ -291,9 +294,9 @@ def grow_last(cycle: CycleState) -> None:
 
 def grow(cycle: CycleState, offer: Offer) -> None:
     """Let one job grow, now that it is its turn, within what the offer allows."""
-    state = cycle.world.states.of(offer.job.id)
+    state = cycle.world.states.get(offer.job.id)
     demand = cycle.world.requests.now(cycle.shape(state))
-    if offer.withheld or demand.impossible or len(demand.terms) > 1:
+    if offer.ineligibility or demand.impossible or len(demand.terms) > 1:
         return
     if demand.terms[0].unit is not None:  # cu[] of its queue: the job is not resizable there (004)
         return
@@ -310,8 +313,8 @@ def grow(cycle: CycleState, offer: Offer) -> None:
         if not inside.any():
             return
         term = replace(term, candidates=term.candidates[inside])
-    beside = cycle.beside(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
-    capacity = beside.capacity(demand, term, term.alternatives[state.alternative], beside.now)
+    residual = cycle.residual(cycle.eligibility.closed(state.job.queue, offer.hosts), state)
+    capacity = residual.capacity(demand, term, term.alternatives[state.alternative], residual.now)
     more = place_most(term, capacity)
     if more is None:
         return
@@ -319,7 +322,7 @@ def grow(cycle: CycleState, offer: Offer) -> None:
     for host, slots in more.items():
         allocation[host] = allocation.get(host, 0) + slots
     cycle.world.resize(state, allocation)
-    cycle.planned.drop()
+    cycle.planned.invalidate()
     if state.job.id not in cycle.record.resized:
         cycle.record.resized.append(state.job.id)
 
@@ -347,7 +350,7 @@ def _missing(term: TermDemand, state: JobState, most: int) -> TermDemand | None:
             return None
     if most < block or not candidates.size:
         return None
-    return replace(term, slots=block, most=most, candidates=candidates, first_hosts=None)
+    return replace(term, slots=block, max_slots=most, candidates=candidates, first_hosts=None)
 
 
 # Backfill: the second pass, on slots and memory that pending jobs hold (TBR-18).
@@ -364,37 +367,37 @@ def backfill(cycle: CycleState, newcomers: Collection[int] = ()) -> None:
     newcomers: by number, behind all others; where there are any, only these are tried.
     """
     world = cycle.world
-    estimates = _estimates_of_holders(cycle)
+    estimates = _backfillable_estimates(cycle)
     if not estimates or not _free(cycle):
         return
-    tried = _Tried(cycle, estimates)
-    state_of, order = world.states.of, world.order
+    tried = _FailedBackfills(cycle, estimates)
+    state_of, order = world.states.get, world.order
     if newcomers and isinstance(order, FirstCome):
         order.begin_with_new_arrivals(newcomers)
     else:
         order.begin_cycle(world.now)
     tried.free = _free(cycle)
-    while (offer := order.next_but(tried)) is not None and not cycle.budget.late():
+    while (offer := order.next_except(tried)) is not None and not cycle.budget.late():
         state = state_of(offer.job.id)
-        if not cycle.barred(state, offer):
-            holders = _holders(cycle, state, estimates)
+        if not cycle.ineligibility(state, offer):
+            holders = _count_backfillable(cycle, state, estimates)
             start = _try(cycle, state, offer, estimates[-holders])
             if start is not None:
-                state.borrowed = _borrowed(cycle, state, start)
-                if fills(cycle, state):
-                    cycle.turns.filling.add(state.number)
+                state.backfilled_slots = _backfilled_slots(cycle, state, start)
+                if is_exact_backfill(cycle, state):
+                    cycle.progress.exact_backfills.add(state.number)
                 cycle.start(state, start, backfilled=True, offer=offer, why="backfilled")
-                cycle.forget(state)
-                cycle.lend(state)
+                cycle.remove_reservation(state)
+                cycle.record_backfill(state)
                 tried.free = _free(cycle)
                 if not tried.free:
                     return
                 continue
-            tried.failed(state, holders)
+            tried.record_failure(state, holders)
         order.skipped(offer.job)
 
 
-class _Tried:
+class _FailedBackfills:
     """Jobs that cannot backfill: nobody lends to them, or as many did to an equal one in vain.
 
     What fails with so many lenders fails with fewer.
@@ -411,52 +414,61 @@ class _Tried:
         #: Slots that are free on all hosts together; who needs more of them fails too.
         self.free = 0.0
 
-    def failed(self, state: JobState, holders: int) -> None:
+    def record_failure(self, state: JobState, holders: int) -> None:
         """A job does not fit on what so many lend: nor do its equals, however long they run."""
         if not self._cycle.instance.advance_reservations:
             self._failed[self._cycle.shape(state).number] = holders
 
-    def fails(self, job: Job) -> bool:
+    def must_skip(self, job: Job) -> bool:
         """Whether a job cannot backfill."""
-        state = self._cycle.world.states.of(job.id)
+        state = self._cycle.world.states.get(job.id)
         shape = self._cycle.shape(state)
-        holders = _holders(self._cycle, state, self._estimates)
-        return shape.least > self.free or holders <= int(self._failed[shape.number])
+        holders = _count_backfillable(self._cycle, state, self._estimates)
+        return shape.min_free_slots > self.free or holders <= int(self._failed[shape.number])
 
-    def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
-        """Which jobs cannot, by their kinds (:meth:`Requests.kind`)."""
+    def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+        """Which jobs cannot, by their kinds (:meth:`ShapeTable.kind`)."""
         holders = len(self._ends) - np.searchsorted(self._ends, limits + self._now)
         return np.asarray((holders <= self._failed[numbers]) | (self._least[numbers] > self.free))
 
 
-def start_of(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
+def backfill_start(cycle: CycleState, state: JobState, offer: Offer) -> Start | None:
     """Where one job could start now on what others hold, None if nowhere."""
-    estimates = _estimates_of_holders(cycle)
-    holders = _holders(cycle, state, estimates)
-    if not holders or cycle.barred(state, offer):
+    estimates = _backfillable_estimates(cycle)
+    holders = _count_backfillable(cycle, state, estimates)
+    if not holders or cycle.ineligibility(state, offer):
         return None
     return _try(cycle, state, offer, estimates[-holders])
 
 
-def fills(cycle: CycleState, state: JobState) -> bool:
+def is_exact_backfill(cycle: CycleState, state: JobState) -> bool:
     """Whether a job that starts now on what others hold ends in the second of their start."""
-    backfilled = _estimates_of_holders(cycle)
-    holders = _holders(cycle, state, backfilled)
+    backfilled = _backfillable_estimates(cycle)
+    holders = _count_backfillable(cycle, state, backfilled)
     return bool(holders) and backfilled[-holders] == cycle.world.now + (state.limit or 0)
 
 
-def _estimates_of_holders(cycle: CycleState) -> list[int]:
+def _backfillable_estimates(cycle: CycleState) -> list[int]:
     """Until when reservations lend what they hold, ascending.
 
     Who holds nothing now, since enough becomes free by its start, needs its place from then on.
     """
-    lending = [held for held in cycle.reservations if held.slots or held.start is not None]
-    if not any(held.slots if held.kept is None else held.kept for held in lending):
+    backfillable = [
+        reservation
+        for reservation in cycle.reservations
+        if reservation.slots or reservation.start is not None
+    ]
+    if not any(
+        reservation.slots if reservation.protected is None else reservation.protected
+        for reservation in backfillable
+    ):
         return []
-    return sorted(held.estimate for held in lending if held.estimate is not None)
+    return sorted(
+        reservation.estimate for reservation in backfillable if reservation.estimate is not None
+    )
 
 
-def _holders(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
+def _count_backfillable(cycle: CycleState, state: JobState, estimates: list[int]) -> int:
     """How many reservations lend to a job: those that start no earlier than it ends."""
     until = cycle.world.now + cycle.world.requests.backfill_limit(state.job, state.limit)
     return len(estimates) - bisect.bisect_left(estimates, until)
@@ -469,18 +481,18 @@ def _free(cycle: CycleState) -> float:
 
 def _try(cycle: CycleState, state: JobState, offer: Offer, until: int) -> Start | None:
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
-    beside = cycle.beside_backfillable(closed, state, until)
-    return cycle.try_start(cycle.shape(state), beside, offer.max_slots)
+    residual = cycle.backfill_residual(closed, state, until)
+    return cycle.try_start(cycle.shape(state), residual, offer.max_slots)
 
 
-def _borrowed(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
+def _backfilled_slots(cycle: CycleState, state: JobState, start: Start) -> dict[int, int]:
     """Slots of a start that other pending jobs hold, by host."""
     free = cycle.world.free_now.host(SLOTS)
-    held = cycle.beside_others(None, state).held.hosts.get(SLOTS)
+    held = cycle.residual_for(None, state).held.hosts.get(SLOTS)
     if held is None:
         return {}
     found: dict[int, int] = {}
-    place = whole_place(cycle.shape(state).demand, start, cycle.world.table)
+    place = full_allocation(cycle.shape(state).demand, start, cycle.world.table)
     for host, slots in place.items():
         part = slots - max(0, int(free[host] - held[host]))
         if part > 0:
@@ -506,9 +518,9 @@ class Cycle:
         self.answered = False
         self._last: tuple[object, ...] = ()
         #: Whose turn comes later, where a plan goes on behind the cycle.
-        self.later = LaterTurns(self.state, self._hold)
+        self.later = LaterAttempts(self.state, self._hold)
         self._holders: set[int] = set()
-        self._events_alone = events_alone_count(self.state)
+        self._events_alone = is_event_driven(self.state)
         #: Whether the next cycle would do what the last did, if nothing happens.
         self._quiescent = False
         #: When what the last cycle held for a job is held no more: it could not end in time.
@@ -527,7 +539,7 @@ class Cycle:
         return self.state.settings
 
     @property
-    def passed(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether the last cycle was left out: whatever the order, nobody could start."""
         return self._passed is not None
 
@@ -537,7 +549,7 @@ class Cycle:
         return self.state.record
 
     @property
-    def reservations(self) -> list[Held]:
+    def reservations(self) -> list[JobReservation]:
         """What pending jobs have reserved in the last cycle."""
         return self.state.reservations
 
@@ -546,15 +558,15 @@ class Cycle:
         state = self.state
         self._passed = None
         newcomers = {job.number for job in self.world.arrivals.new}
-        stands = only_submissions and self._only_for(newcomers)
+        stands = only_submissions and self._can_process_only(newcomers)
         if stands:
-            state.go_on()
+            state.begin_unchanged()
             if not newcomers:
                 self._close()
                 return state.record
-            if not state.turns.nothing_left:
-                self._take_turns()
-            self._note_newcomers()
+            if not state.progress.queue_exhausted:
+                self._process_queue()
+            self._set_initial_reasons()
         else:
             state.begin()
             resume(state)
@@ -570,21 +582,21 @@ class Cycle:
         if self.preempts:
             preempt(state)
         if not self.settings.planning:
-            grow_last(state)
+            grow_resizable_jobs(state)
         self._close()
         return state.record
 
-    def _only_for(self, newcomers: Collection[int]) -> bool:
+    def _can_process_only(self, newcomers: Collection[int]) -> bool:
         """Whether this cycle need look at none but these, by number; they are next in the order."""
         order = self.world.order
         return (
             self._quiescent
             and isinstance(order, FirstCome)
-            and stands(self.state)
+            and is_last_cycle_valid(self.state)
             and (not newcomers or order.begin_with_new_arrivals(newcomers))
         )
 
-    def pass_over(self, *, only_submissions: bool = False) -> bool:
+    def skip_if_idle(self, *, only_submissions: bool = False) -> bool:
         """Leave a cycle out in which no job could start even if nothing was held for any other.
 
         Reservations are not renewed then. only_submissions: nothing else happened since the last
@@ -599,7 +611,7 @@ class Cycle:
             self.preempts
             or world.subsets.suspended
             or world.subsets.growing
-            or may_any_start(state, among)
+            or can_any_start(state, among)
         ):
             return False
         self._passed = len(world.arrivals.new)
@@ -611,25 +623,25 @@ class Cycle:
         order, state = self.world.order, self.state
         wishes: list[Job] = []
         if not isinstance(order, FirstCome) and not self.settings.planning:
-            wishes = wishes_to_grow(state)
+            wishes = growth_requests(state)
         order.begin_cycle(self.world.now, wishes, state.open_slots())
-        self.later = LaterTurns(state, self._hold)
+        self.later = LaterAttempts(state, self._hold)
         # Slots that these jobs lent to backfill are theirs still, though none is free.
         self._holders = (
-            {n for n in state.timed if state.timed[n].holding.hosts}
-            if state.backfilled_slots.any
+            {n for n in state.reservation_timers if state.reservation_timers[n].holding.hosts}
+            if state.backfilled_slots.has_any
             else set()
         )
         self.method.before(state)
-        if isinstance(order, FirstCome) or not self._nothing_left():
-            self._take_turns()
+        if isinstance(order, FirstCome) or not self._is_queue_exhausted():
+            self._process_queue()
         if not self.answered:
-            self._note_newcomers()
+            self._set_initial_reasons()
 
-    def _take_turns(self) -> None:
+    def _process_queue(self) -> None:
         """Every job from the one at hand on has its turn, as long as a turn may change anything."""
         order, state = self.world.order, self.state
-        state_of = self.world.states.of
+        state_of = self.world.states.get
         while (offer := order.next()) is not None and not self.state.budget.late():
             job = state_of(offer.job.id)
             self._holders.discard(job.number)
@@ -638,31 +650,33 @@ class Cycle:
                 order.skipped(offer.job)
             elif not self._consider(job, offer):
                 order.skipped(offer.job)
-                if self._nothing_left():
-                    state.turns.nothing_left = True
-                    state.turns.curtailed |= self.method.looks_ahead and self.state.budget.stopped()
+                if self._is_queue_exhausted():
+                    state.progress.queue_exhausted = True
+                    state.progress.search_cut |= (
+                        self.method.looks_ahead and self.state.budget.stopped()
+                    )
                     break
             elif offer.job.id == self.wanted:
                 self.answered = True
                 return
 
-    def _nothing_left(self) -> bool:
+    def _is_queue_exhausted(self) -> bool:
         """Whether the rest of the queue can neither start nor reserve: no slot is free."""
         state = self.state
-        if not state.turns.recount:
+        if not state.progress.must_recount:
             return False
         if self.method.looks_ahead and not self.state.budget.stopped():
             # On another partition's hosts a job that has a place may have an earlier one (TBR-12).
             again = bool(state.instance.partitions) and bool(state.reservations)
             if again or state.may_reserve_more():
                 return False
-        state.turns.recount = False
-        view = state.beside(None)
+        state.progress.must_recount = False
+        view = state.residual(None)
         if (view.free(SLOTS, view.now) > 0).any() or self._holders:
             return False
-        return self._rest_is_idle()
+        return self._can_skip_rest()
 
-    def _rest_is_idle(self) -> bool:
+    def _can_skip_rest(self) -> bool:
         """Whether turns without a free slot say nothing that is not known without them.
 
         A reservation whose time is over ends in its turn (GRD-06, MEM-04). Pools and partitions
@@ -674,7 +688,7 @@ class Cycle:
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
-        waiting, seen = world.pending, state.turns.looked_at
+        waiting, seen = world.pending, state.progress.examined
         shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.arrivals.new
@@ -682,10 +696,10 @@ class Cycle:
             return False
         return not any(
             number in waiting and number not in seen and runs_out(state, job)
-            for number, job in state.timed.items()
+            for number, job in state.reservation_timers.items()
         )
 
-    def _note_newcomers(self) -> None:
+    def _set_initial_reasons(self) -> None:
         """Every job has a reason from its first cycle on, also behind the end of the walk."""
         for job in self.world.arrivals.new:
             if self.state.budget.late():
@@ -693,69 +707,71 @@ class Cycle:
             if job.start is None and not job.reason:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
-                known = self.world.order.refusal(job.job) or shape.never
+                known = self.world.order.infeasibility(job.job) or shape.infeasibility
                 if not known and not isinstance(self.world.order, FirstCome):
-                    known = self.state.not_yet(job)
-                self.state.note(job, known or self.state.why(job, shape, closed))
+                    known = self.state.deferral_reason(job)
+                self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()
 
     def _consider(self, job: JobState, offer: Offer) -> bool:
         """Start one job, or else reserve for it; whether it started."""
         state = self.state
-        if offer.withheld:
-            state.turns.withheld[job.number] = offer.withheld
+        if offer.ineligibility:
+            state.progress.ineligible[job.number] = offer.ineligibility
         if self.settings.planning:
-            waits = self._waits_for_the_clock(job, offer)
+            waits = self._waits_for_time_only(job, offer)
             self.later.note(job, offer, waits=waits)
             if waits:  # it does not count for the others before its time has come
                 return False
-        state.turns.looked_at.add(job.number)
+        state.progress.examined.add(job.number)
         found = self.decide(job, offer)
         if isinstance(found, Start):
-            held = state.holds(job)
+            held = state.has_reservation(job)
             state.start(job, found, offer=offer)
             if held:
-                state.give_up(job)
+                state.cancel_reservation(job)
             return True
         if found is not None:
-            state.keep(found)
+            state.add_reservation(found)
         return False
 
-    def decide(self, job: JobState, offer: Offer, *, may_hold: bool = True) -> Start | Held | None:
+    def decide(
+        self, job: JobState, offer: Offer, *, may_hold: bool = True
+    ) -> Start | JobReservation | None:
         """What a job gets in its turn: a start now, or what it holds until later, or nothing.
 
         Its reason is noted; nothing else changes. may_hold: whether it is asked what it would hold.
         """
         state = self.state
         shape = state.shape(job)
-        if reason := state.barred(job, offer):
-            state.note(job, reason)
-            if self.settings.planning and self._waits_for_the_clock(job, offer):
-                return self._foresee(job, offer)
+        if reason := state.ineligibility(job, offer):
+            state.set_reason(job, reason)
+            if self.settings.planning and self._waits_for_time_only(job, offer):
+                return self._estimate_deferred(job, offer)
             return None
         closed = state.eligibility.closed(job.job.queue, offer.hosts)
         # Only partitions bring a job up again in a cycle, which may hold slots by then.
-        holds = bool(state.instance.partitions) and state.holds(job)
-        key = (shape.number, offer.hosts, offer.max_slots, state.span(job), holds)
-        if key not in state.turns.failed:
-            start = state.try_start(shape, state.beside_others(closed, job), offer.max_slots)
+        holds = bool(state.instance.partitions) and state.has_reservation(job)
+        key = (shape.number, offer.hosts, offer.max_slots, state.relevant_duration(job), holds)
+        if key not in state.progress.failed_starts:
+            start = state.try_start(shape, state.residual_for(closed, job), offer.max_slots)
             if start is not None:
                 return start
-            state.turns.failed.add(key)
+            state.progress.failed_starts.add(key)
         if not job.reason:
-            state.note(job, state.why(job, shape, closed))
+            state.set_reason(job, state.pending_reason(job, shape, closed))
         if not may_hold or not may_reserve(state, job):
             return None
         return self._hold(job, offer)
 
-    def _hold(self, job: JobState, offer: Offer) -> Held | None:
+    def _hold(self, job: JobState, offer: Offer) -> JobReservation | None:
         """What a job holds until later."""
         return self.method.reserve(self.state, job, self._closed_for_estimates(job, offer))
 
-    def _waits_for_the_clock(self, job: JobState, offer: Offer) -> bool:
+    def _waits_for_time_only(self, job: JobState, offer: Offer) -> bool:
         """Whether nothing but its begin time or a window keeps a job from being considered."""
         state = self.state
-        return bool(state.not_yet(job)) and not state.shut_out(job, offer)
+        return bool(state.deferral_reason(job)) and not state.planning_exclusion(job, offer)
 
     def _foresee_all(self) -> None:
         """Estimates for those that wait for the clock or others, each behind those it waits for."""
@@ -765,10 +781,12 @@ class Cycle:
         for job, offer in sorted(waiting, key=lambda item: rank[item[0].job.id]):
             if state.budget.late():
                 break
-            state.turns.looked_at.add(job.number)
+            state.progress.examined.add(job.number)
             found = self.decide(job, offer)
-            if isinstance(found, Held):  # else who let it go has started in this very cycle
-                state.keep(found)
+            if isinstance(
+                found, JobReservation
+            ):  # else who let it go has started in this very cycle
+                state.add_reservation(found)
 
     def _closed_for_estimates(self, job: JobState, offer: Offer) -> BoolArray | None:
         """Hosts that a reservation leaves out: estimates know no dispatch windows (TBR-19).
@@ -780,30 +798,32 @@ class Cycle:
             job.job.queue, offer.hosts, windows=False, intervals=not self.settings.planning
         )
 
-    def _foresee(self, job: JobState, offer: Offer) -> Held | None:
+    def _estimate_deferred(self, job: JobState, offer: Offer) -> JobReservation | None:
         """An estimate for a job that waits for the clock or others: it holds nothing until then."""
-        release = self.state.release_of(job.job)
+        release = self.state.eligible_from(job.job)
         if release is None:
             return None
-        held = self._hold(job, offer)
-        if held is None:
+        reservation = self._hold(job, offer)
+        if reservation is None:
             # Whatever is free then: it starts no sooner than others let it.
-            return Held(job, Greedy.name, release) if job.job.dependency else None
-        return replace(held, slots={}, memory={}, backfilled={}, alternative=None)
+            return JobReservation(job, Greedy.name, release) if job.job.dependency else None
+        return replace(reservation, slots={}, memory={}, backfilled={}, alternative=None)
 
     def _close(self) -> None:
         self.state.close()
         record, signature = self.state.record, self.state.signature()
         done = record.started or record.preempted or record.resumed or record.resized
-        self.world.changed = bool(done or self.state.turns.moving or signature != self._last)
+        self.world.changed = bool(
+            done or self.state.progress.is_unstable or signature != self._last
+        )
         self._last = signature
         self.too_late = [] if self.settings.planning else too_late(self.state)
         self._quiescent = self._events_alone and not (
-            done or self.state.turns.moving or self.state.turns.shifted
+            done or self.state.progress.is_unstable or self.state.progress.hosts_changed
         )
 
     @property
-    def patience(self) -> int:
+    def stall_timeout(self) -> int:
         """Seconds after which reservations have shown everything that they can do."""
         instance = self.world.instance
         cycles = [queue.reserve_cycles or 0 for queue in instance.queues]
@@ -811,14 +831,14 @@ class Cycle:
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
-        own = {"last": self._last, "booked": self.record.booked, "too_late": self.too_late}
+        own = {"last": self._last, "booked": self.record.usage_changed, "too_late": self.too_late}
         return {**self.state.to_state(), **own}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave."""
         self.state.load_state(saved)
         self._last = _tuples(saved["last"])
-        self.record.booked = saved["booked"]
+        self.record.usage_changed = saved["booked"]
         self.too_late = list(saved["too_late"])
 
 

@@ -19,7 +19,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, most_set_aside
+from ..availability.profile import FOREVER, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -38,10 +38,10 @@ from ..precedence import After, Event, Precedence, earliest
 from ..problem import PlanningProblem
 from ..rules.eligibility import Eligibility
 from ..rules.rule_book import NOT_IN_A_PARTITION
+from .cycle_reservations import BackfilledSlots, CycleReservations, JobReservation, sum_reservations
 from .events import Settings
-from .guard import PlannedFuture
-from .held import BackfilledSlots, Held, Reservations, sum_held
 from .job_state import JobState, Shape, without_hosts
+from .reserved_profile import PlannedProfiles
 from .world import World
 
 # A cycle that is run once more at the same instant, and makes the reservations it made before.
@@ -51,25 +51,28 @@ from .world import World
 # reservations up to there, each search behind it would find what the first found.
 
 
-class Repetition:
-    """What the cycle before made at the same instant; `holds` as long as this one makes the same.
+class RepeatedCycle:
+    """What the cycle before made at the same instant; `is_identical` as long as this one makes the
+    same.
 
     made: its reservations, in order. since: how many of them were made before its last start.
     """
 
-    __slots__ = ("_made", "_since", "holds")
+    __slots__ = ("_made", "_since", "is_identical")
 
-    def __init__(self, made: Sequence[Held] = (), since: int = 0) -> None:
+    def __init__(self, made: Sequence[JobReservation] = (), since: int = 0) -> None:
         self._made, self._since = list(made), since
-        self.holds = bool(self._made)
+        self.is_identical = bool(self._made)
 
-    def kept(self, place: int, held: Held) -> None:
+    def compare_next(self, place: int, reservation: JobReservation) -> None:
         """A reservation is made; place: how many were before it."""
-        self.holds = self.holds and place < len(self._made) and _same(self._made[place], held)
+        self.is_identical = (
+            self.is_identical and place < len(self._made) and _same(self._made[place], reservation)
+        )
 
-    def found_before(self, place: int, state: JobState) -> Start | None:
+    def previous_start(self, place: int, state: JobState) -> Start | None:
         """What a search for a job's future place would find, None where it has to be made."""
-        if not (self.holds and self._since <= place < len(self._made)):
+        if not (self.is_identical and self._since <= place < len(self._made)):
             return None
         before = self._made[place]
         if before.demand is not None and before.demand.interval is not None:
@@ -77,7 +80,7 @@ class Repetition:
         return before.start if before.state is state else None
 
 
-def _same(one: Held, other: Held) -> bool:
+def _same(one: JobReservation, other: JobReservation) -> bool:
     return (
         one.state is other.state
         and one.method == other.method
@@ -100,49 +103,49 @@ class CycleRecord:
     resumed: list[str] = field(default_factory=list)
     resized: list[str] = field(default_factory=list)
     #: Of the jobs that hold slots or have an estimate, in order.
-    reservations: list[Held] = field(default_factory=list)
+    reservations: list[JobReservation] = field(default_factory=list)
     #: Where fairshare or slot pools are at work, why it was the turn of each job that started.
     why: dict[str, str] = field(default_factory=dict)
     pending: int = 0
     #: Whether what pending jobs hold, and count for their accounts with, became another.
-    booked: bool = False
+    usage_changed: bool = False
 
 
 @dataclass(slots=True)
-class Turns:
+class CycleProgress:
     """How far a cycle got, and what it found on the way."""
 
     #: Places of the cycle before at the same instant, by number, for when the budget ends.
-    previous_places: dict[int, Start] = field(default_factory=dict)
+    previous_starts: dict[int, Start] = field(default_factory=dict)
     #: Of that cycle.
-    repetition: Repetition = field(default_factory=Repetition)
+    repetition: RepeatedCycle = field(default_factory=RepeatedCycle)
     #: Jobs, by number, that started on slots lent until the very second of their end.
-    filling: set[int] = field(default_factory=set)
+    exact_backfills: set[int] = field(default_factory=set)
     #: Jobs that had their turn.
-    looked_at: set[int] = field(default_factory=set)
+    examined: set[int] = field(default_factory=set)
     #: The others need none, for no slot is free.
-    nothing_left: bool = False
+    queue_exhausted: bool = False
     #: Whether the budget kept jobs from having a place in the future looked for.
-    curtailed: bool = False
+    search_cut: bool = False
     #: Those of them that have none now.
-    shortened: set[int] = field(default_factory=set)
+    unsearched: set[int] = field(default_factory=set)
     #: Jobs without a place in the future.
-    placeless: set[int] = field(default_factory=set)
+    without_future_allocation: set[int] = field(default_factory=set)
     #: Why jobs, by number, were offered but not to be started.
-    withheld: dict[int, str] = field(default_factory=dict)
+    ineligible: dict[int, str] = field(default_factory=dict)
     #: Starts that were tried in vain.
-    failed: set[tuple[object, ...]] = field(default_factory=set)
+    failed_starts: set[tuple[object, ...]] = field(default_factory=set)
     #: Kinds of jobs for which a greedy reservation finds nothing any more, while more and more is
     #: held.
-    nothing_to_hold: set[tuple[int, int | None]] = field(default_factory=set)
+    unreservable_kinds: set[tuple[int, int | None]] = field(default_factory=set)
     #: How many reservations were made before the last start.
     before_last_start: int = 0
     #: Whether the free slots have to be counted again before the rest of the queue is given up.
-    recount: bool = True
+    must_recount: bool = True
     #: Whether the next cycle would give other reservations although nothing happens.
-    moving: bool = False
+    is_unstable: bool = False
     #: Whether it may, because hosts held now differ from those held before.
-    shifted: bool = False
+    hosts_changed: bool = False
 
 
 class CycleState:
@@ -157,14 +160,14 @@ class CycleState:
         self.budget = budget
         self.problem = PlanningProblem.without_demands(world.instance, world.requests.resolver)
         #: How far the cycle got.
-        self.turns = Turns()
+        self.progress = CycleProgress()
         #: What pending jobs hold in it.
-        self.holdings = Reservations()
+        self.reservation_table = CycleReservations()
         #: The future with their places.
-        self.planned = PlannedFuture(world, eligibility, self.holdings)
+        self.planned = PlannedProfiles(world, eligibility, self.reservation_table)
         self.record = CycleRecord(self.instance.now)
         #: Jobs that hold something, whose time to do so may run out.
-        self.timed: dict[int, JobState] = {}
+        self.reservation_timers: dict[int, JobState] = {}
         #: What is missing until a start, of equal jobs: by their kind and that start.
         self.short: dict[tuple[Hashable, int], str] = {}
         self.backfilled_slots = BackfilledSlots()
@@ -198,67 +201,73 @@ class CycleState:
         return modules is None or module in modules
 
     @property
-    def reservations(self) -> list[Held]:
+    def reservations(self) -> list[JobReservation]:
         """What pending jobs hold, in the order in which they got it; not to be changed."""
-        return self.holdings.items
+        return self.reservation_table.items
 
     def begin(self) -> None:
         """A new cycle: all reservations are dropped (GRD-06)."""
-        world, last = self.world, self.turns
+        world, last = self.world, self.progress
         again = self.record.time == world.now and self.settings.planning
         before = self.reservations if again else []
-        places = {held.state.number: held.start for held in before if held.start is not None}
-        repetition = Repetition(before, last.before_last_start)
+        places = {
+            reservation.state.number: reservation.start
+            for reservation in before
+            if reservation.start is not None
+        }
+        repetition = RepeatedCycle(before, last.before_last_start)
         self.record = CycleRecord(world.now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
-        self.holdings.clear()
-        self.turns = Turns(places, repetition, last.filling)
+        self.reservation_table.clear()
+        self.progress = CycleProgress(places, repetition, last.exact_backfills)
         self._why.clear()
         self.short.clear()
-        self.planned.drop()
-        self.backfilled_slots = BackfilledSlots.of(world.subsets.borrowing.values(), world.now)
+        self.planned.invalidate()
+        self.backfilled_slots = BackfilledSlots.of(world.subsets.backfilled.values(), world.now)
 
-    def go_on(self) -> None:
+    def begin_unchanged(self) -> None:
         """A new cycle in which what the last one said of its jobs stands.
 
         What was expected at that very instant, and did not come, is now expected at this one.
         """
         world, last, now = self.world, self.record.time, self.world.now
-        if any(held.estimate == last for held in self.reservations):
+        if any(reservation.estimate == last for reservation in self.reservations):
             old = self.reservations
-            self._reserve_anew([replace(h, estimate=now) if h.estimate == last else h for h in old])
+            self._replace_reservations(
+                [replace(h, estimate=now) if h.estimate == last else h for h in old]
+            )
         self.record = CycleRecord(now)
         self.eligibility.begin_cycle()
         world.requests.begin_cycle(self.eligibility.values)
         self._why.clear()
         self.short.clear()
-        self.planned.drop()
-        self.turns.shifted = False
+        self.planned.invalidate()
+        self.progress.hosts_changed = False
 
     def shape(self, state: JobState) -> Shape:
         """What the job has in common with its equals."""
         return self.world.shape(state)
 
-    def barred(self, state: JobState, offer: Offer) -> str:
+    def ineligibility(self, state: JobState, offer: Offer) -> str:
         """Why a job may not start in this cycle at all, "" if it may."""
-        return self.shut_out(state, offer) or self.not_yet(state)
+        return self.planning_exclusion(state, offer) or self.deferral_reason(state)
 
-    def shut_out(self, state: JobState, offer: Offer) -> str:
+    def planning_exclusion(self, state: JobState, offer: Offer) -> str:
         """Why a job is not even planned for in this cycle, "" if it is."""
         shape = self.shape(state)
-        never = offer.withheld or shape.never or self._never_on(shape, offer.hosts)
+        never = offer.ineligibility or shape.infeasibility or self._never_on(shape, offer.hosts)
         if never or self.world.may_start_by_deadline(state):
             return never
         return aborted(self.instance, state.job)
 
-    def not_yet(self, state: JobState) -> str:
+    def deferral_reason(self, state: JobState) -> str:
         """Why a job may not start before some instant that the clock brings, "" if it may."""
         job = state.job
         if job.begin is not None and job.begin > self.world.now:
             return sentence(BEGIN_TIME)
         if self.settings.planning and job.dependency:
-            release = self.release_of(job)
+            release = self.eligible_from(job)
             if release is None or release > self.world.now or self._let_go_just_now(job):
                 return sentence(not_yet(job))
         return self.eligibility.queue_open(job, self.duration_now(state))
@@ -272,7 +281,7 @@ class CycleState:
         """What the pending jobs wait for."""
         return Precedence.of(self.instance)
 
-    def release_of(self, job: Job, *, starts_later: int = 0) -> int | None:
+    def eligible_from(self, job: Job, *, starts_later: int = 0) -> int | None:
         """When the condition of a job can hold by what this cycle has planned; None for never.
 
         starts_later: as if every job started so many seconds later than planned, and ended then.
@@ -310,12 +319,12 @@ class CycleState:
             return None
         start = state.start
         if start is None:
-            held = self.holdings.of(state)
-            if held is None:
+            reservation = self.reservation_table.get(state)
+            if reservation is None:
                 return None
             # Where others have places in the future an estimate without one is no start.
-            estimate = held.estimate if self.settings.reservation == "greedy" else None
-            start = estimate if held.start is None else held.start.time
+            estimate = reservation.estimate if self.settings.reservation == "greedy" else None
+            start = estimate if reservation.start is None else reservation.start.time
             last = last_start(self.instance, state.job)
             if start is not None and last is not None and start > last:
                 return None  # it is aborted before (-t)
@@ -324,10 +333,10 @@ class CycleState:
         duration = state.duration_from(start, self.settings.margin)
         return None if duration is None else start + duration
 
-    def not_before(self, state: JobState) -> int:
+    def earliest_eligible(self, state: JobState) -> int:
         """The first second at which a job may start, for a place in the future."""
         now, job = max(self.world.now, self.planned.since), state.job
-        release = self.release_of(job) if self.settings.planning else now
+        release = self.eligible_from(job) if self.settings.planning else now
         return max(now, job.begin or now, now if release is None else release)
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
@@ -349,7 +358,7 @@ class CycleState:
         pairs = zip(hosts, self.eligibility.status, strict=True)
         return {host.name: host.slots for host, status in pairs if status == "ok"}
 
-    def beside(
+    def residual(
         self, closed: BoolArray | None, state: JobState | None = None, *, preempting: bool = False
     ) -> Residual:
         """The present beside everything that pending jobs hold, and what is set aside.
@@ -358,7 +367,7 @@ class CycleState:
         of a second, which only those that are active now keep from starting. preempting: what runs
         may be suspended, so that nothing comes free by its end.
         """
-        view = Residual(self.world.free_now, self.world.now, self.holdings.held)
+        view = Residual(self.world.free_now, self.world.now, self.reservation_table.held)
         view.closed = closed
         if self.instance.advance_reservations:
             duration = self.duration_now(state) if state is not None else 1
@@ -368,20 +377,20 @@ class CycleState:
     def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
         """Slots free now that advance reservations need during a run of that length, [H]."""
         freed = None if preempting else self.world.running_profile.slots_by_finish()
-        return most_set_aside(self.instance, self.world.now, duration, freed)
+        return max_advance_reserved(self.instance, self.world.now, duration, freed)
 
-    def span(self, state: JobState) -> int | None:
+    def relevant_duration(self, state: JobState) -> int | None:
         """The duration, where it decides whether a job may start now."""
         return self.duration_now(state) if self.instance.advance_reservations else None
 
-    def beside_others(self, closed: BoolArray | None, state: JobState) -> Residual:
+    def residual_for(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside what other pending jobs hold."""
-        view = self.beside(closed, state)
-        if self.holds(state):
-            view.held = self._sum_held(self.others(state))
+        view = self.residual(closed, state)
+        if self.has_reservation(state):
+            view.held = self._sum_held(self.other_reservations(state))
         return view
 
-    def beside_those_of(
+    def residual_given(
         self, jobs: Collection[int], closed: BoolArray | None, state: JobState
     ) -> Residual:
         """The present beside what these jobs hold, by number, for a job that would preempt.
@@ -389,69 +398,73 @@ class CycleState:
         Their future allocations count whole: that what runs there ends by their starts is not so
         of a job that is suspended and goes on later.
         """
-        view = self.beside(closed, state, preempting=True)
-        ahead = [held for held in self.reservations if held.state.number in jobs]
+        view = self.residual(closed, state, preempting=True)
+        ahead = [
+            reservation for reservation in self.reservations if reservation.state.number in jobs
+        ]
         view.held = self._sum_held(ahead)
         places = Amounts()
-        for held in ahead:
-            places.add_hosts(SLOTS, self._place(held), view.hosts)
+        for reservation in ahead:
+            places.add_hosts(SLOTS, self._place(reservation), view.hosts)
         if SLOTS in places.hosts:
             now = view.held.hosts.get(SLOTS, 0.0)
             view.held.hosts[SLOTS] = np.maximum(now, places.hosts[SLOTS])
         return view
 
-    def _place(self, held: Held) -> Allocation:
+    def _place(self, reservation: JobReservation) -> Allocation:
         """The slots of a future allocation, all of a host that it has to itself."""
-        own = self.world.requests.resolver.blocked_units(held.state.job, held.allocation)
+        own = self.world.requests.resolver.blocked_units(
+            reservation.state.job, reservation.allocation
+        )
         hosts = self.instance.cluster.hosts
-        return held.allocation | {host: hosts[host].slots for host in own}
+        return reservation.allocation | {host: hosts[host].slots for host in own}
 
-    def unreserved(self, closed: BoolArray | None, state: JobState) -> Residual:
+    def unreserved_residual(self, closed: BoolArray | None, state: JobState) -> Residual:
         """The present beside all slots that other pending jobs have reserved, kept or not."""
-        view = self.beside(closed, state)
-        view.held = self.holdings.reserved
-        if self.holds(state):
-            view.held = sum_held(self.others(state), self.beside(None), reserved=True)
+        view = self.residual(closed, state)
+        view.held = self.reservation_table.reserved
+        if self.has_reservation(state):
+            view.held = sum_reservations(
+                self.other_reservations(state), self.residual(None), reserved=True
+            )
         return view
 
-    def beside_backfillable(
-        self, closed: BoolArray | None, state: JobState, until: int
-    ) -> Residual:
+    def backfill_residual(self, closed: BoolArray | None, state: JobState, until: int) -> Residual:
         """The present beside what other pending jobs hold and do not lend to a job until `until`.
 
         Their totals count in any case. Of the slots of places just what is needed of them before
         `until` is not lent: who holds them now says nothing of that, since one reservation may hold
         what another needs earlier. Where limits decide what a reservation may hold, that is it.
         """
-        view, held = self.beside(closed, state), Amounts()
-        others = self.others(state)
-        placed = any(item.needed_only for item in others)
+        view, held = self.residual(closed, state), Amounts()
+        others = self.other_reservations(state)
+        placed = any(item.is_partly_protected for item in others)
         limited = self.planned.limited_by_more() if placed else frozenset()
         for item in others:
             backfilled = item.estimate is not None and item.estimate >= until
-            by_place = item.needed_only and item.state.number not in limited
-            item.enter(held, view, totals_only=backfilled, limits_only=by_place)
+            by_place = item.is_partly_protected and item.state.number not in limited
+            item.add_to(held, view, totals_only=backfilled, limits_only=by_place)
         if placed:
-            held.add_hosts(SLOTS, self.planned.needed_before(until, state), view.hosts)
+            held.add_hosts(SLOTS, self.planned.slots_needed_before(until, state), view.hosts)
         view.held = held
         return view
 
-    def try_start(self, shape: Shape, beside: Residual, most: int | None = None) -> Start | None:
+    def try_start(self, shape: Shape, residual: Residual, most: int | None = None) -> Start | None:
         """A start of such a job now, with as many slots of its range as it can get."""
         demand = self.world.requests.now(shape)
-        if demand.impossible or beside.most_slots() < shape.least:
+        if demand.impossible or residual.most_slots() < shape.min_free_slots:
             return None
         if len(demand.terms) > 1:
-            return start_at(beside, demand, beside.now)
+            return start_at(residual, demand, residual.now)
         term = demand.terms[0]
-        if most is not None and most < term.most:
-            term = replace(term, most=max(most, term.slots))
+        if most is not None and most < term.max_slots:
+            term = replace(term, max_slots=max(most, term.slots))
         for number, alternative in enumerate(term.alternatives):
             if not alternative.missing:
-                capacity = beside.capacity(demand, term, alternative, beside.now)
+                capacity = residual.capacity(demand, term, alternative, residual.now)
                 allocation = place_most(term, capacity)
                 if allocation is not None:
-                    return Start(beside.now, (allocation,), number)
+                    return Start(residual.now, (allocation,), number)
         return None
 
     def start(
@@ -472,103 +485,107 @@ class CycleState:
         if backfilled:
             self.record.backfilled.append(state.job.id)
         if not isinstance(self.world.order, FirstCome):
-            turn = offer.why if offer is not None else ""
-            self.record.why[state.job.id] = ": ".join(part for part in (why, turn) if part)
-        turns = self.turns
-        turns.recount, turns.repetition.holds = True, False
-        turns.before_last_start = len(self.reservations)
-        if self.planned.made:
+            order_reason = offer.why if offer is not None else ""
+            self.record.why[state.job.id] = ": ".join(part for part in (why, order_reason) if part)
+        progress = self.progress
+        progress.must_recount, progress.repetition.is_identical = True, False
+        progress.before_last_start = len(self.reservations)
+        if self.planned.is_built:
             demand = replace(self.shape(state).demand, duration=self.duration_now(state))
             self.planned.add(demand, start)
 
     def may_reserve_more(self, state: JobState | None = None) -> bool:
         """Whether fewer than N other jobs have a reservation yet (TBR-01, TBR-12)."""
-        own = state is not None and self.holds(state)
+        own = state is not None and self.has_reservation(state)
         return len(self.reservations) - own < self.settings.top
 
-    def holds(self, state: JobState) -> bool:
+    def has_reservation(self, state: JobState) -> bool:
         """Whether a job has a reservation in this cycle."""
-        return self.holdings.of(state) is not None
+        return self.reservation_table.get(state) is not None
 
-    def others(self, state: JobState) -> list[Held]:
+    def other_reservations(self, state: JobState) -> list[JobReservation]:
         """The reservations of other jobs; not to be changed."""
-        return self.holdings.others(state)
+        return self.reservation_table.others(state)
 
-    def keep(self, held: Held) -> None:
+    def add_reservation(self, reservation: JobReservation) -> None:
         """Enter a reservation; of one job's reservations the earliest is kept (TBR-12)."""
-        before = self.holdings.of(held.state)
-        if before is held:
+        before = self.reservation_table.get(reservation.state)
+        if before is reservation:
             return
         if before is not None:
-            self.give_up(held.state)
-        if held.slots or held.memory:
+            self.cancel_reservation(reservation.state)
+        if reservation.slots or reservation.memory:
             self._why.clear()
-        self.backfilled_slots.settle(held, self.world.table)
-        self.turns.repetition.kept(len(self.reservations), held)
-        self.holdings.add(held, self.beside(None))
-        self.turns.recount = True
-        if held.start is not None and held.demand is not None:
-            self.planned.add(held.demand, held.start)
-        self.planned.keep(held)
-        state, reserved = held.state, held.reserved
-        self._hosts_held(state, tuple(reserved), by_hosts=held.start is None)
+        self.backfilled_slots.charge_to(reservation, self.world.table)
+        self.progress.repetition.compare_next(len(self.reservations), reservation)
+        self.reservation_table.add(reservation, self.residual(None))
+        self.progress.must_recount = True
+        if reservation.start is not None and reservation.demand is not None:
+            self.planned.add(reservation.demand, reservation.start)
+        self.planned.add_reservation(reservation)
+        state, reserved = reservation.state, reservation.reserved
+        self._hosts_held(state, tuple(reserved), by_hosts=reservation.start is None)
         if state.holding.since is None and reserved:
             state.holding.since = self.world.now
-            self.timed[state.number] = state
+            self.reservation_timers[state.number] = state
         self._notify_order(state, reserved)
 
     def _hosts_held(self, state: JobState, hosts: tuple[int, ...], *, by_hosts: bool) -> None:
         """A job holds something on these hosts; by_hosts: what it gets follows what it held."""
         if hosts != state.holding.hosts:
-            self.turns.shifted |= by_hosts or self.backfilled_slots.any
+            self.progress.hosts_changed |= by_hosts or self.backfilled_slots.has_any
             state.holding.hosts = hosts
 
-    def give_up(self, state: JobState) -> None:
+    def cancel_reservation(self, state: JobState) -> None:
         """A job gives back what it has reserved in this cycle."""
-        self.hold_only(self.others(state))
+        self.set_reservations(self.other_reservations(state))
 
-    def let_go(self, state: JobState) -> None:
+    def clear_holding(self, state: JobState) -> None:
         """Between cycles: a job that waits no more, or for something else, holds nothing."""
         self._notify_order(state, {})
         state.holding.clear()
 
-    def forget(self, state: JobState) -> None:
+    def remove_reservation(self, state: JobState) -> None:
         """A job that has started out of turn holds nothing any more."""
-        own = self.holdings.of(state)
-        self._reserve_anew(self.others(state))
-        self.planned.drop_guard()
+        own = self.reservation_table.get(state)
+        self._replace_reservations(self.other_reservations(state))
+        self.planned.invalidate_reserved()
         if own is None:
             return
-        self.holdings.sum_up(self.beside(None))
+        self.reservation_table.recompute_totals(self.residual(None))
         if own.start is not None:
-            self.planned.drop()
+            self.planned.invalidate()
 
-    def _reserve_anew(self, reservations: list[Held]) -> None:
+    def _replace_reservations(self, reservations: list[JobReservation]) -> None:
         """These are the reservations of the cycle."""
-        self.holdings.replace(reservations)
-        turns = self.turns
-        turns.repetition.holds = turns.repetition.holds and not reservations
-        turns.before_last_start = FOREVER
-        turns.nothing_to_hold.clear()
+        self.reservation_table.replace(reservations)
+        progress = self.progress
+        progress.repetition.is_identical = progress.repetition.is_identical and not reservations
+        progress.before_last_start = FOREVER
+        progress.unreservable_kinds.clear()
 
-    def _sum_held(self, reservations: list[Held]) -> Amounts:
-        return sum_held(reservations, self.beside(None))
+    def _sum_held(self, reservations: list[JobReservation]) -> Amounts:
+        return sum_reservations(reservations, self.residual(None))
 
-    def hold_only(self, reservations: list[Held]) -> None:
+    def set_reservations(self, reservations: list[JobReservation]) -> None:
         """These are all that is held: those of this cycle, or of one that was like it."""
-        self._reserve_anew(reservations)
-        self.holdings.sum_up(self.beside(None))
-        self.planned.drop()
+        self._replace_reservations(reservations)
+        self.reservation_table.recompute_totals(self.residual(None))
+        self.planned.invalidate()
 
-    def note(self, state: JobState, reason: str) -> None:
+    def set_reason(self, state: JobState, reason: str) -> None:
         """Why a job does not start."""
-        state.now_waits_for = reason
+        state.current_reason = reason
         if not state.reason:
             state.reason = reason
 
-    def why(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
+    def pending_reason(self, state: JobState, shape: Shape, closed: BoolArray | None) -> str:
         """The constraint that keeps such a job from starting; equal jobs share it."""
-        key = (shape.number, self.span(state), None if closed is None else closed.tobytes())
+        key = (
+            shape.number,
+            self.relevant_duration(state),
+            None if closed is None else closed.tobytes(),
+        )
         if key not in self._why:
             self._why[key] = self._shortage(state, shape, closed)
         return self._why[key]
@@ -581,34 +598,34 @@ class CycleState:
         else:
             # A log is read later: its numbers are of no "now".
             moment: Moment = "now" if self.settings.planning else "has"
-            beside = self.beside(None, state)
-            parts.append(shortage(self.problem, demand, beside, self.world.now, moment))
+            residual = self.residual(None, state)
+            parts.append(shortage(self.problem, demand, residual, self.world.now, moment))
         return "; ".join(part for part in parts if part)
 
     def _cut_down(self) -> None:
         """Let reservations hold what backfill has left of them."""
         left = self._free_slots()
         # Where nothing is gone of all that is held, nothing is gone of any reservation.
-        reserved = self.holdings.reserved.hosts
+        reserved = self.reservation_table.reserved.hosts
         if not (SLOTS in reserved and bool((reserved[SLOTS] <= left).all())):
-            for held in self.reservations:
-                held.count_backfilled(left)
-            for held in self.reservations:
-                held.reserve_what_is_left(left)
+            for reservation in self.reservations:
+                reservation.record_backfilled(left)
+            for reservation in self.reservations:
+                reservation.drop_taken_slots(left)
 
     def _free_slots(self) -> IntArray:
         """Slots of each host that no job runs on, [H]."""
         return np.maximum(self.world.free_now.host(SLOTS), 0).astype(np.int64)
 
-    def lend(self, borrower: JobState) -> None:
+    def record_backfill(self, backfill_job: JobState) -> None:
         """Of what a job has borrowed by its start, the first that may lend it hold it no more."""
-        end, left = borrower.expected_end(self.world.now), dict(borrower.borrowed)
+        end, left = backfill_job.expected_end(self.world.now), dict(backfill_job.backfilled_slots)
         if end is None or not left:
             return
-        for held in self.reservations:
-            if held.estimate is not None and end <= held.estimate:
-                held.lend(left)
-        self.holdings.sum_up(self.beside(None))
+        for reservation in self.reservations:
+            if reservation.estimate is not None and end <= reservation.estimate:
+                reservation.move_to_backfilled(left)
+        self.reservation_table.recompute_totals(self.residual(None))
 
     def leave_what_is_taken(self, ahead: Collection[int]) -> None:
         """Jobs behind a start that took of what they held keep what is left; nothing is lent.
@@ -616,28 +633,34 @@ class CycleState:
         ahead: numbers of the jobs before it, whose slots nobody has taken.
         """
         left = self._free_slots()
-        first = [held for held in self.reservations if held.state.number in ahead]
-        behind = [held for held in self.reservations if held.state.number not in ahead]
-        for held in (*first, *behind):
-            lent = dict(held.backfilled)
-            held.count_backfilled(left)
-            held.backfilled = lent
-        self.holdings.sum_up(self.beside(None))
+        first = [
+            reservation for reservation in self.reservations if reservation.state.number in ahead
+        ]
+        behind = [
+            reservation
+            for reservation in self.reservations
+            if reservation.state.number not in ahead
+        ]
+        for reservation in (*first, *behind):
+            backfilled = dict(reservation.backfilled)
+            reservation.record_backfilled(left)
+            reservation.backfilled = backfilled
+        self.reservation_table.recompute_totals(self.residual(None))
 
     def close(self) -> None:
         """Cut reservations down to what backfill has left, and write down what is reserved."""
         world = self.world
         self._cut_down()
         slots: dict[str, Allocation] = {}
-        for held in self.reservations:
-            state = held.state
-            slots[state.job.id] = held.reserved
-            state.expected = held.estimate
-            if held.estimate is not None and state.estimate is None:
-                state.estimate, state.estimated_at = held.estimate, world.now
-                state.estimate_by = held.method
+        for reservation in self.reservations:
+            state = reservation.state
+            slots[state.job.id] = reservation.reserved
+            state.last_estimate = reservation.estimate
+            if reservation.estimate is not None and state.estimate is None:
+                state.estimate, state.estimated_at = reservation.estimate, world.now
+                state.estimate_by = reservation.method
         for name in list(self._slots_held):
-            state = world.states.of(name)
+            state = world.states.get(name)
             if state.start is not None:
                 del self._slots_held[name]
                 continue
@@ -657,7 +680,7 @@ class CycleState:
             return
         if not isinstance(self.world.order, FirstCome):
             self.world.order.reserved(state.job, self.world.named(slots), self.world.now)
-            self.record.booked = True
+            self.record.usage_changed = True
         self._slots_held[state.job.id] = slots
         if not slots:
             del self._slots_held[state.job.id]
@@ -666,18 +689,18 @@ class CycleState:
         """What is reserved, to be compared with the last cycle's."""
         return tuple(
             (
-                held.state.number,
-                held.estimate,
-                *(tuple(x.items()) for x in (held.slots, held.memory)),
+                reservation.state.number,
+                reservation.estimate,
+                *(tuple(x.items()) for x in (reservation.slots, reservation.memory)),
             )
-            for held in self.reservations
+            for reservation in self.reservations
         )
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""
         return {
             "slots_held": {name: self.world.named(on) for name, on in self._slots_held.items()},
-            "timed": list(self.timed),
+            "timed": list(self.reservation_timers),
             "started": self.record.started,
         }
 
@@ -688,5 +711,7 @@ class CycleState:
             name: {index[host]: slots for host, slots in on.items()}
             for name, on in state["slots_held"].items()
         }
-        self.timed = {number: self.world.states.keep(number) for number in state["timed"]}
+        self.reservation_timers = {
+            number: self.world.states.activate(number) for number in state["timed"]
+        }
         self.record.started = list(state["started"])

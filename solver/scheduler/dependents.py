@@ -17,8 +17,8 @@ from ...model.dependency import (
     AnyOf,
     Condition,
     DependencyError,
+    JobIndex,
     Negation,
-    Roster,
     StatusTest,
     compare,
     parse_dependency,
@@ -35,7 +35,7 @@ EXIT_BY_LIMIT, EXIT_BY_KILL = 140, 130
 _GONE = (DONE, KILLED)
 
 
-class Holds(Enum):
+class ConditionState(Enum):
     """Whether a condition holds: yes, not yet, or never any more."""
 
     YES = 1
@@ -49,7 +49,7 @@ class Dependents:
     def __init__(self, instance: Instance, states: JobStates, jobs: Sequence[Job]) -> None:
         self._states = states
         self._instance = instance
-        self._roster = Roster(jobs, last_only=instance.params.job_dep_last_sub)
+        self._roster = JobIndex(jobs, last_only=instance.params.job_dep_last_sub)
         self._followers: dict[str, dict[int, None]] = defaultdict(dict)
         self._read: dict[int, str] = {}
         #: By number.
@@ -71,9 +71,9 @@ class Dependents:
         self._read[state.number] = state.job.dependency
         self.orphans.pop(state.number, None)
         state.reason = state.reason or NOT_YET
-        state.now_waits_for = NOT_YET
+        state.current_reason = NOT_YET
         for test in self._tests(state.job):
-            for name in self._roster.meant(test.job, state.job):
+            for name in self._roster.resolve(test.job, state.job):
                 self._followers[name][state.number] = None
 
     def release(self, state: JobState) -> None:
@@ -81,13 +81,13 @@ class Dependents:
         self.waiting.pop(state.number, None)
         self.orphans.pop(state.number, None)
         self.ready.discard(state.number)
-        state.now_waits_for = ""
+        state.current_reason = ""
 
     def may_be_eligible(self, state: JobState) -> bool:
         """Whether a job may stand in its queue now."""
-        return state.number in self.ready or self.holds(state.job) is Holds.YES
+        return state.number in self.ready or self.holds(state.job) is ConditionState.YES
 
-    def moved(self, name: str) -> list[tuple[JobState, Holds]]:
+    def moved(self, name: str) -> list[tuple[JobState, ConditionState]]:
         """The waiting jobs that wait for one that has just started or ended, and how they stand."""
         found = []
         for number in self._followers.get(name, ()):
@@ -96,18 +96,18 @@ class Dependents:
                 found.append((state, self.holds(state.job)))
         return found
 
-    def grace(self, state: JobState) -> int | None:
+    def orphan_grace(self, state: JobState) -> int | None:
         """Seconds after which a job is killed whose condition never holds, None for never."""
         return 0 if state.job.orphan_term else self._instance.params.orphan_grace
 
-    def holds(self, job: Job) -> Holds:
+    def holds(self, job: Job) -> ConditionState:
         """Whether the condition of a job holds now."""
         if not job.dependency:
-            return Holds.YES
+            return ConditionState.YES
         try:
             return self._value(parse_dependency(job.dependency), job)
         except DependencyError:
-            return Holds.NEVER
+            return ConditionState.NEVER
 
     def released(self, state: JobState, now: int) -> int:
         """When a job whose condition holds was let go, from which on its wait counts."""
@@ -131,10 +131,10 @@ class Dependents:
             case AnyOf(parts):
                 some = [self._since(part, job) for part in parts]
                 return min((time for time in some if time is not None), default=None)
-            case StatusTest() if self._value(condition, job) is Holds.YES:
+            case StatusTest() if self._value(condition, job) is ConditionState.YES:
                 if condition.word == "external" or condition.word.startswith("num"):
                     return None
-                names = self._roster.meant(condition.job, job)
+                names = self._roster.resolve(condition.job, job)
                 states = [state for n in names if (state := self._states.find(n)) is not None]
                 begun = condition.word == "started"
                 times = [state.start if begun else state.end for state in states]
@@ -151,7 +151,7 @@ class Dependents:
         except DependencyError:
             return ()
 
-    def _value(self, condition: Condition, job: Job) -> Holds:
+    def _value(self, condition: Condition, job: Job) -> ConditionState:
         match condition:
             case AllOf(parts):
                 return _every([self._value(part, job) for part in parts])
@@ -161,15 +161,19 @@ class Dependents:
             case Negation(part):
                 value = self._value(part, job)
                 # What holds for good makes its opposite impossible.
-                return Holds.NEVER if value is Holds.YES and _lasts(part) else _opposite(value)
+                return (
+                    ConditionState.NEVER
+                    if value is ConditionState.YES and _lasts(part)
+                    else _opposite(value)
+                )
             case StatusTest():
-                names = self._roster.meant(condition.job, job)
+                names = self._roster.resolve(condition.job, job)
                 states = [state for n in names if (state := self._states.find(n)) is not None]
                 return self._test(condition, states)
 
-    def _test(self, test: StatusTest, states: Sequence[JobState]) -> Holds:
+    def _test(self, test: StatusTest, states: Sequence[JobState]) -> ConditionState:
         if test.word == "external" or not states:
-            return Holds.YES
+            return ConditionState.YES
         if test.word.startswith("num"):
             return _count(test, states)
         return _every([_one(test, state, self._code(state)) for state in states])
@@ -196,19 +200,19 @@ class Dependents:
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Take over what :meth:`to_state` gave, once the jobs are there."""
         for number in saved["waiting"]:
-            self.take(self._states.keep(number))
+            self.take(self._states.activate(number))
         self.ready = set(saved["ready"])
         self.orphans = dict(saved["orphans"])
         for number in self.orphans:
-            self.waiting[number].now_waits_for = NEVER_SATISFIED
+            self.waiting[number].current_reason = NEVER_SATISFIED
 
 
-def _every(values: Sequence[Holds]) -> Holds:
+def _every(values: Sequence[ConditionState]) -> ConditionState:
     return min(values, key=lambda value: value.value)
 
 
-def _opposite(value: Holds) -> Holds:
-    return Holds.NOT_YET if value is Holds.YES else Holds.YES
+def _opposite(value: ConditionState) -> ConditionState:
+    return ConditionState.NOT_YET if value is ConditionState.YES else ConditionState.YES
 
 
 def _lasts(condition: Condition) -> bool:
@@ -220,30 +224,30 @@ def _lasts(condition: Condition) -> bool:
     )
 
 
-def _one(test: StatusTest, state: JobState, code: int) -> Holds:
+def _one(test: StatusTest, state: JobState, code: int) -> ConditionState:
     """A test of one job; code: what it ended with if it failed."""
     gone, failed = state.status in _GONE, state.status == KILLED
     match test.word:
         case "started":
             if state.start is not None:
-                return Holds.YES
-            return Holds.NEVER if gone else Holds.NOT_YET
+                return ConditionState.YES
+            return ConditionState.NEVER if gone else ConditionState.NOT_YET
         case "ended":
-            return Holds.YES if gone else Holds.NOT_YET
+            return ConditionState.YES if gone else ConditionState.NOT_YET
         case "exit":
             if not gone:
-                return Holds.NOT_YET
+                return ConditionState.NOT_YET
             right = test.number is None or compare(code, test.operator, test.number)
-            return Holds.YES if failed and right else Holds.NEVER
+            return ConditionState.YES if failed and right else ConditionState.NEVER
         case "post_err":
-            return Holds.NEVER if gone else Holds.NOT_YET
+            return ConditionState.NEVER if gone else ConditionState.NOT_YET
         case _:
             if not gone:
-                return Holds.NOT_YET
-            return Holds.NEVER if failed else Holds.YES
+                return ConditionState.NOT_YET
+            return ConditionState.NEVER if failed else ConditionState.YES
 
 
-def _count(test: StatusTest, states: Sequence[JobState]) -> Holds:
+def _count(test: StatusTest, states: Sequence[JobState]) -> ConditionState:
     """A count of the elements of an array."""
     total = len(states)
     done = sum(state.status == DONE for state in states)
@@ -260,6 +264,6 @@ def _count(test: StatusTest, states: Sequence[JobState]) -> Holds:
     }.get(test.word, (left - waiting, 0, left))
     number = total if test.number is None else test.number
     if compare(now, test.operator, number):
-        return Holds.YES
+        return ConditionState.YES
     later = any(compare(count, test.operator, number) for count in range(low, high + 1))
-    return Holds.NOT_YET if later else Holds.NEVER
+    return ConditionState.NOT_YET if later else ConditionState.NEVER

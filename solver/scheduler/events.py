@@ -94,7 +94,7 @@ class EventQueue:
         """How many of the events announced are popped."""
         return self._announced.popped
 
-    def go_on(self, events: Iterable[Event], sequence: int, gone: int) -> None:
+    def restore(self, events: Iterable[Event], sequence: int, gone: int) -> None:
         """Take over what :meth:`state` and :attr:`gone` were; the same has been announced again."""
         self._heap = list(events)
         heapq.heapify(self._heap)

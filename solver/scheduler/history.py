@@ -18,10 +18,10 @@ from ...model.pending import Pending, Reason
 from ..availability.resources import FloatArray
 from ..budget import Budget
 from ..fairshare.dispatch_order import DispatchOrder, order_policy
-from .held import Held
+from .cycle_reservations import JobReservation
 from .job_state import DONE, FUTURE, KILLED, PENDING, PREEMPTED, RUNNING, SUSPENDED, JobState
 from .methods import settings_for
-from .records import JobRecord, borrowed_slots, held_hosts, record_of
+from .records import JobRecord, backfilled_slots_by_job, held_hosts, record_of
 from .simulation import Session
 from .why_pending import PendingReasons
 
@@ -126,7 +126,7 @@ def snapshot_of(
     session.cycle.whole_walks = True
     session.begin()
     if after_cycle:
-        session.settle()
+        session.run_until_stable()
     return snapshot(session)
 
 
@@ -226,35 +226,35 @@ def _instance_of(session: Session) -> Instance:
         pending=tuple(here),
         future=tuple(future),
         held=held_hosts(world.pending.values(), world.names),
-        borrowed=borrowed_slots(world),
+        borrowed=backfilled_slots_by_job(world),
         now=world.now,
     )
 
 
 def _all_waiting(session: Session) -> Iterator[tuple[str, PendingJob]]:
     reservations = session.cycle.reservations
-    why = PendingReasons(session.cycle.state, considered=session.so_far.cycles > 0)
+    why = PendingReasons(session.cycle.state, considered=session.progress.cycles > 0)
     for state in session.world.states:
         if state.status in (PENDING, FUTURE):
             yield state.job.id, _waiting(session, state.job.id, reservations, why)
 
 
 def _waiting(
-    session: Session, job: str, reservations: Iterable[Held], why: PendingReasons
+    session: Session, job: str, reservations: Iterable[JobReservation], why: PendingReasons
 ) -> PendingJob:
     world = session.world
-    state = world.states.of(job)
-    reason = state.now_waits_for or state.why_not_at_once(world.instance.now)
+    state = world.states.get(job)
+    reason = state.current_reason or state.initial_reason(world.instance.now)
     reasons = why.of(state)
-    held = next((item for item in reservations if item.state is state), None)
-    if held is None:
+    reservation = next((item for item in reservations if item.state is state), None)
+    if reservation is None:
         return PendingJob(reason=reason, reasons=reasons)
     return PendingJob(
-        world.named(held.slots),
-        {world.names[host]: amount for host, amount in held.memory.items()},
+        world.named(reservation.slots),
+        {world.names[host]: amount for host, amount in reservation.memory.items()},
         state.holding.since,
-        held.estimate,
-        world.named(held.allocation),
+        reservation.estimate,
+        world.named(reservation.allocation),
         reason,
         reasons,
     )
@@ -291,7 +291,7 @@ def _listed(scope: Scope | None, one: str) -> tuple[str, ...]:
     return (one,) if one else (*scope.names, *(f"~{name}" for name in scope.excluded))
 
 
-def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, HostLoad]]:
+def _loads(session: Session, reservations: list[JobReservation]) -> Iterator[tuple[str, HostLoad]]:
     hosts = session.instance.cluster.hosts
     own = sorted({name for host in hosts for name in (*host.amounts, *host.load)} - _sizes(hosts))
     columns = {
@@ -305,7 +305,7 @@ def _loads(session: Session, reservations: list[Held]) -> Iterator[tuple[str, Ho
             HostLoad(
                 {name: None if math.isnan(value) else value for name, value in total.items()},
                 {name: float(column[1][place]) for name, column in columns.items()},
-                sum(held.slots.get(place, 0) for held in reservations),
+                sum(reservation.slots.get(place, 0) for reservation in reservations),
             ),
         )
 
@@ -315,15 +315,17 @@ def _sizes(hosts: Sequence[Host]) -> set[str]:
     return {name for host in hosts if host.gpus is not None for name in host.gpus.load()}
 
 
-def _column(session: Session, reservations: list[Held], name: str) -> tuple[FloatArray, FloatArray]:
+def _column(
+    session: Session, reservations: list[JobReservation], name: str
+) -> tuple[FloatArray, FloatArray]:
     """One resource of every host: what scheduling goes by (NaN: unknown), and what is reserved."""
     world = session.world
     hosts = session.instance.cluster.hosts
     for index, resource in enumerate(world.table.host_resources):
         if resource.name == name and any(name in host.amounts for host in hosts):
             free = world.free_now.host(index).copy()
-            for held in reservations if name == "mem" else ():
-                for place, amount in held.memory.items():
+            for reservation in reservations if name == "mem" else ():
+                for place, amount in reservation.memory.items():
                     free[place] -= amount
             there = resource.capacity >= 0
             return np.where(there, free, np.nan), np.where(
@@ -458,7 +460,7 @@ class Historian:
             self._last[number] = (PENDING, 0)
         status, requeues = self._last[number]
         if state.requeues > requeues:
-            at = state.stretches[-1][1]
+            at = state.past_allocations[-1][1]
             self._add(state, JobEvent(at, "requeued"))
             self._enter(state, at, "PEND")
             status = PENDING
@@ -487,7 +489,7 @@ class Historian:
         here = world.named(state.allocation) if state.status == RUNNING else {}
         if here and self._where.get(number) != here:
             self._where[number] = here
-            self._add(state, JobEvent(state.placed, "resized", here))
+            self._add(state, JobEvent(state.allocated_at, "resized", here))
         if state.status in (DONE, KILLED) and status not in (DONE, KILLED):
             assert state.end is not None
             self._add(state, JobEvent(state.end, "done" if state.status == DONE else "killed"))

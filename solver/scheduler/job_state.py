@@ -48,14 +48,14 @@ class Shape:
     #: As a reservation sees it (TBR-13).
     reserving: Demand
     #: Why no such job can ever start, "" if one may.
-    never: str
+    infeasibility: str
     #: Its candidates depend on what runs at the moment.
     dynamic: bool
     #: Slots that have to be free wherever such a job starts.
-    least: int = 0
+    min_free_slots: int = 0
 
 
-class Requests:
+class ShapeTable:
     """Resolves jobs; `instance` is the one whose hosts are all taken to be up.
 
     margin: seconds that a plan keeps free behind pending jobs.
@@ -99,7 +99,9 @@ class Requests:
         return JobKind(number, self.backfill_limit(job, limit))
 
     def least_slots(self) -> IntArray:
-        """:attr:`Shape.least` by the numbers of shapes, 0 of those that nobody asked for yet."""
+        """:attr:`Shape.min_free_slots` by the numbers of shapes, 0 of those that nobody asked for
+        yet.
+        """
         found = np.zeros(self.kinds, dtype=np.int64)
         found[list(self._least)] = list(self._least.values())
         return found
@@ -216,7 +218,7 @@ def _wants(term: TermDemand, demand: Demand, table: ResourceTable) -> tuple[obje
         return use.per, use.reservation.initial, found.capacity, found.mask.tobytes()
 
     return (
-        *(term.slots, term.most, term.block, term.one_host, len(term.same)),
+        *(term.slots, term.max_slots, term.block, term.one_host, len(term.same)),
         *map(id, (demand.calendar, *demand.floors)),
         *map(id, (term.candidates, term.ptile, term.unit, term.first_hosts, *term.same)),
         tuple(
@@ -271,7 +273,7 @@ FUTURE, PENDING, RUNNING, SUSPENDED, PREEMPTED, DONE, KILLED = (
 
 
 @dataclass(slots=True)
-class HoldingTime:
+class ReservationTimer:
     """How long a pending job has held something; its queue's MAX_RESERVE_TIME ends that."""
 
     #: Those it held last, in order.
@@ -279,30 +281,30 @@ class HoldingTime:
     #: When it began.
     since: int | None = None
     #: Before this it may hold nothing, its time being over. In seconds.
-    rest_until: int | None = None
+    blocked_until: int | None = None
 
     def __bool__(self) -> bool:
         """Whether there is anything to remember of it."""
-        return bool(self.hosts) or self.since is not None or self.rest_until is not None
+        return bool(self.hosts) or self.since is not None or self.blocked_until is not None
 
     def clear(self) -> None:
         """The job waits no more, or for something else."""
-        self.hosts, self.since, self.rest_until = (), None, None
+        self.hosts, self.since, self.blocked_until = (), None, None
 
-    def changes_at(self, length: int) -> int | None:
+    def next_change(self, length: int) -> int | None:
         """When `length` seconds of holding, or the rest after them, are over; None for never."""
-        if self.rest_until is not None:
-            return self.rest_until
+        if self.blocked_until is not None:
+            return self.blocked_until
         return None if self.since is None else self.since + length
 
-    def may_hold(self, now: int, length: int, rest: int) -> bool:
+    def can_reserve(self, now: int, length: int, rest: int) -> bool:
         """Whether the job may hold something: `length` seconds, then not for `rest` (MEM-04)."""
-        if self.rest_until is not None:
-            if now < self.rest_until:
+        if self.blocked_until is not None:
+            if now < self.blocked_until:
                 return False
-            self.rest_until = self.since = None
+            self.blocked_until = self.since = None
         if self.since is not None and now >= self.since + length:
-            self.rest_until, self.since, self.hosts = now + rest, None, ()
+            self.blocked_until, self.since, self.hosts = now + rest, None, ()
             return False
         return True
 
@@ -320,7 +322,7 @@ class JobState:
     #: Seconds it is expected to run.
     duration: int | None = None
     #: Seconds it really has to run, None without end.
-    work: int | None = None
+    real_run_time: int | None = None
     #: Seconds after which it is killed.
     limit: int | None = None
     start: int | None = None
@@ -330,17 +332,17 @@ class JobState:
     released: int | None = None
     since: int = 0
     #: Seconds it ran before `since`, the start of its present stretch of running.
-    ran: int = 0
+    elapsed: int = 0
     #: Since when it holds its slots where it holds them now.
-    placed: int = 0
+    allocated_at: int = 0
     #: Before that, from when to when it held which.
-    stretches: list[tuple[int, int, Allocation]] = field(default_factory=list)
+    past_allocations: list[tuple[int, int, Allocation]] = field(default_factory=list)
     #: One allocation a term of its requirement.
     terms: tuple[Allocation, ...] = ()
     alternative: int = 0
     backfilled: bool = False
     #: Slots by host that are held for others, where it backfilled.
-    borrowed: Allocation = field(default_factory=dict)
+    backfilled_slots: Allocation = field(default_factory=dict)
     #: The first estimate of its start.
     estimate: int | None = None
     #: When that was made.
@@ -348,12 +350,12 @@ class JobState:
     #: By what method.
     estimate_by: str = ""
     #: The last estimate.
-    expected: int | None = None
+    last_estimate: int | None = None
     #: Why it did not start when it was first looked at.
     reason: str = ""
-    now_waits_for: str = ""
+    current_reason: str = ""
     #: What it held last, and how long.
-    holding: HoldingTime = field(default_factory=HoldingTime)
+    holding: ReservationTimer = field(default_factory=ReservationTimer)
     suspended_by: str = ""
     suspensions: int = 0
     requeues: int = 0
@@ -381,7 +383,7 @@ class JobState:
         """From when its wait counts: its submission, or when other jobs have let it go."""
         return self.job.submit if self.released is None else self.released
 
-    def why_not_at_once(self, now: int) -> str:
+    def initial_reason(self, now: int) -> str:
         """What kept it from starting at first; before any cycle saw it, its begin time.
 
         now: the instance's.
@@ -390,27 +392,27 @@ class JobState:
         held_back = job.begin is not None and job.begin > max(job.submit, now)
         return self.reason or (sentence(BEGIN_TIME) if held_back else "")
 
-    def moves(self, now: int) -> None:
+    def close_allocation(self, now: int) -> None:
         """Its slots are no longer, or not all, what they were until now."""
-        self.stretches.append((self.placed, now, self.allocation))
-        self.placed = now
+        self.past_allocations.append((self.allocated_at, now, self.allocation))
+        self.allocated_at = now
 
-    def begins_anew(self) -> None:
+    def requeue(self) -> None:
         """It has lost its host and waits again, from its beginning."""
         self.requeues += 1
-        self.start, self.ran, self.terms, self.borrowed = None, 0, (), {}
+        self.start, self.elapsed, self.terms, self.backfilled_slots = None, 0, (), {}
         self.status = PENDING
 
     def real_end(self) -> int | None:
         """When it will end if nothing else happens; None for never."""
-        ends = [span for span in (self.work, self.limit) if span is not None]
-        undisturbed = self.since + min(ends) - self.ran if ends else None
+        ends = [span for span in (self.real_run_time, self.limit) if span is not None]
+        undisturbed = self.since + min(ends) - self.elapsed if ends else None
         return ended_by_deadline(self.job, undisturbed)
 
     def expected_end(self, now: int) -> int | None:
         """When it is expected to end; one that is beyond its limit, in the next second."""
-        span = expected_run_time(self.duration, self.limit, now - self.since + self.ran)
-        end = None if span is None else self.since + span - self.ran
+        span = expected_run_time(self.duration, self.limit, now - self.since + self.elapsed)
+        end = None if span is None else self.since + span - self.elapsed
         end = ended_by_deadline(self.job, end)
         return None if end is None else max(end, now + 1)
 
@@ -426,10 +428,15 @@ class JobState:
 
     def cut_short_at(self, time: int) -> bool:
         """Whether a job that ends then is killed, by its run limit or -t, with work to do."""
-        by_limit = self.limit is not None and (self.work is None or self.work > self.limit)
+        by_limit = self.limit is not None and (
+            self.real_run_time is None or self.real_run_time > self.limit
+        )
         if by_limit or self.job.deadline is None or time < self.job.deadline:
             return by_limit
-        done = self.work is not None and self.since + self.work - self.ran <= time
+        done = (
+            self.real_run_time is not None
+            and self.since + self.real_run_time - self.elapsed <= time
+        )
         return self.status != RUNNING or not done
 
 
@@ -437,7 +444,7 @@ _TIMES = ("start", "end", "duration", "estimate", "estimated_at", "released")
 _KIND = ("status", "alternative", "backfilled", "estimate_by")
 _times_of, _kind_of = attrgetter(*_TIMES), attrgetter(*_KIND)
 #: What only jobs have that were suspended, resized, sent back or placed term by term.
-_ODD = ("placed", "since", "ran", "suspended_by", "suspensions", "requeues")
+_ODD = ("allocated_at", "since", "elapsed", "suspended_by", "suspensions", "requeues")
 #: What a checkpoint has where there is no time.
 _NONE = -(1 << 63)
 #: Columns of a row (number, times, codes of kind and reason, pieces up to its last) and of a piece
@@ -477,7 +484,7 @@ class EndedJobs:
                     self._pieces.append(host, slots)
         else:
             terms = [list(term.items()) for term in state.terms]
-            stretches = [[begin, end, list(w.items())] for begin, end, w in state.stretches]
+            stretches = [[begin, end, list(w.items())] for begin, end, w in state.past_allocations]
             self._odd[row] = [[getattr(state, name) for name in _ODD], terms, stretches]
         kind = self._kinds.code(_kind_of(state))
         reason = self._reasons.code(state.reason)
@@ -498,9 +505,11 @@ class EndedJobs:
             for name, value in zip(_ODD, odd[0], strict=True):
                 setattr(state, name, value)
             state.terms = tuple(map(_allocation, odd[1]))
-            state.stretches = [(begin, end, _allocation(where)) for begin, end, where in odd[2]]
+            state.past_allocations = [
+                (begin, end, _allocation(where)) for begin, end, where in odd[2]
+            ]
         elif state.start is not None:
-            state.placed = state.since = state.start
+            state.allocated_at = state.since = state.start
             first = self._rows[row - 1][-1] if row else 0
             pieces = (self._pieces[place] for place in range(first or 0, after or 0))
             state.terms = ({host or 0: slots or 0 for host, slots in pieces},)
@@ -557,16 +566,16 @@ class _Coded:
 
 def _is_plain(state: JobState) -> bool:
     """Whether the job never started, or ran once, in one piece and on one allocation."""
-    if state.stretches or state.suspensions or state.requeues or state.suspended_by:
+    if state.past_allocations or state.suspensions or state.requeues or state.suspended_by:
         return False
     if state.start is None:
-        return not state.terms and state.placed == state.since == 0
+        return not state.terms and state.allocated_at == state.since == 0
     if any(slots > _MOST for term in state.terms for slots in term.values()):
         return False
     return (
         len(state.terms) == 1
         and bool(state.terms[0])
-        and state.start == state.placed == state.since
+        and state.start == state.allocated_at == state.since
     )
 
 
@@ -618,7 +627,7 @@ class JobStates(OnDemand[JobState]):
         number = len(self)
         self._row.append(_NO_ROW)
         self.modified[number] = job
-        return self.keep(number)
+        return self.activate(number)
 
     def job(self, number: int) -> Job:
         """A job as it is now."""
@@ -643,7 +652,7 @@ class JobStates(OnDemand[JobState]):
         """Jobs that are no objects here yet but run; bring_up: their states as they are now."""
         self._entered, self._bring_up = numbers, bring_up
 
-    def keep(self, number: int) -> JobState:
+    def activate(self, number: int) -> JobState:
         """The state of a job; if it has not ended, the one that counts from now on."""
         found = self.here.get(number)
         if found is None:
@@ -664,17 +673,17 @@ class JobStates(OnDemand[JobState]):
         del self._by_id[state.job.id]
 
     def find(self, name: str) -> JobState | None:
-        """The state of a job by its id, kept as by :meth:`keep`; None if there is none."""
+        """The state of a job by its id, kept as by :meth:`activate`; None if there is none."""
         found = self._by_id.get(name)
         if found is None:
             if self._places is None:
                 names = (job.id for job in self.given)
                 self._places = NamePlaces(names, lambda number: self.given[number].id)
             number = self._places.first(name)
-            found = None if number is None else self.keep(number)
+            found = None if number is None else self.activate(number)
         return found
 
-    def of(self, name: str) -> JobState:
+    def get(self, name: str) -> JobState:
         """The same of a job that there is; KeyError if there is none."""
         found = self._by_id.get(name) or self.find(name)
         if found is None:

@@ -10,15 +10,15 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ..availability.calendar import Calendar
 from ..availability.demand import Demand
-from ..availability.profile import Profile, close_reserved_slots
+from ..availability.profile import Profile, block_advance_reservations
 from ..availability.resources import BoolArray
 from ..fairshare.stages import Offer
 from ..optimal.first_fit import fill_ranges, plan_first_fit
 from ..placement.earliest import Start, earliest_start, still_free
 from ..problem import PlanningProblem
+from .cycle_reservations import JobReservation
 from .cycle_state import CycleState
 from .events import EFFORT, TOP, Settings
-from .held import Held
 from .job_state import JobState, Shape, without_hosts
 from .reserving import Greedy, NoReservation, TimeBased, future_allocation, hold_now, may_reserve
 
@@ -40,7 +40,9 @@ class Optimal:
         """Plan the first jobs of the order together; start and reserve accordingly."""
         plan_top(cycle)
 
-    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    def reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None
+    ) -> JobReservation | None:
         """A greedy reservation for a job behind the first N."""
         return Greedy().reserve(cycle, state, closed)
 
@@ -78,10 +80,10 @@ def plan_top(cycle: CycleState) -> None:
         if now_planned and _start(cycle, item):
             continue
         if not item.state.reason:
-            cycle.note(item.state, cycle.why(item.state, item.shape, item.closed))
+            cycle.set_reason(item.state, cycle.pending_reason(item.state, item.shape, item.closed))
         if not may_reserve(cycle, item.state):
             continue
-        reservation: Held | None
+        reservation: JobReservation | None
         if start is not None and not now_planned:
             reservation = hold_now(
                 cycle, item.state, item.demand, start, item.closed, method=Optimal.name
@@ -89,22 +91,22 @@ def plan_top(cycle: CycleState) -> None:
         else:
             reservation = _fallback(cycle, item, now_planned=now_planned)
         if reservation is not None:
-            cycle.keep(reservation)
+            cycle.add_reservation(reservation)
 
 
-def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> Held | None:
+def _fallback(cycle: CycleState, item: _Top, *, now_planned: bool) -> JobReservation | None:
     """Time-based, else greedy, for a job that the plan does not help."""
     why = "the plan has no place for it"
     if now_planned:
         # As long as this lasts, what was planned behind the job moves with every cycle.
-        cycle.turns.moving = True
+        cycle.progress.is_unstable = True
         why = "its planned place is held for a job before it"
-    held = future_allocation(cycle, item.state, item.closed)
-    if held is None:
-        held = Greedy().reserve(cycle, item.state, item.closed)
-    if held is not None:
-        held.fallback = why
-    return held
+    reservation = future_allocation(cycle, item.state, item.closed)
+    if reservation is None:
+        reservation = Greedy().reserve(cycle, item.state, item.closed)
+    if reservation is not None:
+        reservation.fallback = why
+    return reservation
 
 
 def _choose(cycle: CycleState) -> list[_Top]:
@@ -113,14 +115,14 @@ def _choose(cycle: CycleState) -> list[_Top]:
     order, now = cycle.world.order, cycle.world.now
     booked: list[Job] = []
     while len(chosen) < cycle.settings.top and (offer := order.next()) is not None:
-        state = cycle.world.states.of(offer.job.id)
+        state = cycle.world.states.get(offer.job.id)
         if state.start is not None:
             # A running job that would grow; it has its turn at the end of the cycle.
             order.skipped(offer.job)
             continue
         shape = cycle.shape(state)
-        if reason := cycle.shut_out(state, offer):
-            cycle.note(state, reason)
+        if reason := cycle.planning_exclusion(state, offer):
+            cycle.set_reason(state, reason)
         else:
             closed = cycle.eligibility.closed(state.job.queue, offer.hosts)
             demand = _demand(cycle, state, offer)
@@ -148,7 +150,7 @@ def _running(cycle: CycleState) -> Profile:
     """What runs, and what is set aside by advance reservations."""
     profile = cycle.world.running_profile.copy()
     profile.accepted = cycle.eligibility.acceptances()
-    close_reserved_slots(cycle.instance, profile)
+    block_advance_reservations(cycle.instance, profile)
     return profile
 
 
@@ -196,7 +198,7 @@ def _closed_now(cycle: CycleState, item: _Top) -> BoolArray | None:
 
 def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
     """Start a job where the plan has it, if nothing keeps it from there."""
-    if not still_free(cycle.beside(_closed_now(cycle, item), item.state), item.demand, planned):
+    if not still_free(cycle.residual(_closed_now(cycle, item), item.state), item.demand, planned):
         return False
     cycle.start(item.state, planned, offer=item.offer, why="planned for now")
     return True
@@ -204,7 +206,7 @@ def _start_as_planned(cycle: CycleState, item: _Top, planned: Start) -> bool:
 
 def _start(cycle: CycleState, item: _Top) -> bool:
     """Start a job where it fits, if not where the plan has it."""
-    start = cycle.try_start(item.shape, cycle.beside(_closed_now(cycle, item), item.state))
+    start = cycle.try_start(item.shape, cycle.residual(_closed_now(cycle, item), item.state))
     if start is None:
         return False
     cycle.start(item.state, start, offer=item.offer, why="planned for now")
@@ -236,7 +238,9 @@ class ReservationMethod(Protocol):
     def before(self, cycle: CycleState) -> None:
         """Plan, start and reserve before the jobs have their turns."""
 
-    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    def reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None
+    ) -> JobReservation | None:
         """What a job that does not start in its turn holds; closed: hosts it may not use, [H]."""
 
 

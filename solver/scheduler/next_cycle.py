@@ -26,26 +26,32 @@ from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
 from ..pending_reasons import closed_now, counted, reason_unplaced
-from ..placement.earliest import Start, earliest_start, hold_start, start_at
-from ..placement.holding import NOT_ALL_KNOWN, HeldRows, Standing, exact_fits, with_fit
+from ..placement.earliest import Start, allocate_start, earliest_start, start_at
+from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
-from ..rules.left_out import (
+from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     RUN_OUT,
-    as_estimates_see_it,
-    names_left_out,
+    estimator_view,
     note_of,
     omissions_of,
+    omitted_rule_names,
 )
-from ..rules.rule_book import heeded_nowhere
+from ..rules.rule_book import unsupported_rules
 from . import cycle as backfill
-from .held import Held, HoldingBack, hold_back, outlasted, takes_only_slots
+from .cycle_reservations import (
+    JobReservation,
+    ReservationTimelineCache,
+    has_spanning_lower_priority_job,
+    subtract_reservations,
+    takes_only_slots,
+)
 from .job_state import JobState, without_hosts
 from .methods import METHODS, looking_ahead, settings_for
 from .reserving import Greedy, open_part
 from .simulation import Session
-from .world import KeptRunning
+from .world import LoadedRunningJobs
 
 #: What the jobs behind one without BACKFILL may do to its start.
 OUTLASTED = "that a job behind takes what one without BACKFILL needs free beyond its own end"
@@ -62,7 +68,7 @@ def plan_next_cycle(
     jobs: int | None = None,
     budget: Budget | None = None,
     margin: int = 0,
-    kept: KeptRunning | None = None,
+    kept: LoadedRunningJobs | None = None,
 ) -> Plan:
     """The plan of "greedy" or "time-based".
 
@@ -81,7 +87,7 @@ def plan_next_cycle(
 def plan_of(cycle: NextCycle) -> Plan:
     """What a cycle says of all its jobs, as a plan."""
     instance, method = cycle.instance, cycle.method
-    found = list(cycle.says_of_all())
+    found = list(cycle.results())
     planned = tuple(item for item in found if isinstance(item, PlannedJob))
     starts = [item.start for item in planned if item.start is not None]
     looks_ahead = METHODS[method].looks_ahead
@@ -94,24 +100,24 @@ def plan_of(cycle: NextCycle) -> Plan:
         reservations=planned,
         unplaced=tuple(item for item in found if isinstance(item, Unplaced)),
         value=float(sum(start - instance.now for start in starts)) if looks_ahead else None,
-        notes=(*note_of([item.name for item in omissions]), *cycle.cut_short()),
+        notes=(*note_of([item.name for item in omissions]), *cycle.cut_reason()),
         omissions=omissions,
         cut=cycle.cut,
     )
 
 
-def _hold_reserved(held: Held, begin: int, end: int, profile: Profile) -> None:
+def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
     """What a reservation has now, over [begin, end)."""
-    rows = HeldRows(profile.table)
-    rows.add(held.alternative, held.reserved, held.memory, begin, end)
-    rows.enter(profile)
+    rows = ReservationRows(profile.table)
+    rows.add(reservation.alternative, reservation.reserved, reservation.memory, begin, end)
+    rows.subtract_from(profile)
 
 
 def _expect(session: Session, likely: Mapping[str, int]) -> None:
     """Tell pending jobs when they are likely to start."""
     for number, job in enumerate(session.instance.pending, len(session.instance.running)):
         if job.id in likely:
-            session.world.states.keep(number).expected = likely[job.id]
+            session.world.states.activate(number).last_estimate = likely[job.id]
 
 
 class NextCycle:
@@ -125,7 +131,7 @@ class NextCycle:
         jobs: int | None = None,
         budget: Budget | None = None,
         margin: int = 0,
-        kept: KeptRunning | None = None,
+        kept: LoadedRunningJobs | None = None,
         likely: Mapping[str, int] | None = None,
         wanted: str | None = None,
     ) -> None:
@@ -139,7 +145,7 @@ class NextCycle:
         #: The instance with all its rules.
         self.asked = instance
         #: As estimates see it.
-        self.instance = as_estimates_see_it(instance)
+        self.instance = estimator_view(instance)
         self.method = method
         self.jobs = jobs
         # One more than there are: somebody may ask about another.
@@ -153,27 +159,28 @@ class NextCycle:
         session.cycle.wanted = wanted
         if likely:
             _expect(session, likely)
-        session.settle()
-        self._settled = session.so_far.settled
+        session.run_until_stable()
+        self._settled = session.progress.settled
         self.world = session.world
         self.cycle = session.cycle
         #: Reservations by job id.
-        self.held = {held.state.job.id: held for held in self.cycle.reservations}
-        self._unseen = self._not_looked_at(session.so_far.unentered)
+        self.held = {
+            reservation.state.job.id: reservation for reservation in self.cycle.reservations
+        }
+        self._unseen = self._unexamined(session.progress.unentered)
         state = self.cycle.state
         #: Whether the budget kept some job from what the method would have said of it.
+        missing = self._unseen or state.progress.search_cut or state.record.started
         self.cut = (
             self.budget.stopped()
             and not self.cycle.answered
-            and bool(
-                self._unseen or state.turns.curtailed or state.record.started or self.budget.late()
-            )
+            and bool(missing or self.budget.late())
         )
         self._fits_left_out = False
         looks_ahead = METHODS[method].looks_ahead
-        self._shortened = set(state.turns.shortened)
+        self._shortened = set(state.progress.unsearched)
         if self.cut and looks_ahead:
-            self._shortened |= set(self.world.pending) - state.turns.looked_at - self._unseen
+            self._shortened |= set(self.world.pending) - state.progress.examined - self._unseen
             if state.record.started:
                 self._place_again()
 
@@ -184,29 +191,31 @@ class NextCycle:
         the job still fits then, and is gone where it does not, or the budget is over.
         """
         profile = self.world.running_profile.copy()
-        for held in self.cycle.reservations:
-            if held.start is None or held.demand is None:
+        for reservation in self.cycle.reservations:
+            if reservation.start is None or reservation.demand is None:
                 continue
             late = self.budget.late()
-            held.start = None if late else start_at(profile, held.demand, held.start.time)
-            if held.start is None:
-                held.estimate = None
-                self._shortened.add(held.state.number)
+            reservation.start = (
+                None if late else start_at(profile, reservation.demand, reservation.start.time)
+            )
+            if reservation.start is None:
+                reservation.estimate = None
+                self._shortened.add(reservation.state.number)
             else:
-                hold_start(profile, held.demand, held.start)
+                allocate_start(profile, reservation.demand, reservation.start)
 
-    def _not_looked_at(self, unentered: set[int]) -> set[int]:
+    def _unexamined(self, unentered: set[int]) -> set[int]:
         """Jobs that the budget kept from having their turn, those among them that never entered."""
         state = self.cycle.state
-        if state.turns.nothing_left or not self.budget.late():
+        if state.progress.queue_exhausted or not self.budget.late():
             return unentered
-        return (set(self.world.pending) | unentered) - state.turns.looked_at
+        return (set(self.world.pending) | unentered) - state.progress.examined
 
     @cached_property
     def _unseen_jobs(self) -> set[str]:
         return {self.world.states.job(number).id for number in self._unseen}
 
-    def cut_short(self) -> tuple[str, ...]:
+    def cut_reason(self) -> tuple[str, ...]:
         """How far the cycle got, where the budget cut it short."""
         unknown = (NOT_ALL_KNOWN,) if self._fits_left_out else ()
         if not self.cut:
@@ -224,17 +233,19 @@ class NextCycle:
         """The instance resolved: to give reasons, and for those who look on."""
         return PlanningProblem.of(self.instance, budget=self.budget, margin=self.margin)
 
-    def says_of(self, job: str) -> PlannedJob | Unplaced:
+    def result_for(self, job: str) -> PlannedJob | Unplaced:
         """What the cycle says of one of its pending jobs."""
         if self.cycle.answered or self._standing(job) is None:  # it hangs on no limit
             return self._answer(job)
-        own = next(item for item in self.standings if item.name == job)
-        fits = exact_fits(self.before_its_starts, self.standings, only=own)
+        own = next(item for item in self.commitments if item.name == job)
+        fits = exact_fits(self.profile_before_starts, self.commitments, only=own)
         return with_fit(self._answer(job), fits)
 
-    def says_of_all(self) -> Iterator[PlannedJob | Unplaced]:
+    def results(self) -> Iterator[PlannedJob | Unplaced]:
         """What the cycle says of each of its pending jobs, in priority order."""
-        fits = exact_fits(self.before_its_starts, self.standings, stop=self._fits_too_late)
+        fits = exact_fits(
+            self.profile_before_starts, self.commitments, should_stop=self._fits_too_late
+        )
         for job in self._order:
             if job.id in self._unseen_jobs:
                 yield not_looked_at(job, Greedy.name)
@@ -247,13 +258,13 @@ class NextCycle:
         return self._fits_left_out
 
     def _answer(self, job: str) -> PlannedJob | Unplaced:
-        state = self.world.states.of(job)
+        state = self.world.states.get(job)
         if state.start is not None:
             return self._started(state, state.start, state.terms, state.alternative)
-        held = self.held.get(job)
-        if held is not None and held.start is not None:
-            return self._foreseen(state, held)
-        return self._without_a_place(state, held)
+        reservation = self.held.get(job)
+        if reservation is not None and reservation.start is not None:
+            return self._foreseen(state, reservation)
+        return self._without_a_place(state, reservation)
 
     def omissions(self, jobs: Iterable[Job] | None = None) -> tuple[Omission, ...]:
         """What the cycle leaves out, and what nobody obeys of these jobs, the pending ones if None.
@@ -261,26 +272,30 @@ class NextCycle:
         A rule may touch any job.
         """
         resolver = self.world.requests.resolver
-        names = names_left_out(self.asked, resolver, self.unforeseen())
-        return omissions_of(names, heeded_nowhere(self.asked, resolver, jobs))
+        names = omitted_rule_names(self.asked, resolver, self.unforeseen())
+        return omissions_of(names, unsupported_rules(self.asked, resolver, jobs))
 
     def unforeseen(self) -> list[str]:
         """What may move the places of this cycle in the cycles after it, as a list of names."""
         found: list[str] = []
-        if self.cycle.state.turns.placeless:
+        if self.cycle.state.progress.without_future_allocation:
             found.append("that jobs without a place in the future hold what comes free")
         several = len(self.instance.pending) > 1
-        if several and any(self._runs_out(held) for held in self.cycle.reservations):
+        if several and any(
+            self._expires_first(reservation) for reservation in self.cycle.reservations
+        ):
             found.append(RUN_OUT)
-        later = [held for held in self.cycle.reservations if held.start is not None]
+        later = [
+            reservation for reservation in self.cycle.reservations if reservation.start is not None
+        ]
         if any(
-            held.demand is not None
-            and held.start is not None
-            and not takes_only_slots(held.demand, held.start)
-            for held in later
+            reservation.demand is not None
+            and reservation.start is not None
+            and not takes_only_slots(reservation.demand, reservation.start)
+            for reservation in later
         ):
             found.append("that limits, licences and memory decide what a reservation may hold")
-        if outlasted(later):
+        if has_spanning_lower_priority_job(later):
             found.append(OUTLASTED)
         if self.cycle.later.placed_behind:
             found.append(PLACED_BEHIND)
@@ -288,15 +303,15 @@ class NextCycle:
             found.append(FEW_LOOK_AHEAD)
         return found
 
-    def _runs_out(self, held: Held) -> bool:
+    def _expires_first(self, reservation: JobReservation) -> bool:
         """Whether a reservation would have to last longer than its queue lets it."""
-        cycles = self.cycle.state.queues[held.state.job.queue].reserve_cycles
-        if cycles is None or held.estimate is None:
+        cycles = self.cycle.state.queues[reservation.state.job.queue].reserve_cycles
+        if cycles is None or reservation.estimate is None:
             return cycles is not None
         length = cycles * self.instance.params.mbd_sleep_time
-        return held.estimate - self.instance.now > length
+        return reservation.estimate - self.instance.now > length
 
-    def would_say_of(self, job: Job) -> PlannedJob | Unplaced:
+    def hypothetical_result(self, job: Job) -> PlannedJob | Unplaced:
         """What the cycle would say of one more job, behind all others; nothing changes.
 
         Only for instances whose queues alone decide the order of jobs.
@@ -309,10 +324,10 @@ class NextCycle:
         found = self.cycle.decide(state, offer)
         at_once = isinstance(found, Start)
         if not isinstance(found, Start):
-            found = backfill.start_of(cycle, state, offer) or found
+            found = backfill.backfill_start(cycle, state, offer) or found
         if isinstance(found, Start):
             said = self._started(state, found.time, found.terms, found.alternative)
-            exact = not at_once and backfill.fills(cycle, state)
+            exact = not at_once and backfill.is_exact_backfill(cycle, state)
             fit = self._fit_of_another(state, found) if exact else ""
         elif found is not None and found.start is not None:
             said = self._foreseen(state, found)
@@ -321,7 +336,7 @@ class NextCycle:
             return self._without_a_place(state, found)
         return replace(said, exact_fit=fit)
 
-    def answer_to_another(self, job: Job) -> PlannedJob | Unplaced | None:
+    def result_for_added_job(self, job: Job) -> PlannedJob | Unplaced | None:
         """What a cycle with one more job would say of it; None where one has to be run for that.
 
         Told without one: the job comes behind all others, nobody backfilled, and all that starts
@@ -338,24 +353,24 @@ class NextCycle:
             return None
         cycle = self.cycle.state
         if others:
-            cycle.turns.failed.clear()
-            cycle.hold_only(first.reservations)
-            found = self._turn_of(job)
-            cycle.turns.failed.clear()
-            cycle.hold_only(others[-1].reservations)
+            cycle.progress.failed_starts.clear()
+            cycle.set_reservations(first.reservations)
+            found = self._start_of_added_job(job)
+            cycle.progress.failed_starts.clear()
+            cycle.set_reservations(others[-1].reservations)
             if found is not None:
                 return found
-        answer = self.would_say_of(job)
+        answer = self.hypothetical_result(job)
         at_once = isinstance(answer, PlannedJob) and answer.start == self.instance.now
         return None if at_once else answer
 
-    def at_the_earliest(self, job: Job) -> int | None:
+    def earliest_known(self, job: Job) -> int | None:
         """When a job fits beside what runs and the places that others have; None for never.
 
         What a limit leaves to say of a job that had no turn.
         """
         cycle, shape = self.cycle.state, self.world.requests.shape(job)
-        if shape.never:
+        if shape.infeasibility:
             return None
         closed = self._closed(job)
         demand = self.world.requests.reserving(shape, job, self.world.now)
@@ -364,7 +379,7 @@ class NextCycle:
         )
         return None if found is None else found.time
 
-    def _turn_of(self, job: Job) -> PlannedJob | None:
+    def _start_of_added_job(self, job: Job) -> PlannedJob | None:
         """Where one more job starts in the cycle as it stands, None where it does not."""
         world = self.world
         state = JobState(job, len(world.states))
@@ -378,16 +393,16 @@ class NextCycle:
     def _fit_of_another(self, state: JobState, start: Start) -> str:
         """What the start of a job behind all others hangs on to the second, "" for nothing."""
         demand = self.world.requests.reserving(self.cycle.state.shape(state), state.job, 0)
-        another = self._by_limit(state, Standing.of(state.job.id, demand, start))
-        found = exact_fits(self.before_its_starts, [*self.standings, another], only=another)
+        another = self._by_limit(state, Commitment.of(state.job.id, demand, start))
+        found = exact_fits(self.profile_before_starts, [*self.commitments, another], only=another)
         return found.get(state.job.id, "")
 
     @cached_property
-    def standings(self) -> list[Standing]:
+    def commitments(self) -> list[Commitment]:
         """What the jobs keep from those behind them, in the order of planning."""
         order = [job.id for job in self._order if job.id not in self._unseen_jobs]
         if self.cycle.later.waiting:  # what starts before a job comes is planned before it
-            planned = [held.state.job.id for held in self.cycle.reservations]
+            planned = [reservation.state.job.id for reservation in self.cycle.reservations]
             place = {job: at for at, job in enumerate(planned)}
             order = sorted(order, key=lambda job: place.get(job, -1))
         return [item for job in order if (item := self._standing(job)) is not None]
@@ -399,36 +414,36 @@ class NextCycle:
 
     def demand_of(self, job: str) -> Demand:
         """What a pending job asks of the hosts that are open to it."""
-        cycle, state = self.cycle.state, self.world.states.of(job)
+        cycle, state = self.cycle.state, self.world.states.get(job)
         return open_part(cycle, state, self._closed(state.job))
 
-    def hold_promises(self, profile: Profile) -> None:
+    def subtract_open_reservations(self, profile: Profile) -> None:
         """What is held now for jobs that have no place in the future, for as long as it takes."""
-        for held in self.cycle.reservations:
-            if held.start is None:
-                _hold_reserved(held, self.world.now, FOREVER, profile)
+        for reservation in self.cycle.reservations:
+            if reservation.start is None:
+                _hold_reserved(reservation, self.world.now, FOREVER, profile)
 
-    def _standing(self, job: str) -> Standing | None:
+    def _standing(self, job: str) -> Commitment | None:
         """What a job of the cycle keeps from those behind it, None where that is nothing."""
-        state, held = self.world.states.of(job), self.held.get(job)
-        start = self.place_of(job)
+        state, reservation = self.world.states.get(job), self.held.get(job)
+        start = self.planned_start(job)
         if start is not None:
-            demand = held.demand if held is not None and state.start is None else None
+            demand = reservation.demand if reservation is not None and state.start is None else None
             if demand is None:
                 shape = self.cycle.state.shape(state)
                 duration = state.duration_from(start.time, self.margin)
                 demand = replace(shape.demand, job=state.job, duration=duration)
             # What starts beside all that is held would do so with any limit.
-            hangs = state.start is None or state.number in self.cycle.state.turns.filling
+            hangs = state.start is None or state.number in self.cycle.state.progress.exact_backfills
             promise = None if state.start is not None else self._promise(job)
-            item = Standing.of(job, demand, start, promise=promise, hangs=hangs)
+            item = Commitment.of(job, demand, start, promise=promise, hangs=hangs)
             return self._by_limit(state, item)
-        if held is None or held.estimate is None or not held.reserved:
+        if reservation is None or reservation.estimate is None or not reservation.reserved:
             return None
-        rows = partial(_hold_reserved, held, held.estimate, FOREVER)
-        return Standing(job, held.estimate, held.reserved, rows, self._promise(job))
+        rows = partial(_hold_reserved, reservation, reservation.estimate, FOREVER)
+        return Commitment(job, reservation.estimate, reservation.reserved, rows, self._promise(job))
 
-    def _by_limit(self, state: JobState, item: Standing) -> Standing:
+    def _by_limit(self, state: JobState, item: Commitment) -> Commitment:
         """The same, by the run limit where that decides into which gaps the job fits."""
         backfills = self.cycle.state.queues[state.job.queue].backfill
         if item.place is None or state.limit is None or not backfills:
@@ -438,19 +453,21 @@ class NextCycle:
 
     def _promise(self, job: str) -> Callable[[Profile], None]:
         """What a reservation keeps from others until its start."""
-        held, now = self.held[job], self.world.now
+        reservation, now = self.held[job], self.world.now
 
         def keep(profile: Profile) -> None:
-            assert held.estimate is not None
-            if held.start is None or held.demand is None:
-                _hold_reserved(held, now, held.estimate, profile)
-            elif not takes_only_slots(held.demand, held.start):
+            assert reservation.estimate is not None
+            if reservation.start is None or reservation.demand is None:
+                _hold_reserved(reservation, now, reservation.estimate, profile)
+            elif not takes_only_slots(reservation.demand, reservation.start):
                 # Who is gone by the start needs no slot of it kept, who is not meets the place.
-                hold_back(profile, [held], profile.copy(), now, known=HoldingBack())
+                subtract_reservations(
+                    profile, [reservation], profile.copy(), now, known=ReservationTimelineCache()
+                )
 
         return keep
 
-    def before_its_starts(self) -> Profile:
+    def profile_before_starts(self) -> Profile:
         """What ran before the cycle started anything."""
         first = len(self.instance.running)
         begun = {number for number in self.world.running if number >= first}
@@ -463,32 +480,34 @@ class NextCycle:
         eligibility = self.cycle.state.eligibility
         return eligibility.closed(job.queue, None, windows=False, intervals=False)
 
-    def place_of(self, job: str) -> Start | None:
+    def planned_start(self, job: str) -> Start | None:
         """Where the cycle has a pending job, None where it has no place for it."""
-        state = self.world.states.of(job)
+        state = self.world.states.get(job)
         if state.start is not None:
             return Start(state.start, state.terms, state.alternative)
-        held = self.held.get(job)
-        return None if held is None else held.start
+        reservation = self.held.get(job)
+        return None if reservation is None else reservation.start
 
-    def _without_a_place(self, state: JobState, held: Held | None) -> PlannedJob | Unplaced:
+    def _without_a_place(
+        self, state: JobState, reservation: JobReservation | None
+    ) -> PlannedJob | Unplaced:
         job, cycle = state.job, self.cycle.state
         if state.number in self._unseen:
             return not_looked_at(job, Greedy.name)
         if why := self._stuck.get(job.id) or self._missed.get(job.id):
             return Unplaced(job.id, why)
-        withheld = cycle.turns.withheld.get(state.number, "")
+        withheld = cycle.progress.ineligible.get(state.number, "")
         if withheld and self._refused(job):
             return Unplaced(job.id, withheld)
-        never = state.shape is not None and bool(state.shape.never)
-        placeless = state.number in cycle.turns.placeless
-        never = never or (held is None and self._in_no_partition(job))
-        closed = self._closed_now(job) if placeless and not never else ""
-        no_estimate = placeless and (held is None or held.estimate is None)
+        never = state.shape is not None and bool(state.shape.infeasibility)
+        has_no_allocation = state.number in cycle.progress.without_future_allocation
+        never = never or (reservation is None and self._in_no_partition(job))
+        closed = self._closed_now(job) if has_no_allocation and not never else ""
+        no_estimate = has_no_allocation and (reservation is None or reservation.estimate is None)
         if not withheld and (never or (no_estimate and not closed)):
             return Unplaced(job.id, self._why_never(job))
-        reserved = {} if held is None else self.world.named(held.slots)
-        waits_for = state.now_waits_for or state.reason
+        reserved = {} if reservation is None else self.world.named(reservation.slots)
+        waits_for = state.current_reason or state.reason
         if reserved and sum(reserved.values()) < job.slots:
             needs = counted(job.slots, "free slot")
             waits_for = f"needs {needs}, holds {sum(reserved.values())} now"
@@ -496,11 +515,11 @@ class NextCycle:
             job=job.id,
             start=None,
             method=Greedy.name,
-            estimate=None if held is None else held.estimate,
+            estimate=None if reservation is None else reservation.estimate,
             reserved=reserved,
             waits_for=waits_for,
             fallback=(closed or self._why_never(job))
-            if placeless
+            if has_no_allocation
             else SHORTENED
             if state.number in self._shortened
             else "",
@@ -512,7 +531,7 @@ class NextCycle:
         cycle, found = self.cycle.state, dict[str, str]()
 
         def when(other: After) -> int | None:
-            state = self.world.states.of(other.job)
+            state = self.world.states.get(other.job)
             endless = state.duration_from(self.world.now) is None and not other.start
             return None if endless or self._has_no_start(state, found) else 0
 
@@ -520,7 +539,7 @@ class NextCycle:
             event = cycle.event_of(job)
             if event is None or earliest(event, when) is not None:
                 continue
-            ends = {other.id: self.world.states.of(other.id).duration for other in self._order}
+            ends = {other.id: self.world.states.get(other.id).duration for other in self._order}
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
             killed = {o.id: o.deadline for o in self._order if o.deadline is not None}
             none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
@@ -533,13 +552,17 @@ class NextCycle:
         """Jobs that find no start by their -t, and why."""
         found: dict[str, str] = {}
         for job in self._order:
-            last, held = last_start(self.instance, job), self.held.get(job.id)
-            state = self.world.states.of(job.id)
+            last, reservation = last_start(self.instance, job), self.held.get(job.id)
+            state = self.world.states.get(job.id)
             if last is None or state.start is not None or state.number in self._unseen:
                 continue
             if not self.world.may_start_by_deadline(state):
                 found[job.id] = aborted(self.instance, job)
-            elif held is not None and held.start is None and (held.estimate or last) > last:
+            elif (
+                reservation is not None
+                and reservation.start is None
+                and (reservation.estimate or last) > last
+            ):
                 found[job.id] = crowded_past_deadline(self.instance, job)
         return found
 
@@ -549,12 +572,17 @@ class NextCycle:
             return True
         if state.start is not None:
             return False
-        held = self.held.get(state.job.id)
-        if held is not None and (held.start is not None or self.cycle.method.name == Greedy.name):
+        reservation = self.held.get(state.job.id)
+        if reservation is not None and (
+            reservation.start is not None or self.cycle.method.name == Greedy.name
+        ):
             return False
-        if state.job.id in stuck or (state.shape is not None and state.shape.never):
+        if state.job.id in stuck or (state.shape is not None and state.shape.infeasibility):
             return True
-        return state.number in self.cycle.state.turns.placeless and not self._closed_now(state.job)
+        return (
+            state.number in self.cycle.state.progress.without_future_allocation
+            and not self._closed_now(state.job)
+        )
 
     def _refused(self, job: Job) -> bool:
         """Whether the policies never let the job start: it has no share."""
@@ -580,8 +608,8 @@ class NextCycle:
         try:
             return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:
-            shape = self.world.states.of(job.id).shape
-            return (shape.never if shape else "") or "no place for it was found"
+            shape = self.world.states.get(job.id).shape
+            return (shape.infeasibility if shape else "") or "no place for it was found"
 
     def _started(
         self, state: JobState, start: int, terms: Sequence[Allocation], alternative: int
@@ -597,19 +625,19 @@ class NextCycle:
             terms=self._by_term(terms),
         )
 
-    def _foreseen(self, state: JobState, held: Held) -> PlannedJob:
-        assert held.start is not None
-        time = held.start.time
+    def _foreseen(self, state: JobState, reservation: JobReservation) -> PlannedJob:
+        assert reservation.start is not None
+        time = reservation.start.time
         return PlannedJob(
             job=state.job.id,
             start=time,
             finish=self._finish(state, time),
-            allocation=self.world.named(held.allocation),
-            method=held.method,
-            reserved=self.world.named(held.slots),
-            waits_for=held.waits_for,
-            alternative=held.start.alternative,
-            terms=self._by_term(held.start.terms),
+            allocation=self.world.named(reservation.allocation),
+            method=reservation.method,
+            reserved=self.world.named(reservation.slots),
+            waits_for=reservation.waits_for,
+            alternative=reservation.start.alternative,
+            terms=self._by_term(reservation.start.terms),
         )
 
     def _finish(self, state: JobState, start: int) -> int | None:

@@ -14,7 +14,7 @@ from ...model.omissions import Omission
 from ...model.plan import allocation_text
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
-from .job_state import PREEMPTED, HoldingTime, JobState, JobStates
+from .job_state import PREEMPTED, JobState, JobStates, ReservationTimer
 from .world import World
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
         backfilled=state.backfilled,
         suspensions=state.suspensions,
         requeues=state.requeues,
-        reason=state.why_not_at_once(now),
+        reason=state.initial_reason(now),
         held=_held(state, names),
         released=state.released,
     )
@@ -114,9 +114,9 @@ def record_of(state: JobState, names: Sequence[str], now: int) -> JobRecord:
 def _held(
     state: JobState, names: Sequence[str]
 ) -> tuple[tuple[int, int | None, dict[str, int]], ...]:
-    past = [(begin, end, _on(where, names)) for begin, end, where in state.stretches]
+    past = [(begin, end, _on(where, names)) for begin, end, where in state.past_allocations]
     if state.terms and state.status != PREEMPTED:
-        return (*past, (state.placed, state.end, _on(state.allocation, names)))
+        return (*past, (state.allocated_at, state.end, _on(state.allocation, names)))
     return tuple(past)
 
 
@@ -156,15 +156,15 @@ def log_entry(record: CycleRecord, world: World) -> dict[str, Any]:
         entry["why"] = dict(record.why)
     entry["reservations"] = [
         {
-            "job": held.state.job.id,
-            "method": held.method,
-            "estimate": held.estimate,
-            "reserved": world.named(held.slots),
-            **({"memory": _named(held.memory, world)} if held.memory else {}),
-            **({"allocation": world.named(held.allocation)} if held.start else {}),
-            **({"fallback": held.fallback} if held.fallback else {}),
+            "job": reservation.state.job.id,
+            "method": reservation.method,
+            "estimate": reservation.estimate,
+            "reserved": world.named(reservation.slots),
+            **({"memory": _named(reservation.memory, world)} if reservation.memory else {}),
+            **({"allocation": world.named(reservation.allocation)} if reservation.start else {}),
+            **({"fallback": reservation.fallback} if reservation.fallback else {}),
         }
-        for held in record.reservations
+        for reservation in record.reservations
     ]
     return entry
 
@@ -242,7 +242,7 @@ def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHo
             state.job.id,
             tuple(names[host] for host in state.holding.hosts),
             state.holding.since,
-            state.holding.rest_until,
+            state.holding.blocked_until,
         )
         for state in states
         if state.holding
@@ -252,14 +252,14 @@ def held_hosts(states: Iterable[JobState], names: Sequence[str]) -> tuple[HeldHo
 def may_remember(cycle: CycleState) -> Iterator[JobState]:
     """Pending jobs, all that :func:`held_hosts` is for among them, by number."""
     pending = cycle.world.pending
-    return (pending[number] for number in sorted(cycle.timed) if number in pending)
+    return (pending[number] for number in sorted(cycle.reservation_timers) if number in pending)
 
 
-def borrowed_slots(world: World) -> tuple[BorrowedSlots, ...]:
+def backfilled_slots_by_job(world: World) -> tuple[BorrowedSlots, ...]:
     """Of the running jobs that have borrowed."""
     return tuple(
-        BorrowedSlots(state.job.id, world.named(state.borrowed))
-        for state in world.subsets.borrowing.values()
+        BorrowedSlots(state.job.id, world.named(state.backfilled_slots))
+        for state in world.subsets.backfilled.values()
     )
 
 
@@ -270,17 +270,19 @@ def take_over(cycle: CycleState, instance: Instance) -> None:
     waiting = {job.id for job in instance.pending} if instance.held else set()
     for item in instance.held:
         if item.job in waiting:
-            state = world.states.of(item.job)
+            state = world.states.get(item.job)
             there = tuple(hosts[host] for host in item.hosts)
-            state.holding = HoldingTime(there, item.since, item.rest_until)
+            state.holding = ReservationTimer(there, item.since, item.rest_until)
             if state.holding:
-                cycle.timed[state.number] = state
-    borrowers = {state.job.id: state for state in world.running.values()} if hosts else {}
+                cycle.reservation_timers[state.number] = state
+    backfill_jobs = {state.job.id: state for state in world.running.values()} if hosts else {}
     for loan in instance.borrowed:
-        if loan.job in borrowers:
-            _borrow(world, borrowers[loan.job], {hosts[h]: n for h, n in loan.slots.items()})
+        if loan.job in backfill_jobs:
+            _restore_backfilled(
+                world, backfill_jobs[loan.job], {hosts[h]: n for h, n in loan.slots.items()}
+            )
 
 
-def _borrow(world: World, state: JobState, slots: dict[int, int]) -> None:
-    state.borrowed = slots
-    world.subsets.borrowing[state.number] = state
+def _restore_backfilled(world: World, state: JobState, slots: dict[int, int]) -> None:
+    state.backfilled_slots = slots
+    world.subsets.backfilled[state.number] = state

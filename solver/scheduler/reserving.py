@@ -18,15 +18,15 @@ from ..availability.running_profile import RunningProfile
 from ..pending_reasons import hosts_concerned, reason_and_shortage
 from ..placement.earliest import Start, can_start, earliest_start, still_free
 from ..placement.holding import slot_capacity, spare_slots
-from .cycle_state import CycleState
-from .held import (
+from .cycle_reservations import (
     BackfilledSlots,
-    Held,
-    hold_future,
+    JobReservation,
     memory_to_hold,
     only_slots_and_memory_short,
-    times_on,
+    reserve_future_allocation,
+    uses_on_host,
 )
+from .cycle_state import CycleState
 from .job_state import JobState, without_hosts
 
 
@@ -41,7 +41,7 @@ def may_reserve(cycle: CycleState, state: JobState) -> bool:
         return False
     length = cycles * cycle.instance.params.mbd_sleep_time
     # Once the time is over: one session without anything, then again.
-    return state.holding.may_hold(cycle.world.now, length, max(1, cycle.settings.cycle))
+    return state.holding.can_reserve(cycle.world.now, length, max(1, cycle.settings.cycle))
 
 
 def runs_out(cycle: CycleState, state: JobState) -> bool:
@@ -49,21 +49,23 @@ def runs_out(cycle: CycleState, state: JobState) -> bool:
     cycles = cycle.queues[state.job.queue].reserve_cycles
     if cycles is None:
         return False
-    over = state.holding.changes_at(cycles * cycle.instance.params.mbd_sleep_time)
+    over = state.holding.next_change(cycles * cycle.instance.params.mbd_sleep_time)
     return over is not None and cycle.world.now >= over
 
 
 def open_part(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Demand:
     """What a reservation asks for, on the hosts that are open in this cycle (TBR-16)."""
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
-    return without_hosts(replace(demand, earliest=cycle.not_before(state)), closed)
+    return without_hosts(replace(demand, earliest=cycle.earliest_eligible(state)), closed)
 
 
-def earlier_of_its_own(cycle: CycleState, state: JobState, time: int | None) -> Held | None:
+def earlier_of_its_own(
+    cycle: CycleState, state: JobState, time: int | None
+) -> JobReservation | None:
     """A reservation made earlier in this cycle, for another partition, that is as early."""
-    held = cycle.holdings.of(state)
-    if held is not None and (time is None or (held.estimate or time + 1) <= time):
-        return held
+    reservation = cycle.reservation_table.get(state)
+    if reservation is not None and (time is None or (reservation.estimate or time + 1) <= time):
+        return reservation
     return None
 
 
@@ -71,13 +73,13 @@ def expiries(cycle: CycleState) -> list[int]:
     """When reservations of pending jobs run out or may be made again."""
     sleep = cycle.instance.params.mbd_sleep_time
     found: list[int] = []
-    for number, state in list(cycle.timed.items()):
+    for number, state in list(cycle.reservation_timers.items()):
         cycles = cycle.queues[state.job.queue].reserve_cycles
         if number not in cycle.world.pending:
-            del cycle.timed[number]
+            del cycle.reservation_timers[number]
         elif cycles is None:
             continue  # it holds what it holds as long as it waits
-        elif (over := state.holding.changes_at(cycles * sleep)) is not None:
+        elif (over := state.holding.next_change(cycles * sleep)) is not None:
             found.append(over)
     return [time for time in found if time > cycle.world.now]
 
@@ -92,7 +94,10 @@ def too_late(cycle: CycleState) -> list[int]:
     booked = [item.start for item in cycle.instance.advance_reservations]
     if not booked and not any(ends.values()):
         return []
-    kinds = {(held.state.job.queue, held.state.duration) for held in cycle.reservations}
+    kinds = {
+        (reservation.state.job.queue, reservation.state.duration)
+        for reservation in cycle.reservations
+    }
     found = {
         until - duration + 1
         for queue, duration in kinds
@@ -119,37 +124,39 @@ class Greedy:
     def before(self, cycle: CycleState) -> None:
         """Nothing is planned ahead."""
 
-    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    def reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None
+    ) -> JobReservation | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
-        kind = (cycle.shape(state).number, cycle.span(state))
-        backfilled = cycle.backfilled_slots.any and bool(state.holding.hosts)
-        if not backfilled and kind in cycle.turns.nothing_to_hold:
+        kind = (cycle.shape(state).number, cycle.relevant_duration(state))
+        backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
+        if not backfilled and kind in cycle.progress.unreservable_kinds:
             return None
-        held = self._reserve(cycle, state, closed, backfilled)
-        if held is None:
+        reservation = self._reserve(cycle, state, closed, backfilled)
+        if reservation is None:
             # Less and less is free while jobs have their turns; partitions leave each its own.
             if not backfilled and not cycle.instance.partitions:
-                cycle.turns.nothing_to_hold.add(kind)
+                cycle.progress.unreservable_kinds.add(kind)
             return None
-        return earlier_of_its_own(cycle, state, held.estimate) or held
+        return earlier_of_its_own(cycle, state, reservation.estimate) or reservation
 
     def _reserve(
         self, cycle: CycleState, state: JobState, closed: BoolArray | None, backfilled: bool
-    ) -> Held | None:
+    ) -> JobReservation | None:
         """What is free for the job now; backfilled: whether others may use what it held."""
-        beside, now = cycle.beside(closed, state), cycle.world.now
-        if not backfilled and not (beside.free(SLOTS, now) > 0).any():
+        residual, now = cycle.residual(closed, state), cycle.world.now
+        if not backfilled and not (residual.free(SLOTS, now) > 0).any():
             return None
         memory = cycle.queues[state.job.queue].holds_memory
         shape = cycle.shape(state)
-        demand = replace(shape.reserving, job=state.job, earliest=cycle.not_before(state))
+        demand = replace(shape.reserving, job=state.job, earliest=cycle.earliest_eligible(state))
         usable = without_hosts(demand, closed)
-        if not only_slots_and_memory_short(usable, beside, now, memory_may=memory):
+        if not only_slots_and_memory_short(usable, residual, now, memory_may=memory):
             return None
         return reserve_greedily(
             state,
             demand,
-            beside,
+            residual,
             cycle.world.running_profile,
             now,
             memory=memory,
@@ -162,7 +169,7 @@ class Greedy:
 def reserve_greedily(
     state: JobState,
     demand: Demand,
-    beside: Residual,
+    residual: Residual,
     running: RunningProfile,
     now: int,
     *,
@@ -170,7 +177,7 @@ def reserve_greedily(
     by_start_time: bool = False,
     backfilled_slots: BackfilledSlots | None = None,
     lava: bool = False,
-) -> Held | None:
+) -> JobReservation | None:
     """Slots that are free now, up to the minimum, and memory where `memory` (GRD-01 … GRD-03).
 
     by_start_time: of several candidate groups the one with the earliest estimate (TBR-17), else
@@ -181,35 +188,41 @@ def reserve_greedily(
     the last of them says when. None if there is nothing to hold.
     """
     before = state.holding.hosts
-    lent = backfilled_slots.on(before, beside.hosts) if backfilled_slots else np.zeros(beside.hosts)
-    free, most = _slot_room(demand, beside, now)
+    backfilled_before = (
+        backfilled_slots.on(before, residual.hosts)
+        if backfilled_slots
+        else np.zeros(residual.hosts)
+    )
+    free, most = _slot_room(demand, residual, now)
     if lava:
         if most < demand.slots:
             return None
-        free = np.where(_has_the_rest(demand, beside, now, memory_may=memory), free, 0)
-    demand = _sticky(demand, before, beside.hosts)
-    choices: list[tuple[float, int, Held]] = []
-    large = _large_enough(demand, beside)
-    room = np.where(large, free + lent, 0)
+        free = np.where(_has_the_rest(demand, residual, now, memory_may=memory), free, 0)
+    demand = _sticky(demand, before, residual.hosts)
+    choices: list[tuple[float, int, JobReservation]] = []
+    large = _large_enough(demand, residual)
+    room = np.where(large, free + backfilled_before, 0)
     for rank, group in enumerate(_groups(demand, room, by_start_time)):
-        held = _of_group(state, demand, group & large, free, most, lent)
-        if not held.reserved:
+        reservation = _of_group(state, demand, group & large, free, most, backfilled_before)
+        if not reservation.reserved:
             continue
         if memory:
-            held.memory = memory_to_hold(demand, held.reserved, beside, now)
+            reservation.memory = memory_to_hold(demand, reservation.reserved, residual, now)
         counted = group & large
         if lava and not (demand.queue.backfill and state.limit is not None):
-            counted &= free + lent > 0
-        held.estimate = _estimate(held, demand, counted, beside, running, now, memory, lava=lava)
-        unknown = held.estimate is None
-        key = float("inf") if unknown else float(held.estimate or 0)
-        choices.append((key if by_start_time else -float(room[group].sum()), rank, held))
+            counted &= free + backfilled_before > 0
+        reservation.estimate = _estimate(
+            reservation, demand, counted, residual, running, now, memory, lava=lava
+        )
+        unknown = reservation.estimate is None
+        key = float("inf") if unknown else float(reservation.estimate or 0)
+        choices.append((key if by_start_time else -float(room[group].sum()), rank, reservation))
     if not choices:
         return None
-    held = min(choices, key=lambda choice: choice[:2])[2]
+    reservation = min(choices, key=lambda choice: choice[:2])[2]
     if backfilled_slots:
-        backfilled_slots.take(held.backfilled)
-    return held
+        backfilled_slots.take(reservation.backfilled)
+    return reservation
 
 
 def _of_group(
@@ -218,8 +231,8 @@ def _of_group(
     group: BoolArray,
     free: FloatArray,
     most: int,
-    lent: FloatArray,
-) -> Held:
+    backfilled_before: FloatArray,
+) -> JobReservation:
     """What a job reserves of a group of hosts: what it has lent there, and free slots beside.
 
     free, lent: slots of each host, [H]. most: slots in all that limits leave it beside what is
@@ -228,28 +241,30 @@ def _of_group(
     backfilled: Allocation = {}
     wanted = demand.slots
     for host in state.holding.hosts:
-        part = int(lent[host]) if group[host] else 0
+        part = int(backfilled_before[host]) if group[host] else 0
         part = part if demand.exclusive else min(part, wanted)
         if part > 0:
             backfilled[host] = part
             wanted = max(0, wanted - part)
     first = _first_host(demand, group, free, backfilled)
     if first is None:
-        return Held(state, "greedy", None, {})
+        return JobReservation(state, "greedy", None, {})
     slots = _at_most(free_slots_in_order(demand, group, free, wanted, first), most)
     if demand.exclusive:
         own = dict.fromkeys((*backfilled, *slots))
         slots = {host: int(free[host]) for host in own if free[host] >= 1}
-    held = Held(state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0])
-    held.backfilled = backfilled
-    return held
+    reservation = JobReservation(
+        state, "greedy", None, slots, alternative=demand.terms[0].alternatives[0]
+    )
+    reservation.backfilled = backfilled
+    return reservation
 
 
-def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, int]:
+def _slot_room(demand: Demand, residual: Residual, now: int) -> tuple[FloatArray, int]:
     """Slots that the job may hold on each host, [H], and in all, as limits leave them (TBR-10)."""
-    free, most = slot_capacity(demand.terms[0].alternatives[0], beside, now)
-    if beside.closed is not None:
-        free = np.where(beside.closed, 0, free)
+    free, most = slot_capacity(demand.terms[0].alternatives[0], residual, now)
+    if residual.closed is not None:
+        free = np.where(residual.closed, 0, free)
     tiles = [term.ptile for term in demand.terms]
     if all(tile is not None for tile in tiles) and not demand.exclusive:
         # More than a block of a host would be of no use to the job.
@@ -257,19 +272,19 @@ def _slot_room(demand: Demand, beside: Residual, now: int) -> tuple[FloatArray, 
     return free, min(most, demand.slots)
 
 
-def _has_the_rest(demand: Demand, beside: Residual, now: int, *, memory_may: bool) -> BoolArray:
+def _has_the_rest(demand: Demand, residual: Residual, now: int, *, memory_may: bool) -> BoolArray:
     """Hosts that have, beside slots, what one slot of the job needs now, [H].
 
     memory_may: memory may be short there, for it is gathered too.
     """
-    found = np.zeros(beside.hosts, dtype=bool)
+    found = np.zeros(residual.hosts, dtype=bool)
     for alternative in demand.terms[0].alternatives:
-        fits = np.ones(beside.hosts, dtype=bool)
+        fits = np.ones(residual.hosts, dtype=bool)
         for use in alternative.host_uses:
             if use.reservation.resource != "slots" and not (
                 memory_may and use.reservation.resource == "mem"
             ):
-                fits &= beside.free(use.index, now) + SLACK >= use.reservation.initial
+                fits &= residual.free(use.index, now) + SLACK >= use.reservation.initial
         found |= fits
     return found
 
@@ -328,24 +343,24 @@ def _at_most(slots: dict[int, int], most: int) -> dict[int, int]:
     return kept
 
 
-def _large_enough(demand: Demand, beside: Residual) -> BoolArray:
+def _large_enough(demand: Demand, residual: Residual) -> BoolArray:
     """Hosts that could give one slot's worth of everything if they were empty."""
-    found = np.zeros(beside.hosts, dtype=bool)
+    found = np.zeros(residual.hosts, dtype=bool)
     for term in demand.terms:
         for alternative in term.alternatives:
-            fits = np.ones(beside.hosts, dtype=bool)
+            fits = np.ones(residual.hosts, dtype=bool)
             for use in alternative.host_uses:
-                capacity = beside.table.host_resources[use.index].capacity
+                capacity = residual.table.host_resources[use.index].capacity
                 fits &= capacity + SLACK >= use.reservation.initial
             found |= fits
     return found
 
 
 def _estimate(
-    held: Held,
+    reservation: JobReservation,
     demand: Demand,
     group: BoolArray,
-    beside: Residual,
+    residual: Residual,
     running: RunningProfile,
     now: int,
     memory: bool,
@@ -357,7 +372,7 @@ def _estimate(
     No later than hosts that hold nothing yet may have both: what is held moves there by then.
     """
     # What is lent comes back with the jobs that borrowed it, which run.
-    missing = demand.slots - sum(held.slots.values())
+    missing = demand.slots - sum(reservation.slots.values())
     slots_at: int | None = now
     if missing > 0:
         finish, host, count = running.slots_by_finish()
@@ -366,14 +381,14 @@ def _estimate(
         if slots_at is None and lava and inside.any():
             slots_at = int(finish[inside][-1])
     memory_at: int | None = now
-    if memory and held.alternative is not None:
-        for use in held.alternative.host_uses:
-            if beside.table.host_resources[use.index].name != "mem" or memory_at is None:
+    if memory and reservation.alternative is not None:
+        for use in reservation.alternative.host_uses:
+            if residual.table.host_resources[use.index].name != "mem" or memory_at is None:
                 continue
-            first = next(iter(held.reserved), -1)
-            for place, slots in held.reserved.items():
-                times = times_on(use, slots, first=place == first)
-                short = use.reservation.initial * times - held.memory.get(place, 0.0)
+            first = next(iter(reservation.reserved), -1)
+            for place, slots in reservation.reserved.items():
+                times = uses_on_host(use, slots, first=place == first)
+                short = use.reservation.initial * times - reservation.memory.get(place, 0.0)
                 if short > SLACK:
                     at = running.when_freed(use.index, place, short - SLACK, now)
                     memory_at = None if at is None or memory_at is None else max(memory_at, at)
@@ -389,7 +404,7 @@ def _soonest(demand: Demand, running: RunningProfile, latest: int) -> int:
     for term in demand.terms:
         blind = replace(
             term,
-            most=term.slots,
+            max_slots=term.slots,
             ptile=None,
             block=1,
             one_host=False,
@@ -465,7 +480,9 @@ class NoReservation:
     def before(self, cycle: CycleState) -> None:
         """Nothing is planned ahead."""
 
-    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    def reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None
+    ) -> JobReservation | None:
         """Nothing."""
         return None
 
@@ -488,37 +505,43 @@ class TimeBased:
     def before(self, cycle: CycleState) -> None:
         """Nothing is planned before the jobs have their turns."""
 
-    def reserve(self, cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+    def reserve(
+        self, cycle: CycleState, state: JobState, closed: BoolArray | None
+    ) -> JobReservation | None:
         """A future allocation, else a greedy reservation, marked with the reason (TBR-04)."""
         fallback = ""
         if cycle.budget.stopped():
-            cycle.turns.curtailed = True
-            held = previous_place(cycle, state, closed)
-            if held is not None:
-                return held
-            cycle.turns.shortened.add(state.number)
+            cycle.progress.search_cut = True
+            reservation = previous_place(cycle, state, closed)
+            if reservation is not None:
+                return reservation
+            cycle.progress.unsearched.add(state.number)
         elif cycle.may_reserve_more(state):
-            held = future_allocation(cycle, state, closed)
-            if held is not None:
-                return held
-            cycle.turns.placeless.add(state.number)
+            reservation = future_allocation(cycle, state, closed)
+            if reservation is not None:
+                return reservation
+            cycle.progress.without_future_allocation.add(state.number)
             fallback = "no place for it in the future was found"
-        held = Greedy().reserve(cycle, state, closed)
-        if held is not None and held.method == Greedy.name:
-            held.fallback = fallback
-        return held
+        reservation = Greedy().reserve(cycle, state, closed)
+        if reservation is not None and reservation.method == Greedy.name:
+            reservation.fallback = fallback
+        return reservation
 
 
-def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+def future_allocation(
+    cycle: CycleState, state: JobState, closed: BoolArray | None
+) -> JobReservation | None:
     """A place at the earliest finish at which everything holds (TBR-02), None if there is none."""
     now = cycle.world.now
     demand = open_part(cycle, state, closed)
     if not all(term.candidates.size for term in demand.terms):
         return None
-    start = cycle.turns.repetition.found_before(len(cycle.reservations), state)
+    start = cycle.progress.repetition.previous_start(len(cycle.reservations), state)
     if start is None:
         not_before = _equal_right_before(cycle, state, demand)
-        start = earliest_beside(cycle, state, demand, not_before=not_before, hint=state.expected)
+        start = earliest_unreserved_start(
+            cycle, state, demand, not_before=not_before, hint=state.last_estimate
+        )
     if start is not None and start.time <= now:
         if (there := place_to_backfill(cycle, state, closed)) is not None:
             return hold_now(cycle, state, demand, there, closed, method=TimeBased.name)
@@ -526,16 +549,18 @@ def future_allocation(cycle: CycleState, state: JobState, closed: BoolArray | No
         ends = cycle.planned.profile(state).candidate_times(demand.earliest, finishes_only=True)[
             1:2
         ]
-        start = earliest_beside(cycle, state, demand, not_before=ends[0]) if ends else None
+        start = (
+            earliest_unreserved_start(cycle, state, demand, not_before=ends[0]) if ends else None
+        )
     if start is None:
         return None
     if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
         return found
-    held = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
+    reservation = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
     if cycle.settings.planning and not cycle.record.started:
         # After a start the cycle is run again, and what it says then is what counts.
-        held.waits_for = _reason(cycle, state, demand, start)
-    return held
+        reservation.waits_for = _reason(cycle, state, demand, start)
+    return reservation
 
 
 def _equal_right_before(cycle: CycleState, state: JobState, demand: Demand) -> int | None:
@@ -561,12 +586,14 @@ def place_to_backfill(cycle: CycleState, state: JobState, closed: BoolArray | No
     resting = cycle.eligibility.closed(state.job.queue, None)
     if resting is not None:
         closed = resting if closed is None else closed | resting
-    return cycle.try_start(cycle.shape(state), cycle.beside_backfillable(closed, state, until))
+    return cycle.try_start(cycle.shape(state), cycle.backfill_residual(closed, state, until))
 
 
-def previous_place(cycle: CycleState, state: JobState, closed: BoolArray | None) -> Held | None:
+def previous_place(
+    cycle: CycleState, state: JobState, closed: BoolArray | None
+) -> JobReservation | None:
     """The place that the cycle before this one gave, if it is still free: a search costs more."""
-    start = cycle.turns.previous_places.get(state.number)
+    start = cycle.progress.previous_starts.get(state.number)
     if start is None or start.time <= cycle.world.now:
         return None
     demand = open_part(cycle, state, closed)
@@ -583,21 +610,23 @@ def hold_now(
     closed: BoolArray | None,
     *,
     method: str,
-) -> Held:
+) -> JobReservation:
     """What has to be kept of a future allocation, if nothing but slots and memory is short."""
     memory = cycle.queues[state.job.queue].holds_memory
-    held = Held(state, method, start.time, with_memory=memory, start=start, demand=demand)
-    profile, free = cycle.planned.profile(state), cycle.planned.always_free(state)
-    return hold_future(
-        held,
-        cycle.beside(closed, state),
+    reservation = JobReservation(
+        state, method, start.time, includes_memory=memory, start=start, demand=demand
+    )
+    profile, free = cycle.planned.profile(state), cycle.planned.min_free_slots(state)
+    return reserve_future_allocation(
+        reservation,
+        cycle.residual(closed, state),
         cycle.world.now,
-        unreserved=cycle.unreserved(closed, state),
+        unreserved=cycle.unreserved_residual(closed, state),
         spare=spare_slots(profile, demand, start, free),
     )
 
 
-def earliest_beside(
+def earliest_unreserved_start(
     cycle: CycleState,
     state: JobState,
     demand: Demand,
@@ -620,10 +649,12 @@ def earliest_beside(
     heeded = 0  # the reservations that start before it
     while start is not None:
         until = FOREVER + 1 if limit is None else start.time + limit
-        if not cycle.holdings.ends_between(state, max(start.time + 1, heeded), until):
+        if not cycle.reservation_table.has_estimate_between(
+            state, max(start.time + 1, heeded), until
+        ):
             return start if limit is None else _on_what_nobody_holds(cycle, state, demand, start)
         heeded = until
-        start = cycle.planned.guard(state).earliest(
+        start = cycle.planned.reserved_profile(state).earliest(
             demand, since=start.time, until=until, hint=hint
         )
     return None
@@ -639,15 +670,15 @@ def _on_what_nobody_holds(
     since = cycle.planned.since
     if start.time != since or since == cycle.world.now:
         return start
-    if not cycle.holdings.ends_between(state, since + 1, FOREVER + 1):
+    if not cycle.reservation_table.has_estimate_between(state, since + 1, FOREVER + 1):
         return start
-    found = cycle.planned.guard(state).earliest(demand, since=since, until=FOREVER + 1)
+    found = cycle.planned.reserved_profile(state).earliest(demand, since=since, until=FOREVER + 1)
     return found if found is not None and found.time == since else start
 
 
 def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) -> str:
     """What the start waits for, with the jobs that end then."""
-    others = cycle.others(state)
+    others = cycle.other_reservations(state)
     profile = cycle.planned.profile(state)
     key = demand.kind, start.time
     short = cycle.short.get(key)
@@ -657,10 +688,10 @@ def _reason(cycle: CycleState, state: JobState, demand: Demand, start: Start) ->
         last = times[bisect.bisect_left(times, start.time) - 1]
         duration = demand.duration_from(last)
         end = FOREVER if duration is None else last + max(1, duration)
-        profile = cycle.planned.guard(state).beside(demand, since=last, before=end)
+        profile = cycle.planned.reserved_profile(state).profile_for(demand, since=last, before=end)
     planned: list[PlannedJob] = []
     demands: list[Demand] = []
-    for job, asked, place in cycle.holdings.freeing(
+    for job, asked, place in cycle.reservation_table.releasing(
         state, start.time, hosts_concerned(demand, start)
     ):
         demands.append(asked)

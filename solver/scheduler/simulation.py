@@ -63,12 +63,12 @@ from .job_state import (
     Event,
     JobState,
     JobStates,
-    Requests,
+    ShapeTable,
 )
 from .methods import Reservation, settings_for
 from .records import JobRecords, Simulation, log_entry, take_over
 from .reserving import expiries
-from .world import KeptRunning, World
+from .world import LoadedRunningJobs, World
 
 # What users do to single jobs while a simulation runs: bkill, bmod, bswitch, btop, bbot, bresize.
 #
@@ -106,7 +106,7 @@ def resize(cycle: CycleState, change: Resize | Release) -> str:
     return ""
 
 
-def carry_out(cycle: CycleState, command: JobCommand) -> str:
+def apply_command(cycle: CycleState, command: JobCommand) -> str:
     """Do one command now; the note where it means nothing, "" where it is done."""
     state = cycle.world.states.find(command.job)
     if state is None:
@@ -149,7 +149,7 @@ def _kill(cycle: CycleState, state: JobState) -> str:
         world.end(state, world.now, killed=True)
         return ""
     if state.status == PENDING:
-        cycle.let_go(state)
+        cycle.clear_holding(state)
     world.cancel(state)
     return ""
 
@@ -158,7 +158,7 @@ def _modify(cycle: CycleState, state: JobState, job: Job) -> str:
     world = cycle.world
     waits = world.dependents is not None and job.dependency != state.job.dependency
     if state.status == PENDING:
-        cycle.let_go(state)
+        cycle.clear_holding(state)
         world.withdraw(state)
         world.states.modify(state, job)
         if waits:
@@ -212,7 +212,7 @@ _WORDS = {
 }
 
 
-class SoFar:
+class SimulationProgress:
     """What a simulation has done so far."""
 
     def __init__(self, now: int) -> None:
@@ -226,7 +226,7 @@ class SoFar:
         self.log: list[dict[str, Any]] = []
         #: Changes that were left out, and why.
         self.notes: list[str] = []
-        #: What each cycle of :meth:`Session.settle` did.
+        #: What each cycle of :meth:`Session.run_until_stable` did.
         self.settled: list[CycleRecord] = []
         #: Numbers of the jobs that the limit of a plan kept from joining the pending ones.
         self.unentered: set[int] = set()
@@ -247,7 +247,7 @@ class Session:
         keep_log: bool = False,
         recorder: Recorder | None = None,
         budget: Budget | None = None,
-        kept: KeptRunning | None = None,
+        kept: LoadedRunningJobs | None = None,
     ) -> None:
         """budget: limits the making of the world and the cycles, where they are a plan's.
 
@@ -265,14 +265,14 @@ class Session:
         self.changes = sorted(changes, key=lambda change: change.time)
         self.recorder = recorder
         self.keep_log = keep_log
-        self.so_far = SoFar(instance.now)
+        self.progress = SimulationProgress(instance.now)
         cluster = instance.cluster
         hosts = tuple(h if h.status == OK else replace(h, status=OK) for h in cluster.hosts)
         self.instance = replace(instance, cluster=replace(cluster, hosts=hosts))
         running = tuple(item.job for item in instance.running)
         #: The jobs as they were given, by number.
         self.given: Sequence[Job] = Joined(running, instance.pending, instance.future)
-        requests = kept.requests if kept else Requests(self.instance, margin=settings.margin)
+        requests = kept.requests if kept else ShapeTable(self.instance, margin=settings.margin)
         requests.instance = requests.resolver.instance = self.instance
         requests.follow_load = any(isinstance(change, LoadReport) for change in changes)
         self.world = World(
@@ -367,41 +367,45 @@ class Session:
             raise InputError(problems)
 
     @property
-    def requests(self) -> Requests:
+    def requests(self) -> ShapeTable:
         """What jobs ask for."""
         return self.world.requests
 
     def advance(self, *, pass_over: bool = False) -> bool:
         """Go on to the next cycle and run it; False when nothing is left to do.
 
-        pass_over: leave it out where no job could start (:meth:`.cycle.Cycle.pass_over`).
+        pass_over: leave it out where no job could start (:meth:`.cycle.Cycle.skip_if_idle`).
         """
         time = self.next_time()
         if time is None or (self.until is not None and time > self.until):
-            self._run_out(self.until if time is not None else None)
-            self.so_far.complete = True
+            self._process_to_horizon(self.until if time is not None else None)
+            self.progress.complete = True
             return False
-        self._only_submissions = not self.world.running_profile.falls.any
-        if self._happen(time):
-            self.so_far.last_progress = time
+        self._only_submissions = not self.world.running_profile.falls.has_any
+        if self._process_events(time):
+            self.progress.last_progress = time
         self.world.advance(time)
         newcomers = self._only_submissions
-        if pass_over and self.so_far.cycles and self.cycle.pass_over(only_submissions=newcomers):
+        if (
+            pass_over
+            and self.progress.cycles
+            and self.cycle.skip_if_idle(only_submissions=newcomers)
+        ):
             return True
         record = self.cycle.run(only_submissions=self._only_submissions)
-        self.so_far.cycles += 1
-        self.so_far.started += len(record.started)
+        self.progress.cycles += 1
+        self.progress.started += len(record.started)
         # A job without an end that a run window stops and lets go on brings nothing to an end.
-        resumed = map(self.world.states.of, record.resumed)
+        resumed = map(self.world.states.get, record.resumed)
         if record.started or any(state.real_end() is not None for state in resumed):
-            self.so_far.last_progress = time
+            self.progress.last_progress = time
         if self.keep_log:
-            self.so_far.log.append(log_entry(record, self.world))
+            self.progress.log.append(log_entry(record, self.world))
         if self.recorder is not None:
             self.recorder(record, self.world)
         return True
 
-    def settle(self) -> None:
+    def run_until_stable(self) -> None:
         """The first cycle, and again at the same instant until no more job starts.
 
         A job that backfills late in a cycle moves what was reserved before it: the next cycle says
@@ -409,11 +413,11 @@ class Session:
         """
         if not self.advance():
             return
-        self.so_far.settled.append(self.cycle.record)
+        self.progress.settled.append(self.cycle.record)
         while self.cycle.record.started and not (self.cycle.answered or self.budget.stopped()):
-            self.so_far.settled.append(self.cycle.run())
+            self.progress.settled.append(self.cycle.run())
 
-    def _happen(self, time: int) -> bool:
+    def _process_events(self, time: int) -> bool:
         """Everything up to `time`, each at its own time; whether anything happened.
 
         Raises OutOfTime where the budget of a run is over; what came before has happened.
@@ -426,7 +430,7 @@ class Session:
                 self.budget.check()
             at, kind, _, number = world.events.pop()
             if planning and self.budget.late():  # from now on no job has a turn
-                self.so_far.unentered.add(number)
+                self.progress.unentered.add(number)
                 continue
             world.advance_clock(at)
             if kind in (Event.CHANGE, Event.COMMAND):
@@ -438,7 +442,7 @@ class Session:
                 any_event |= self._abort(number)
                 continue
             if kind == Event.SUBMIT:
-                state = world.states.keep(number)
+                state = world.states.activate(number)
                 # bmod may have put its begin off; a plan looks at all jobs at once.
                 begins = self.settings.planning or (state.job.begin or at) <= at
                 if state.status == FUTURE and begins:
@@ -474,15 +478,15 @@ class Session:
         if state is None or self.settings.planning or self.world.may_start_by_deadline(state):
             return False
         self._only_submissions = False
-        self.cycle.state.let_go(state)
+        self.cycle.state.clear_holding(state)
         state.reason = aborted(self.instance, state.job)
         self.world.cancel(state)
         return True
 
-    def _run_out(self, until: int | None) -> None:
+    def _process_to_horizon(self, until: int | None) -> None:
         """Events up to the horizon still count; no cycle follows them."""
         if until is not None:
-            self._happen(until)
+            self._process_events(until)
             self.world.advance(max(until, self.world.now))
 
     def _change(self, change: Change) -> None:
@@ -501,12 +505,12 @@ class Session:
         elif isinstance(change, (Resize, Release)):
             self._note(change.job, change, resize(self.cycle.state, change))
         elif not isinstance(change, NewJob):
-            self._note(change.job, change, carry_out(self.cycle.state, change))
+            self._note(change.job, change, apply_command(self.cycle.state, change))
 
     def _note(self, job: str, change: Change, why: str) -> None:
         if why:
             what = _WORDS[type(change).__name__]
-            self.so_far.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
+            self.progress.notes.append(f"{what} of job {job} at {change.time} s: left out, {why}")
 
     def grid(self, time: int) -> int:
         """The first cycle at or after `time`."""
@@ -522,7 +526,7 @@ class Session:
         found: list[int] = []
         if world.events:
             found.append(self.grid(max(world.events.peek()[0], world.now)))
-        if not self.so_far.cycles:
+        if not self.progress.cycles:
             found.append(self.instance.now)
         elif world.pending or world.subsets.suspended:
             found += [self.grid(time) for time in self._wake_times()]
@@ -557,25 +561,25 @@ class Session:
         order makes no difference until something happens.
         """
         order, step, now = self.world.order, self.settings.cycle, self.world.now
-        if isinstance(order, FirstCome) or self.cycle.passed or not step:
+        if isinstance(order, FirstCome) or self.cycle.is_skipped or not step:
             return []
         if before is None:
-            before = self.so_far.last_progress + self._patience + 1
-        if self.world.subsets.growing or self.cycle.record.booked:
+            before = self.progress.last_progress + self._patience + 1
+        if self.world.subsets.growing or self.cycle.record.usage_changed:
             return [now + step]
         time = next_reordering(order, now, step, before)
         return [] if time is None else [time]
 
     def _stalled(self, time: int) -> bool:
         """Whether nothing can happen any more although jobs wait."""
-        if self.world.running_profile.falls.any:
+        if self.world.running_profile.falls.has_any:
             return False
-        return time - self.so_far.last_progress > self._patience
+        return time - self.progress.last_progress > self._patience
 
     @property
     def _patience(self) -> int:
         """Seconds after which whatever could happen by itself has happened."""
-        patience = max(self.eligibility.stall, self.cycle.patience)
+        patience = max(self.eligibility.stall, self.cycle.stall_timeout)
         return patience + 2 * max(1, self.settings.cycle)
 
     def result(self) -> Simulation:
@@ -585,10 +589,10 @@ class Session:
             settings=self.settings,
             jobs=JobRecords(self.world.states, self.world.names, self.instance.now),
             time=self.world.now,
-            cycles=self.so_far.cycles,
-            complete=self.so_far.complete,
-            log=tuple(self.so_far.log),
-            notes=tuple(self.so_far.notes),
+            cycles=self.progress.cycles,
+            complete=self.progress.complete,
+            log=tuple(self.progress.log),
+            notes=tuple(self.progress.notes),
             omissions=unheeded_in_a_run(self.source, self.world.requests.resolver),
         )
 
@@ -680,7 +684,7 @@ def simulate(
                 if not more:
                     break
                 if on_progress is not None:
-                    done = len(instance.running) + session.so_far.started
+                    done = len(instance.running) + session.progress.started
                     now = session.world.now
                     on_progress(Progress(done, total, None, None, monotonic() - begun, now))
     return session.result()

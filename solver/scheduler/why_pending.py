@@ -39,7 +39,7 @@ from ..fairshare.dispatch_order import DispatchOrder
 from ..placement import fits
 from ..placement.supply import busy_units
 from .cycle_state import CycleState
-from .dependents import Holds
+from .dependents import ConditionState
 from .job_state import FUTURE, PREEMPTED, JobState
 
 #: States of a host that are not its administrator's doing.
@@ -75,9 +75,9 @@ class PendingReasons:
         if not self._considered or job.status == FUTURE:
             return (Reason(Pending.NEW),)
         alone = tuple(_of_queue_and_policy(state, job))
-        if alone or state.holds(job):
+        if alone or state.has_reservation(job):
             return alone or self._on_hosts(job)
-        key = (state.shape(job).number, job.job.user, job.job.group, state.span(job))
+        key = (state.shape(job).number, job.job.user, job.job.group, state.relevant_duration(job))
         if key not in self._known:
             self._known[key] = self._on_hosts(job)
         return self._known[key]
@@ -95,9 +95,9 @@ def _waits_for_others(state: CycleState, job: JobState) -> Pending | None:
     if job.status != FUTURE or dependents is None or not job.job.dependency:
         return None
     holds = dependents.holds(job.job)
-    if job.number not in dependents.waiting and holds is Holds.YES:
+    if job.number not in dependents.waiting and holds is ConditionState.YES:
         return None
-    return Pending.DEPENDENCY_NEVER if holds is Holds.NEVER else Pending.DEPENDENCY
+    return Pending.DEPENDENCY_NEVER if holds is ConditionState.NEVER else Pending.DEPENDENCY
 
 
 def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
@@ -114,7 +114,7 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
         least, _, most = queue.slots
         if job.job.most_slots < least or (most is not None and job.job.slots > most):
             yield Reason(Pending.QUEUE_PROCLIMIT)
-    if job.number not in state.turns.withheld:
+    if job.number not in state.progress.ineligible:
         return
     order = state.world.order
     assert isinstance(order, DispatchOrder)
@@ -136,7 +136,7 @@ class _Hosts:
         self.job = job
         self.demand = demand
         self.queue = state.queues[job.job.queue]
-        self.view: Residual = state.beside_others(None, job)
+        self.view: Residual = state.residual_for(None, job)
         self.names = state.world.names
         self.free = np.ones(len(self.names), dtype=bool)
         self.found: dict[tuple[Pending, str], BoolArray] = {}

@@ -29,9 +29,9 @@ from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
-from ..resolve import Entering, Running
+from ..resolve import Running, RunningJobLoader
 from ..rules.eligibility import add_reserved_load
-from .dependents import Dependents, Holds
+from .dependents import ConditionState, Dependents
 from .events import EventQueue
 from .job_state import (
     DONE,
@@ -44,9 +44,9 @@ from .job_state import (
     Event,
     JobState,
     JobStates,
-    Requests,
     RunningStates,
     Shape,
+    ShapeTable,
 )
 
 # When the jobs that run already end and are expected to: of all of them at once, as columns.
@@ -55,7 +55,7 @@ from .job_state import (
 
 
 def ends_of_running(
-    requests: Requests, running: Sequence[RunningJob], now: int
+    requests: ShapeTable, running: Sequence[RunningJob], now: int
 ) -> tuple[IntArray, IntArray]:
     """When jobs end if nothing else happens, and when that is expected, [n] each; or FOREVER.
 
@@ -102,18 +102,18 @@ class RunningSubsets:
         #: Resizable ones.
         self.growing: dict[int, JobState] = {}
         #: Those that backfilled on slots held for others.
-        self.borrowing: dict[int, JobState] = {}
+        self.backfilled: dict[int, JobState] = {}
 
     def add(self, state: JobState) -> None:
         """A job runs."""
         if state.job.resizable:
             self.growing[state.number] = state
-        if state.borrowed:
-            self.borrowing[state.number] = state
+        if state.backfilled_slots:
+            self.backfilled[state.number] = state
 
     def discard(self, number: int) -> None:
         """A job runs no more."""
-        for of in (self.suspended, self.growing, self.borrowing):
+        for of in (self.suspended, self.growing, self.backfilled):
             of.pop(number, None)
 
 
@@ -141,7 +141,7 @@ class World:
     def __init__(
         self,
         instance: Instance,
-        requests: Requests,
+        requests: ShapeTable,
         order: DispatchPolicy,
         cycle: int,
         states: JobStates,
@@ -220,14 +220,14 @@ class World:
         if not dependents.may_be_eligible(state):
             if not dependents.knows(state):
                 dependents.take(state)
-                self._let_go(state, dependents.holds(state.job), self.now)
+                self._resolve_dependency(state, dependents.holds(state.job), self.now)
             elif self._is_over(state, dependents):
                 self.cancel(state)
             return True
         if self._still_thinks(state, dependents):
             if state.number not in dependents.waiting:
                 dependents.take(state)
-            self._let_go(state, Holds.YES, self.now)
+            self._resolve_dependency(state, ConditionState.YES, self.now)
             return True
         state.released = dependents.released(state, self.now)
         dependents.release(state)
@@ -242,7 +242,7 @@ class World:
 
     def _is_over(self, state: JobState, dependents: Dependents) -> bool:
         """Whether the grace of a job has passed whose condition never holds."""
-        since, grace = dependents.orphans.get(state.number), dependents.grace(state)
+        since, grace = dependents.orphans.get(state.number), dependents.orphan_grace(state)
         return since is not None and grace is not None and self.now >= since + grace
 
     def _notify_dependents(self, state: JobState, soonest: int) -> None:
@@ -252,13 +252,13 @@ class World:
         """
         if self.dependents is not None:
             for other, holds in self.dependents.moved(state.job.id):
-                self._let_go(other, holds, soonest)
+                self._resolve_dependency(other, holds, soonest)
 
-    def _let_go(self, state: JobState, holds: Holds, soonest: int) -> None:
+    def _resolve_dependency(self, state: JobState, holds: ConditionState, soonest: int) -> None:
         """A waiting job has its condition fulfilled, or can never have it."""
         dependents = self.dependents
         assert dependents is not None
-        if holds is Holds.YES:
+        if holds is ConditionState.YES:
             think = state.job.think_time
             if think:
                 dependents.ready.add(state.number)
@@ -266,10 +266,10 @@ class World:
             over = (self.now if held is None else held) + think
             at = max(soonest, over, self.eligible_time(state.job))
             self.events.push(at, Event.SUBMIT, state.number)
-        elif holds is Holds.NEVER and state.number not in dependents.orphans:
+        elif holds is ConditionState.NEVER and state.number not in dependents.orphans:
             dependents.orphans[state.number] = self.now
-            state.now_waits_for = NEVER_SATISFIED
-            grace = dependents.grace(state)
+            state.current_reason = NEVER_SATISFIED
+            grace = dependents.orphan_grace(state)
             if grace is not None:
                 self.events.push(max(soonest, self.now + grace), Event.SUBMIT, state.number)
 
@@ -293,10 +293,10 @@ class World:
         if running.job.run_time is None:
             finish = undisturbed_finish(self.instance, replace(running, suspended=False))
             soonest = self.instance.now + 1
-            state.work = None if finish is None else max(finish, soonest) - running.start
+            state.real_run_time = None if finish is None else max(finish, soonest) - running.start
         if running.finish is not None:
             state.duration = running.finish - running.start
-        state.start = state.since = state.placed = running.start
+        state.start = state.since = state.allocated_at = running.start
         state.terms = ({self.index[name]: n for name, n in running.allocation.items()},)
         state.alternative = running.alternative
 
@@ -307,14 +307,14 @@ class World:
         with_events: False for a plan, in which no time passes and no job ends.
         """
         running = self.instance.running
-        self.running = RunningStates(range(len(running)), self.states.keep)
+        self.running = RunningStates(range(len(running)), self.states.activate)
         ends, expected = ends_of_running(self.requests, running, self.now)
         stopped = np.fromiter((item.suspended for item in running), bool, len(running))
 
         def by_itself(number: int) -> None:
-            self.add_running(self.states.keep(number), running[number])
+            self.add_running(self.states.activate(number), running[number])
 
-        plain = Entering(self.requests.resolver).enter(
+        plain = RunningJobLoader(self.requests.resolver).enter(
             Running(running, np.arange(len(running)), expected, (ends > self.now) & ~stopped),
             self.running_profile,
             other=by_itself,
@@ -322,7 +322,7 @@ class World:
         self.states.entered(set(plain.tolist()), self._runs_on)
         for number in plain.tolist():
             if running[number].job.resizable:
-                self.subsets.growing[number] = self.states.keep(number)
+                self.subsets.growing[number] = self.states.activate(number)
         if with_events:
             self._expect_ends(plain, ends[plain], expected[plain])
         self.changed = True
@@ -330,7 +330,7 @@ class World:
     def make_states(self) -> None:
         """Make the state objects of running jobs that nobody has asked for yet."""
         for number in self.running:
-            self.states.keep(number)
+            self.states.activate(number)
 
     def _runs_on(self, state: JobState) -> JobState:
         """The state of a job whose rows have been entered."""
@@ -402,7 +402,7 @@ class World:
                 None if seconds is None else seconds + margin
                 for seconds in (state.duration, state.limit)
             )
-        state.work = state.duration if job.run_time is None else job.run_time
+        state.real_run_time = state.duration if job.run_time is None else job.run_time
 
     def start(
         self, state: JobState, demand: Demand, terms: Sequence[Allocation], alternative: int
@@ -410,8 +410,8 @@ class World:
         """A pending job starts now."""
         now = self.now
         del self.pending[state.number]
-        state.start = state.since = state.placed = now
-        state.ran = 0
+        state.start = state.since = state.allocated_at = now
+        state.elapsed = 0
         state.terms, state.alternative = tuple(terms), alternative
         self._run(state, holds_of(demand, terms, alternative, self.table.pools))
         self.last_accepted[list(state.allocation)] = now
@@ -454,7 +454,7 @@ class World:
     def end(self, state: JobState, time: int, *, killed: bool | None = None) -> None:
         """A running job ends, or its run limit ends it (LOP-02); killed: None for as it says."""
         if state.status == PREEMPTED:
-            state.placed = time  # its slots went to others before
+            state.allocated_at = time  # its slots went to others before
         self._release(state)
         killed = state.cut_short_at(time) if killed is None else killed
         state.status = KILLED if killed else DONE
@@ -477,10 +477,10 @@ class World:
     def requeue(self, state: JobState) -> None:
         """A running job loses its host: it waits again, from its beginning."""
         if state.status != PREEMPTED:
-            state.moves(self.now)
+            state.close_allocation(self.now)
         self._release(state)
         self.order.ended(state.job.id, self.now)
-        state.begins_anew()
+        state.requeue()
         self.states.modify(state, within_queue_limit(self.instance, state.job))
         state.duration, state.limit = self.requests.spans(state.job)
         self._wait(state)
@@ -493,10 +493,10 @@ class World:
         self.subsets.discard(state.number)
         self.changed = True
 
-    def put_back(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
+    def restore(self, state: JobState, finish: int | None, amounts: Sequence[float]) -> None:
         """A job runs, or is suspended, as the checkpoint has it; finish: expected, None: no row."""
         assert state.start is not None
-        self.running_profile.put_back(
+        self.running_profile.restore(
             state.number, self.holds(state), state.start, finish, amounts, self._loads(state)
         )
         self.running[state.number] = state
@@ -520,11 +520,11 @@ class World:
 
         When it will end is unknown until it goes on.
         """
-        state.ran += now - state.since
+        state.elapsed += now - state.since
         state.status, state.suspended_by = SUSPENDED, by
         state.suspensions += 1
         self.subsets.suspended[state.number] = state
-        self._expect_anew(state, None)
+        self._update_expected_end(state, None)
         self.order.suspended(state.job.id, now)
         self.changed = True
 
@@ -533,22 +533,22 @@ class World:
         self.suspend(state, by, now)
         self.order.suspended(state.job.id, now, preempted=True)
         state.status = PREEMPTED
-        state.moves(now)
+        state.close_allocation(now)
         self.running_profile.preempted(state.number)
 
     def resume(self, state: JobState, now: int) -> None:
         """A suspended job goes on where it was."""
         if state.status == PREEMPTED:
-            state.placed = now
+            state.allocated_at = now
             self.running_profile.takes_slots(state.number)
         state.status, state.since, state.suspended_by = RUNNING, now, ""
         del self.subsets.suspended[state.number]
-        self._expect_anew(state, self.now)
+        self._update_expected_end(state, self.now)
         self.expect_end(state)
         self.order.resumed(state.job.id, now)
         self.changed = True
 
-    def _expect_anew(self, state: JobState, at: int | None) -> None:
+    def _update_expected_end(self, state: JobState, at: int | None) -> None:
         """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
         finish = state.job.deadline if at is None else state.expected_end(at)
@@ -558,19 +558,19 @@ class World:
         """A running job has another run limit."""
         self.set_durations(state)
         if state.status == RUNNING:
-            self._expect_anew(state, self.now)
+            self._update_expected_end(state, self.now)
             self.expect_end(state)
         self.changed = True
 
     def overdue(self, state: JobState, time: int) -> None:
         """A job runs longer than expected: at `time` it will be expected in the next second."""
-        self._expect_anew(state, time)
+        self._update_expected_end(state, time)
         self._expect_overdue(state, state.real_end(), time)
         self.changed = True
 
     def resize(self, state: JobState, allocation: Allocation) -> None:
         """A running job holds `allocation` from now on (TBR-14, FSH-15)."""
-        state.moves(self.now)
+        state.close_allocation(self.now)
         self.running_profile.ended(state.number)
         assert state.start is not None
         state.terms = (allocation,)
@@ -637,18 +637,18 @@ def holds_of(
 #
 # Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
 # the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
-# :class:`.Entering` takes; the others (amounts that change over time, several terms,
+# :class:`.RunningJobLoader` takes; the others (amounts that change over time, several terms,
 # whole units, suspended jobs) are entered anew for every plan, as from nothing.
 
 
-class KeptRunning:
+class LoadedRunningJobs:
     """The running jobs of an instance, by their place in it, and what they hold.
 
     instance: as estimates see it, hosts up.
     """
 
     def __init__(self, instance: Instance, *, margin: int = 0) -> None:
-        self.requests = Requests(instance, margin=margin)
+        self.requests = ShapeTable(instance, margin=margin)
         self.profile = RunningProfile(self.requests.resolver.table, instance.now)
         #: Of all running jobs.
         self.states: list[JobState] = []
@@ -672,7 +672,7 @@ class KeptRunning:
         ends, expected = ends_of_running(self.requests, jobs, world.now)
         # One that ends when its limit does not say so is expected anew as time goes by.
         steady = [not item.suspended and item.job.run_time is None for item in jobs]
-        plain = Entering(self.requests.resolver).enter(
+        plain = RunningJobLoader(self.requests.resolver).enter(
             Running(
                 jobs,
                 np.arange(first, len(self.states)),
@@ -726,10 +726,10 @@ class KeptRunning:
         self._give_up_passed(world.now)
         world.running_profile = self.profile.twin(world.now)
         running = world.instance.running
-        world.running = RunningStates(range(len(running)), world.states.keep)
+        world.running = RunningStates(range(len(running)), world.states.activate)
         world.states.entered(self.plain, lambda state: self.states[state.number])
         for number in sorted({*range(len(running))} - self.plain):
-            world.add_running(world.states.keep(number), running[number])
+            world.add_running(world.states.activate(number), running[number])
         for number in sorted(self.growing):
-            world.subsets.growing[number] = world.states.keep(number)
+            world.subsets.growing[number] = world.states.activate(number)
         world.changed = True

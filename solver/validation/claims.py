@@ -318,9 +318,9 @@ def status(facts: Facts) -> Iterator[Violation]:
 
 
 #: Moves that are judged in all, and for one job: each is a whole look at the plan.
-MOST_MOVES, MOST_OF_A_JOB = 40, 3
+MAX_MOVES, MAX_OF_A_JOB = 40, 3
 #: Entries that are looked at in all these looks.
-MOST_LOOKS = 50_000
+MAX_LOOKS = 50_000
 
 
 def false_bounds(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator[Violation]:
@@ -329,12 +329,12 @@ def false_bounds(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterator
     A bound of a plan in priority order says that no start is earlier, given those of the jobs
     before; it is looked at where these are proved. "optimal" by the sum of starts says that no job
     could start earlier. allowed: whether a plan keeps the rules, and the hosts of the job that was
-    moved are surely open. The first `MOST_MOVES` are tried, fewer in plans of thousands of jobs.
+    moved are surely open. The first `MAX_MOVES` are tried, fewer in plans of thousands of jobs.
     """
-    most = min(MOST_MOVES, max(1, MOST_LOOKS // max(1, len(facts.plan.reservations))))
+    most = min(MAX_MOVES, max(1, MAX_LOOKS // max(1, len(facts.plan.reservations))))
     moves = 0
     for entry, bound in _claims(facts):
-        for time in _instants(facts, entry, bound)[:MOST_OF_A_JOB]:
+        for time in _instants(facts, entry, bound)[:MAX_OF_A_JOB]:
             if not _is_free(facts, entry, time):
                 continue
             if moves == most:
@@ -415,7 +415,7 @@ def hanging_proofs(facts: Facts, allowed: Callable[[Plan, str], bool]) -> Iterat
         for entry, job in facts.entries()
         if entry.start is not None and not entry.terms and _partly_modelled(facts, job)
     ]
-    moves = MOST_MOVES if strange else 0
+    moves = MAX_MOVES if strange else 0
     before: list[PlannedJob] = []
     for entry in plan.reservations:
         in_order = plan.objective == "lexicographic"

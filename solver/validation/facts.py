@@ -302,13 +302,13 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 OPEN_END = np.iinfo(np.int64).max
 
 #: A job that holds slots: its id, start, finish (None: never) and slots by host.
-Held: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
+JobSlots: TypeAlias = tuple[str, int, int | None, Mapping[str, int]]
 
 
 class SlotColumns:
     """Who holds how many slots of which host, from when to when; hosts by their position."""
 
-    def __init__(self, hosts: Mapping[str, Host], held: Iterable[Held]) -> None:
+    def __init__(self, hosts: Mapping[str, Host], held: Iterable[JobSlots]) -> None:
         position = {name: at for at, name in enumerate(hosts)}
         self._slots = np.array([host.slots for host in hosts.values()], dtype=np.int64)
         self._jobs: dict[str, int] = {}
@@ -480,11 +480,11 @@ class Facts:
         *,
         as_lsf: bool,
         split: Splitter,
-        stop: Callable[[], bool] = lambda: False,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> Facts:
         """Look-ups of one plan; entries that name no pending job or host are left to `book`.
 
-        Raises Unfinished once `stop` says yes, as all look-ups over jobs do.
+        Raises Unfinished once `should_stop` says yes, as all look-ups over jobs do.
         """
         facts = cls(
             instance,
@@ -494,7 +494,7 @@ class Facts:
             {queue.name: queue for queue in instance.queues},
             {job.id: job for job in instance.pending},
             Names.of(instance.cluster),
-            stop,
+            should_stop,
         )
         with no_collection():
             facts._take_in(split)

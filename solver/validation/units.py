@@ -22,7 +22,7 @@ from .facts import SLACK, Facts, Holding, IntArray, TermShare, Violation, amount
 from .hosts import may_be_closed
 
 #: Sets of units that are tried for one job and one way of agreeing (same[]).
-MOST_SETS = 300
+MAX_SETS = 300
 #: What must hold wherever the job is.
 _RULES = (
     shape.span_ptile,
@@ -99,7 +99,7 @@ def _in_fewer(
         kept = [{h: group[h] for h in known.units[at].hosts if h in group} for at in here]
         kept = sorted((unit for unit in kept if unit), key=lambda unit: -sum(unit.values()))
         sets = chain.from_iterable(combinations(kept, count) for count in range(1, most + 1))
-        for chosen in islice(sets, MOST_SETS):
+        for chosen in islice(sets, MAX_SETS):
             facts.poll()
             found = _place(facts, holding, part, cu, chosen, wanted)
             if found is not None and _keeps_the_rules(facts, holding, found, before):

@@ -133,11 +133,11 @@ def test_the_residual_refuses_every_other_instant(time: int) -> None:
     for ask in (
         lambda: view.free(SLOTS, time),
         lambda: view.free_in_pool(0, time),
-        lambda: view.least_free(SLOTS, [40, time]),
-        lambda: view.least_free(SLOTS, [time]),
+        lambda: view.min_free(SLOTS, [40, time]),
+        lambda: view.min_free(SLOTS, [time]),
         lambda: view.open_for(job, time),
         lambda: view.capacity(job, job.terms[0], takes(), time),
-        lambda: view.hold(takes(), {0: 1}, time, None),
+        lambda: view.allocate(takes(), {0: 1}, time, None),
     ):
         with pytest.raises(ValueError, match="not known"):
             ask()
@@ -146,7 +146,7 @@ def test_the_residual_refuses_every_other_instant(time: int) -> None:
 def test_terms_put_down_in_a_copy_do_not_touch_the_present() -> None:
     view = residual()
     scratch = view.copy()
-    scratch.hold(takes(), {0: 2}, 40, None)
+    scratch.allocate(takes(), {0: 2}, 40, None)
     assert scratch.free(SLOTS, 40).tolist() == [2, 4]
     assert view.free(SLOTS, 40).tolist() == [4, 4]
 

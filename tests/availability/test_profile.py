@@ -8,7 +8,7 @@ from availability_cases import MEM, amount, caps, demand, holds, slots, steps, t
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.solver.availability.demand import TermDemand
-from slotwise.solver.availability.profile import FOREVER, Profile, close_reserved_slots
+from slotwise.solver.availability.profile import FOREVER, Profile, block_advance_reservations
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
 
 
@@ -61,15 +61,15 @@ def test_every_way_to_overlap_a_running_job(
 def test_many_hosts_are_held_as_one_block_with_the_same_steps() -> None:
     wide = table(*(Host(f"h{n}", 2) for n in range(12)))
     one, many = Profile(wide, 0), Profile(wide, 0)
-    many.hold(takes(), dict.fromkeys(range(12), 1), 10, 50)
+    many.allocate(takes(), dict.fromkeys(range(12), 1), 10, 50)
     for host in range(12):
-        one.hold(takes(), {host: 1}, 10, 50)
+        one.allocate(takes(), {host: 1}, 10, 50)
     assert steps(many) == steps(one) == [(0, [2] * 12), (10, [1] * 12), (50, [2] * 12)]
 
 
 def test_memory_phases_are_steps_of_their_own() -> None:
     profile = Profile(table(Host("A", 4, amounts={"mem": 100.0})), 0)
-    profile.hold(takes(amount(30, 10, until=(60,))), {0: 2}, 0, 200)
+    profile.allocate(takes(amount(30, 10, until=(60,))), {0: 2}, 0, 200)
     assert steps(profile, MEM) == [(0, [40]), (60, [80]), (200, [100])]
     assert profile.candidate_times(0) == [0, 60, 200]
     assert profile.candidate_times(0, finishes_only=True) == [0, 200]
@@ -79,18 +79,18 @@ def test_memory_phases_are_steps_of_their_own() -> None:
 def test_per_host_per_job_and_whole_hosts() -> None:
     where = table(Host("A", 4, amounts={"mem": 100.0}), Host("B", 4, amounts={"mem": 100.0}))
     profile = Profile(where, 0)
-    profile.hold(takes(amount(10, per=Per.HOST)), {0: 3, 1: 1}, 0, 50)
-    profile.hold(takes(amount(5, per=Per.JOB)), {1: 2, 0: 1}, 0, 50)
+    profile.allocate(takes(amount(10, per=Per.HOST)), {0: 3, 1: 1}, 0, 50)
+    profile.allocate(takes(amount(5, per=Per.JOB)), {1: 2, 0: 1}, 0, 50)
     assert profile.free(MEM, 0).tolist() == [90, 85]
     profile = holds(Profile(where, 0), ({1: 1}, 0, 80))
-    profile.hold(Alternative((slots(Per.WHOLE),)), {0: 1}, 0, 50)
+    profile.allocate(Alternative((slots(Per.WHOLE),)), {0: 1}, 0, 50)
     assert steps(profile) == [(0, [0, 3]), (50, [4, 3]), (80, [4, 4])]
 
 
 def test_hosts_shared_with_no_other_job_are_taken_whole() -> None:
     """cu[excl]: the hosts of the unit beside its own slots, its idle ones too (PLC-11)."""
     profile = empty()
-    profile.hold(takes(), {0: 1}, 0, 50, whole_hosts={0, 1})
+    profile.allocate(takes(), {0: 1}, 0, 50, whole_hosts={0, 1})
     assert steps(profile) == [(0, [0, 0]), (50, [4, 4])]
 
 
@@ -98,8 +98,8 @@ def test_a_pool_counts_the_slots_inside_its_hosts() -> None:
     licence = SharedResource("lic", 5, frozenset({"A"}))
     profile = Profile(table(shared=(licence,)), 0)
     use = Use(0, Per.SLOT, flat("lic", 1.0))
-    profile.hold(takes(pools=(use,)), {0: 2, 1: 2}, 0, 60)
-    profile.hold(takes(pools=(use,)), {1: 1}, 0, 60)
+    profile.allocate(takes(pools=(use,)), {0: 2, 1: 2}, 0, 60)
+    profile.allocate(takes(pools=(use,)), {1: 1}, 0, 60)
     assert [profile.free_in_pool(0, time) for time in (0, 59, 60)] == [3, 3, 5]
 
 
@@ -108,7 +108,7 @@ def test_closed_slots_come_and_go_like_a_job() -> None:
     where = table()
     profile = Profile(where, 0)
     instance = Instance(where.instance.cluster, advance_reservations=(reserved,))
-    close_reserved_slots(instance, profile)
+    block_advance_reservations(instance, profile)
     assert steps(profile) == [(0, [4, 4]), (100, [4, 1]), (200, [4, 4])]
     assert profile.candidate_times(0, finishes_only=True) == [0, 200]
 
@@ -133,7 +133,7 @@ def test_room_of_a_job_that_needs_more_than_slots() -> None:
 def test_room_under_a_falling_demand_counts_what_is_held_at_each_instant() -> None:
     """25 MB for a minute, then 5: a job that takes 80 MB from second 60 on leaves enough."""
     profile = Profile(table(Host("A", 4, amounts={"mem": 100.0})), 0)
-    profile.hold(takes(amount(80)), {0: 1}, 60, 500)
+    profile.allocate(takes(amount(80)), {0: 1}, 60, 500)
     falling = demand(alternative=takes(amount(25, 5, until=(60,))), hosts=1)
     constant = demand(alternative=takes(amount(25)), hosts=1)
     assert caps(profile, falling) == [3]
@@ -147,7 +147,7 @@ def test_room_under_a_pool_is_a_cap_over_its_hosts_or_none_at_all() -> None:
     capacity = profile.capacity(job, job.terms[0], job.terms[0].alternatives[0], 0)
     assert capacity.caps.tolist() == [4, 4]
     assert [(group.slots, group.mask.tolist()) for group in capacity.groups] == [(1, [True, True])]
-    profile.hold(takes(pools=(use,)), {0: 1}, 0, 100)
+    profile.allocate(takes(pools=(use,)), {0: 1}, 0, 100)
     assert caps(profile, job) == [0, 0]
     assert caps(profile, job, 100) == [4, 4]
 
@@ -209,7 +209,7 @@ def test_a_job_on_many_hosts_holds_as_much_as_on_few(per: Per, count: int) -> No
     where = table(*(Host(f"h{n}", 9, amounts={"mem": 100.0}) for n in range(9)))
     profile = Profile(where, 0)
     allocation = {host: host + 1 for host in range(count)}
-    profile.hold(takes(amount(2.5, per=per)), allocation, 10, 20)
+    profile.allocate(takes(amount(2.5, per=per)), allocation, 10, 20)
     held = {
         Per.SLOT: [2.5 * slots for slots in allocation.values()],
         Per.HOST: [2.5] * count,

@@ -31,7 +31,7 @@ def test_rounding_takes_no_slot_away_and_a_real_lack_does() -> None:
     assert caps(with_memory(0.3, 0.299), by_slot) == [3, 2]
     by_host = demand(alternative=takes(amount(0.1, per=Per.HOST)))
     profile = with_memory(1.0, 0.999)
-    profile.hold(takes(amount(0.9, per=Per.HOST)), {0: 1, 1: 1}, 0, 50)
+    profile.allocate(takes(amount(0.9, per=Per.HOST)), {0: 1, 1: 1}, 0, 50)
     assert profile.free(MEM, 0)[0] < 0.1
     assert caps(profile, by_host) == [3, 0]
     by_job = demand(alternative=takes(amount(0.1, per=Per.JOB)))
@@ -58,8 +58,8 @@ def test_rounding_in_a_pool(have: float, times: int, until: tuple[int, ...]) -> 
 
 def test_a_floor_counts_at_the_start_only_and_with_the_same_slack() -> None:
     profile = with_memory(0.3, 0.3)
-    profile.hold(takes(amount(0.2, per=Per.HOST)), {0: 1}, 0, 50)  # leaves 0.09999999999999998
-    profile.hold(takes(amount(0.3, per=Per.HOST)), {1: 1}, 60, 80)
+    profile.allocate(takes(amount(0.2, per=Per.HOST)), {0: 1}, 0, 50)  # leaves 0.09999999999999998
+    profile.allocate(takes(amount(0.3, per=Per.HOST)), {1: 1}, 60, 80)
     floored = replace(demand(), floors=(Floor(MEM, np.array([0.1, 0.1])),))
     assert caps(profile, floored) == [3, 3]
     assert caps(profile, floored, 60) == [4, 0]
@@ -71,7 +71,7 @@ def test_hosts_of_an_alternative_and_hosts_that_are_idle() -> None:
     profile = Profile(table(), 0)
     only_b = replace(takes(), hosts=np.array([False, True]))
     assert caps(profile, demand(alternative=only_b)) == [0, 4]
-    profile.hold(takes(), {0: 1}, 50, 60)
+    profile.allocate(takes(), {0: 1}, 50, 60)
     wanted = demand(duration=100)
     assert room_of(profile, wanted).idle is None
     unit = UnitDemand(np.zeros(2, dtype=np.int64), ("u",), excl=True)
@@ -85,7 +85,7 @@ def test_hosts_of_an_alternative_and_hosts_that_are_idle() -> None:
 
 def test_a_whole_host_is_there_when_nothing_of_it_is_taken() -> None:
     profile = Profile(table(), 0)
-    profile.hold(takes(), {1: 1}, 0, 50)
+    profile.allocate(takes(), {1: 1}, 0, 50)
     whole = demand(alternative=Alternative((slots(Per.WHOLE),)))
     assert caps(profile, whole) == [4, 0]
     assert caps(profile, whole, 50) == [4, 4]
@@ -96,7 +96,7 @@ def test_a_window_without_length_holds_nothing(count: int) -> None:
     wide = table(*(Host(f"h{n}", 2, amounts={"mem": 10.0}) for n in range(12)))
     profile = Profile(wide, 0)
     for finish in (30, 20):
-        profile.hold(takes(amount(3)), dict.fromkeys(range(count), 1), 30, finish)
+        profile.allocate(takes(amount(3)), dict.fromkeys(range(count), 1), 30, finish)
     for time in (0, 20, 30, 40):
         assert profile.free(0, time).tolist() == [2] * 12
         assert profile.free(MEM, time).tolist() == [10] * 12
@@ -113,10 +113,10 @@ def test_many_hosts_are_entered_at_once(monkeypatch: pytest.MonkeyPatch) -> None
         add(self, host, *more)
 
     monkeypatch.setattr(Usage, "add", noted)
-    Profile(wide, 0).hold(takes(amount(1)), dict.fromkeys(range(12), 1), 5, 9)
+    Profile(wide, 0).allocate(takes(amount(1)), dict.fromkeys(range(12), 1), 5, 9)
     assert one_by_one == []
-    Profile(wide, 0).hold(takes(), {3: 1, 1: 1}, 5, 9)
+    Profile(wide, 0).allocate(takes(), {3: 1, 1: 1}, 5, 9)
     assert one_by_one == [3, 1]
     falling = Alternative((amount(2, 1, until=(3,)),))
-    Profile(wide, 0).hold(falling, dict.fromkeys(range(12), 1), 5, 9)
+    Profile(wide, 0).allocate(falling, dict.fromkeys(range(12), 1), 5, 9)
     assert one_by_one[2:] == list(range(12))

@@ -43,7 +43,7 @@ def test_a_copy_plans_on_while_the_original_stays() -> None:
     live = running()
     live.started(1, plain({0: 4}), 0, 100)
     plan = live.copy()
-    plan.hold(takes(), {0: 4}, 100, 300)
+    plan.allocate(takes(), {0: 4}, 100, 300)
     assert steps(plan) == [(0, [0, 4]), (300, [4, 4])]
     assert steps(live.copy()) == [(0, [0, 4]), (100, [4, 4])]
     assert not plan.only_grows
@@ -115,6 +115,6 @@ def test_many_starts_and_ends_leave_what_a_new_profile_has(seed: int) -> None:
             del alive[gone]
     fresh = Profile(where, 0)
     for allocation, finish in alive.values():
-        fresh.hold(takes(), allocation, 0, finish)
+        fresh.allocate(takes(), allocation, 0, finish)
     assert steps(live.copy()) == steps(fresh)
     assert live.finish == {number: finish for number, (_, finish) in alive.items()}

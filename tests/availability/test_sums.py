@@ -29,7 +29,7 @@ def test_more_instants_than_there_was_room_for() -> None:
 
 
 def test_too_many_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage, "MOST_KEPT", 3)
+    monkeypatch.setattr(usage, "MAX_KEPT", 3)
     found = Sums(1)
     for time in range(4):
         found.keep(time, np.array([float(time)]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from report.lab import Elements, data_of
 from slotwise.cli.main import app
-from slotwise.model.plan import NOT_LOOKED_AT, Plan, PlannedJob, Unplaced, missing_start
+from slotwise.model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced, missing_start
 from slotwise.solver.budget import Budget
 from typer.testing import CliRunner
 
@@ -67,7 +67,7 @@ def starts(text: str, table: str, place: int) -> dict[str, str]:
 def test_no_place_is_said_where_all_was_looked_at(status: str, cut: bool, word: str) -> None:
     plan = Plan(
         *("optimal", "lexicographic", status, 0),  # type: ignore[arg-type]
-        (PlannedJob("p", 5), PlannedJob("q", None), PlannedJob("r", None, fallback=NOT_LOOKED_AT)),
+        (PlannedJob("p", 5), PlannedJob("q", None), PlannedJob("r", None, fallback=NOT_EXAMINED)),
         (Unplaced("u", "why"),),
         cut=cut,
     )

@@ -117,13 +117,13 @@ def test_an_explanation_is_cut_by_the_limit_of_all_its_plans(
     assert whole.suggestions or whole.obstacles
     stop = threading.Event()
 
-    class Stopping(explaining.Asker):
+    class Stopping(explaining.WhatIfPlanner):
         def answer_with_omissions(self, job):  # type: ignore[no-untyped-def]
             found = super().answer_with_omissions(job)
             stop.set()
             return found
 
-    monkeypatch.setattr(explaining, "Asker", Stopping)
+    monkeypatch.setattr(explaining, "WhatIfPlanner", Stopping)
     cut = explain(waiting, job, cancel=stop)
     assert cut.cut
     assert cut.to_dict()["cut"] is True

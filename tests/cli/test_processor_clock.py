@@ -15,7 +15,7 @@ from slotwise.cli.main import app
 from slotwise.model.formats import dump_json
 from slotwise.model.generate import generate
 from slotwise.solver.budget import GRACE
-from slotwise.solver.planning import GRACE_SHARE, LEAST_GRACE
+from slotwise.solver.planning import GRACE_SHARE, MIN_GRACE
 from typer.testing import CliRunner
 
 #: Every command that has a limit, by the slowest of its ways.
@@ -80,7 +80,7 @@ def kept(
     reading = seconds_of("check FILE", names)
     monkeypatch.setattr(time, "monotonic", time.process_time)
     used = seconds_of(f"{command} --time-limit {limit}", names)
-    grace = min(GRACE, max(LEAST_GRACE, GRACE_SHARE * limit))
+    grace = min(GRACE, max(MIN_GRACE, GRACE_SHARE * limit))
     most = max(limit, reading * (1 + KEPT)) + PLANS.get(command.split()[0], 1) * grace + BESIDE
     assert used <= most, f"{used:.1f} processor seconds, of {most:.1f}"
 

@@ -24,8 +24,8 @@ from slotwise.solver.advice.sentences import (
     proof_sentence,
 )
 from slotwise.solver.outlook.records import JobOutlook
-from slotwise.solver.rules.left_out import RUN_OUT, WITHOUT
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
+from slotwise.solver.scheduler.continuation import simulated_starts
 from typer.testing import CliRunner
 
 HOUR = 3600
@@ -207,8 +207,8 @@ def test_the_tutorials_cautions_name_the_setting_and_the_queue(mill: str) -> Non
     assert f"[2] optimal: what keeps the scheduler from it: {RUN_OUT} (job 110 starts 12:30" in text
     for method, start in (("time-based", "13:30"), ("optimal", "12:30")):
         clock = WrittenTimes.of(instance, [instance.now + HOUR])
-        assert clock.text(run_on(instance, method)["110"]) == start
-        assert clock.text(run_on(WITHOUT[RUN_OUT](instance), method)["110"]) == "11:30"
+        assert clock.text(simulated_starts(instance, method)["110"]) == start
+        assert clock.text(simulated_starts(WITHOUT[RUN_OUT](instance), method)["110"]) == "11:30"
     found = json.loads(run("compare", mill, "--methods", "--format", "json"))
     assert [line[:3] for line in found["cautions"]] == ["[1]", "[2]"]
     assert found["summary"][0] == "All 7 starts are proved the earliest in priority order."

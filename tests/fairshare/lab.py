@@ -47,7 +47,7 @@ def offered(order: DispatchOrder, pending: Iterable[Job], now: int = 0) -> list[
     found = []
     order.begin(now, list(pending))
     while (offer := order.next()) is not None:
-        if offer.withheld:
+        if offer.ineligibility:
             order.skipped(offer.job)
         else:
             found.append(offer.job)
@@ -94,7 +94,7 @@ class Lab:
         waiting = [job for job in self.pending.values() if job.submit <= now]
         self.order.begin(now, waiting)
         while (offer := self.order.next()) is not None:
-            capacity = 0 if offer.withheld else offer.job.slots
+            capacity = 0 if offer.ineligibility else offer.job.slots
             allocation = self.fit(offer.job, offer.hosts, capacity)
             if allocation is None:
                 self.order.skipped(offer.job)

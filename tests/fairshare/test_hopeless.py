@@ -21,12 +21,12 @@ class Longer:
     def __init__(self, kinds: dict[str, JobKind], most: dict[int, int]) -> None:
         self.kinds, self.most = kinds, most
 
-    def fails(self, job: Job) -> bool:
+    def must_skip(self, job: Job) -> bool:
         """One job."""
         number, limit = self.kinds[job.id]
         return limit > self.most[number]
 
-    def among(self, numbers: IntArray, limits: IntArray) -> BoolArray:
+    def skip_mask(self, numbers: IntArray, limits: IntArray) -> BoolArray:
         """Many jobs."""
         return limits > np.array([self.most[number] for number in numbers.tolist()], dtype=np.int64)
 
@@ -53,10 +53,10 @@ def test_a_walk_is_that_of_one_who_asks_each_job(seed: int) -> None:
         had: list[str] = []
         expected: list[str] = []
         for job in list(waiting):
-            if hopeless.fails(job):
+            if hopeless.must_skip(job):
                 continue
             expected.append(job.id)
-            offer = order.next_but(hopeless)
+            offer = order.next_except(hopeless)
             had.append(offer.job.id if offer else "")
             if draw.random() < 0.3:
                 order.started(job, {"h": 1}, 0)
@@ -66,4 +66,4 @@ def test_a_walk_is_that_of_one_who_asks_each_job(seed: int) -> None:
             if draw.random() < 0.1:  # what is known of a kind changes on the way
                 hopeless.most[draw.randrange(4)] = -1
         assert had == expected
-        assert order.next_but(hopeless) is None
+        assert order.next_except(hopeless) is None

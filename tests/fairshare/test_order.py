@@ -95,7 +95,7 @@ def test_who_has_no_share_is_held_back_with_the_reason():
     order.started(first.job, {"h1": 1}, 0)
     second = order.next()
     assert (first.job.user, second.job.user) == ("a", "root")
-    assert second.withheld == second.why == "user root has no share in queue default"
+    assert second.ineligibility == second.why == "user root has no share in queue default"
     order.skipped(second.job)
     assert order.next() is None
 
@@ -226,7 +226,7 @@ def test_who_has_a_share_in_no_partition_runs_nowhere_when_all_hosts_are_in_one(
     order = order_policy(problem)
     order.begin(0, jobs("root"))
     offer = order.next()
-    assert offer.withheld.startswith("user root has no share in a host partition")
+    assert offer.ineligibility.startswith("user root has no share in a host partition")
 
 
 def engineering(**extra: int) -> Instance:

@@ -106,8 +106,8 @@ def test_the_loop_starts_from_it() -> None:
     session = Session(_queue(share_usage=usage, pending=pending), settings_for(_queue()))
     session.begin()
     session.advance()
-    assert session.world.states.of("1").start == 0
-    assert session.world.states.of("0").start is None
+    assert session.world.states.get("1").start == 0
+    assert session.world.states.get("0").start is None
 
 
 @pytest.mark.behaviour("FSH-03")

@@ -139,7 +139,7 @@ def test_a_queue_whose_jobs_do_not_start_passes_what_is_left_on():
     asked = []
     while (offer := order.next()) is not None:
         asked.append(offer.job.id)
-        if offer.job.queue == "c" and not offer.withheld:
+        if offer.job.queue == "c" and not offer.ineligibility:
             order.started(offer.job, {"h1": 3}, 0)
         else:
             order.skipped(offer.job)
@@ -220,7 +220,7 @@ def test_what_entitled_jobs_cannot_use_goes_round():
     order.begin(0, flood("a", "b", "c"))
     used = dict.fromkeys("abc", 0)
     while (offer := order.next()) is not None:
-        if offer.withheld or offer.job.queue == "a":
+        if offer.ineligibility or offer.job.queue == "a":
             order.skipped(offer.job)
         else:
             used[offer.job.queue] += 1
@@ -247,9 +247,9 @@ def test_the_limit_is_soft_for_a_job_larger_than_its_part():
 def test_a_job_that_the_pool_holds_back_says_so():
     order = order_policy(Instance(cluster(3), pool_queues(a=50, b=50)))
     order.begin(0, flood("a", count=4))
-    while (offer := order.next()) is not None and not offer.withheld:
+    while (offer := order.next()) is not None and not offer.ineligibility:
         order.started(offer.job, {"h1": 1}, 0)
-    assert offer.withheld == (
+    assert offer.ineligibility == (
         "queue a has 3 of the 3 slots of slot pool P, of which 0 are free for it"
     )
 

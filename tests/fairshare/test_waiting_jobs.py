@@ -49,8 +49,8 @@ def walk(order: DispatchOrder, draw: random.Random, now: int) -> list[tuple[obje
     """Everything that is offered; some of it starts."""
     said: list[tuple[object, ...]] = []
     while (offer := order.next()) is not None:
-        said.append((offer.job.id, offer.hosts, offer.max_slots, offer.withheld, offer.why))
-        if not offer.withheld and draw.random() < 0.3:
+        said.append((offer.job.id, offer.hosts, offer.max_slots, offer.ineligibility, offer.why))
+        if not offer.ineligibility and draw.random() < 0.3:
             order.started(offer.job, {f"h{draw.randrange(4)}": offer.job.slots}, now)
         else:
             order.skipped(offer.job)
@@ -117,9 +117,9 @@ def test_a_cycle_without_a_free_slot_looks_at_no_pending_job() -> None:
     session.begin()
     looked: list[int] = []
     session.advance()
-    looked.append(len(session.cycle.state.turns.looked_at))
+    looked.append(len(session.cycle.state.progress.examined))
     for _ in range(3):
         session.advance()
-        looked.append(len(session.cycle.state.turns.looked_at))
+        looked.append(len(session.cycle.state.progress.examined))
     assert looked == [5, 0, 0, 0]  # four start, and one finds nothing
     assert all(record.reason for record in session.result().jobs if record.status == "pending")

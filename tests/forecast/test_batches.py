@@ -57,7 +57,7 @@ def _share_of(run, past, jobs, settings, known=5 * DAY):
 def test_a_batch_weighs_one_a_job_beside_strays():
     past = [_ended(DAY, 90)] * 20 + [_ended(3 * DAY, 10)] * 2
     job = (*KIND, WAITS)
-    settings = RatioSettings(strays=3.0)
+    settings = RatioSettings(alike_weight=3.0)
     of_kind = _share_of(10, past, asked_of(job, submit=4 * DAY), settings)
     assert 0 < of_kind < 0.5
     of_batch = _share_of(10, past, asked_of(job, submit=3 * DAY + 60), settings)
@@ -67,7 +67,7 @@ def test_a_batch_weighs_one_a_job_beside_strays():
 def test_mates_that_still_run_make_a_batch_longer():
     past = [_ended(DAY, 90)] * 20 + [_ended(3 * DAY, 10)] * 2
     waiting, running = (*KIND, WAITS), (*KIND, 50)
-    few = RatioSettings(strays=1e-6)
+    few = RatioSettings(alike_weight=1e-6)
     alone = _share_of(90, past, asked_of(waiting, submit=3 * DAY), few)
     beside = _share_of(90, past, asked_of(running, running, waiting, submit=3 * DAY), few)
     assert alone < 0.01
@@ -77,6 +77,6 @@ def test_mates_that_still_run_make_a_batch_longer():
 def test_a_batch_of_none_is_the_kind():
     past = [_ended(3 * DAY, 10)] * 3 + [_ended(3 * DAY, 90, (2, 100, 2))] * 9
     near, far = (asked_of((*KIND, WAITS), submit=time) for time in (3 * DAY, 9 * DAY))
-    none = RatioSettings(of_batch=0)
+    none = RatioSettings(max_batch=0)
     assert _share_of(10, past, near, none) == _share_of(10, past, far, none)
     assert _share_of(10, past, near, none) < _share_of(10, past, near, RatioSettings())

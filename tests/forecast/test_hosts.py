@@ -15,7 +15,7 @@ from slotwise.model.configuration import Limit, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.budget import OutOfTime
-from slotwise.solver.forecast.arrivals import NOBODY, ComingJobs, NoArrivals
+from slotwise.solver.forecast.arrivals import NOBODY, FutureArrivals, NoArrivals
 from slotwise.solver.forecast.forecast import Drawn, forecast_world, starts_at_limits
 from slotwise.solver.forecast.history import History
 from slotwise.solver.forecast.hosts import HostsWorld, hosts_world
@@ -23,8 +23,8 @@ from slotwise.solver.forecast.jobs import NO_START, keys_of
 from slotwise.solver.forecast.moment import pool_world
 from slotwise.solver.forecast.of_instance import forecast, world_of
 from slotwise.solver.forecast.runtimes import ENDLESS, AtLimits, ExactRunTimes, Ratios
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import simulate
 
 NOTHING = History(past_of())
@@ -43,7 +43,7 @@ def test_at_limits_it_is_the_loop_run_on(seed: int, fair: bool, method: str) -> 
     instance = cluster(seed, fair=fair)
     settings = settings_for(instance, reservation=method, top=8, cycle=0)
     world = replace(hosts_world(instance, NOTHING, settings), every_cycle=True)
-    really = run_on(instance, method)
+    really = simulated_starts(instance, method)
     assert len(set(really.values())) > 1
     assert by_name(world, starts_at_limits(world)) == really
     # A sample is such a run too, and leaves nothing behind for the next.
@@ -69,7 +69,7 @@ def test_examples_at_limits(example: str) -> None:
     instance = sw.load(sw.example(example))
     settings = settings_for(instance, reservation="time-based", top=len(instance.pending), cycle=0)
     world = hosts_world(instance, NOTHING, settings)
-    assert by_name(world, starts_at_limits(world)) == run_on(instance, "time-based")
+    assert by_name(world, starts_at_limits(world)) == simulated_starts(instance, "time-based")
 
 
 @pytest.mark.parametrize("fair", [False, True])
@@ -147,12 +147,12 @@ SMALL = Instance(
 )
 
 
-def one_coming(*rows: int, submit: int = 300, slots: int = 4, span: int = 5000) -> ComingJobs:
+def one_coming(*rows: int, submit: int = 300, slots: int = 4, span: int = 5000) -> FutureArrivals:
     each = [(submit, span, span, slots)] * len(rows)
     return replace(coming_of(*each), row=np.array(rows, dtype=np.int64))
 
 
-def start_of_3(history: History, coming: ComingJobs) -> int:
+def start_of_3(history: History, coming: FutureArrivals) -> int:
     world = hosts_world(SMALL, history, settings_for(SMALL, reservation="greedy", cycle=0))
     return int(world.starts(np.array([600, 900, 600]), coming)[0])
 
@@ -341,4 +341,4 @@ def test_suspended_and_overdue_jobs() -> None:
     )
     world = hosts_world(instance, NOTHING, settings_for(instance, cycle=0))
     assert world.jobs.limit.tolist() == [600, 1500, 60, 5000]
-    assert by_name(world, starts_at_limits(world)) == run_on(instance, "greedy")
+    assert by_name(world, starts_at_limits(world)) == simulated_starts(instance, "greedy")

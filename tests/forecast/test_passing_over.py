@@ -26,9 +26,9 @@ LONG = CYCLE * 10**6
 
 def look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cycle is due, and all who wait are looked at in each of them."""
-    whole = Cycle.pass_over
-    monkeypatch.setattr(Cycle, "passed", property(lambda cycle: False))
-    monkeypatch.setattr(Cycle, "pass_over", lambda cycle, only_submissions: whole(cycle))
+    whole = Cycle.skip_if_idle
+    monkeypatch.setattr(Cycle, "is_skipped", property(lambda cycle: False))
+    monkeypatch.setattr(Cycle, "skip_if_idle", lambda cycle, only_submissions: whole(cycle))
 
 
 @pytest.mark.parametrize(("seed", "fair"), pairwise(range(4), [False, True]))
@@ -79,14 +79,14 @@ def test_of_those_that_wait_each_is_looked_at_once(
     fair: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[int] = []
-    look = cycle_module.may_any_start
+    look = cycle_module.can_any_start
 
     def counted(state, among) -> bool:  # type: ignore[no-untyped-def]
         jobs = list(among)
         looked_at.append(len(jobs))
         return look(state, jobs)
 
-    monkeypatch.setattr(cycle_module, "may_any_start", counted)
+    monkeypatch.setattr(cycle_module, "can_any_start", counted)
     world = full(LONG, fair=fair)
     coming = coming_of(*((CYCLE * n, 10, 60, 1) for n in range(1, 101)))
     coming = replace(coming, row=coming.row * 0)

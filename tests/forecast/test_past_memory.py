@@ -16,7 +16,7 @@ from slotwise.solver.forecast.arrivals import NOBODY
 from slotwise.solver.forecast.hosts import SimulatedLog
 from slotwise.solver.forecast.jobs import NO_START
 from slotwise.solver.scheduler.methods import settings_for
-from slotwise.solver.scheduler.records import borrowed_slots, held_hosts
+from slotwise.solver.scheduler.records import backfilled_slots_by_job, held_hosts
 from slotwise.solver.scheduler.simulation import Session
 
 CYCLE = 10
@@ -77,7 +77,7 @@ def test_moments_say_what_a_loop_that_is_stopped_then_remembers(kind: str) -> No
             world, moment = stopped.world, found.instance(row)
             expected = held_hosts(world.pending.values(), world.names)
             assert sorted(moment.held, key=repr) == sorted(expected, key=repr)
-            assert set(map(repr, moment.borrowed)) == set(map(repr, borrowed_slots(world)))
+            assert set(map(repr, moment.borrowed)) == set(map(repr, backfilled_slots_by_job(world)))
             held += any(item.hosts for item in moment.held)
             rests += any(item.rest_until is not None for item in moment.held)
             borrowed += bool(moment.borrowed)

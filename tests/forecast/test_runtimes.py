@@ -67,7 +67,9 @@ def test_last_two_is_the_mean_of_the_users_last_two_by_end():
     assert LastTwo(past).draw(jobs, 239, 1, 0)[0].tolist() == [100]  # one job is not two
 
 
-ONLY_NEAREST = RatioSettings(kin=1e-9, others=1e-9, strangers=1e-9, together=0)
+ONLY_NEAREST = RatioSettings(
+    habit_weight=1e-9, area_weight=1e-9, all_weight=1e-9, shared_fate_probability=0
+)
 
 
 def test_ratios_of_the_same_user_limit_and_size_weigh_most():
@@ -122,7 +124,9 @@ def test_without_limits_about_the_same_size_counts():
 def test_a_job_that_started_this_very_second_takes_a_place_among_the_last():
     past = past_of(*[_job(1, 100, 2, 10, 300)] * 2, *[_job(1, 100, 9, 90, 300)] * 8)
     jobs = asked_of((1, 100, 2, 0), (1, 100, 2, 0), (1, 100, 2, WAITS), submit=LATER)
-    settings = RatioSettings(alike=2, kin=1e-9, others=1e-9, strangers=1e-9, together=0)
+    settings = RatioSettings(
+        max_alike=2, habit_weight=1e-9, area_weight=1e-9, all_weight=1e-9, shared_fate_probability=0
+    )
     found = Ratios(past, settings).draw(jobs, LATER, 400, 0)[-1]
     assert abs((found == 90).mean() - 0.8) < 0.06  # those alike that ended are no longer the last
 
@@ -166,7 +170,9 @@ def test_jobs_of_one_kind_share_their_fate_as_often_as_is_said():
     waiting = (1, 1000, 2, WAITS)
     jobs = asked_of(waiting, waiting, (1, 1000, 3, WAITS), submit=LATER)
     for together in (0.0, 0.6, 1.0):
-        settings = RatioSettings(alike=99, kin=1e-9, strangers=1e-9, together=together)
+        settings = RatioSettings(
+            max_alike=99, habit_weight=1e-9, all_weight=1e-9, shared_fate_probability=together
+        )
         found = Ratios(past, settings).draw(jobs, LATER, 2000, 0)
         assert abs((found[0] == found[1]).mean() - together**2) < 0.05
         assert (found[0] == found[2]).mean() < 0.05

@@ -111,6 +111,11 @@ def test_stopped_while_it_calibrates_there_is_no_answer(history: History) -> Non
     told: list[int] = []
     with pytest.raises(OutOfTime):
         forecast(
-            now(), history, calibrate=40, samples=5, tell=told.append, stop=lambda: len(told) > 2
+            now(),
+            history,
+            calibrate=40,
+            samples=5,
+            tell=told.append,
+            should_stop=lambda: len(told) > 2,
         )
     assert told == [1, 2, 3]

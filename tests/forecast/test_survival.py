@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from slotwise.solver.forecast.runtimes import Weighed
+from slotwise.solver.forecast.runtimes import WeightedSample
 
 NUMBERS = st.lists(st.integers(0, 20), min_size=1, max_size=12)
 
 
-def _of(numbers) -> Weighed:
-    return Weighed.of(np.array(numbers, dtype=float))
+def _of(numbers) -> WeightedSample:
+    return WeightedSample.of(np.array(numbers, dtype=float))
 
 
 def test_a_chance_picks_by_weight():

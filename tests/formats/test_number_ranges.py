@@ -15,7 +15,7 @@ from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats.acct import parse_acct
-from slotwise.model.formats.log_lines import MOST_NUMBER, BadRecords
+from slotwise.model.formats.log_lines import MAX_NUMBER, BadRecords
 from slotwise.model.formats.swf import COLUMNS, parse_swf
 from slotwise.model.lsf_state.bqueues import read_bhosts, read_bqueues
 from slotwise.model.lsf_state.log_records import parse_events
@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 SWF = "7 100 5 50 4 3.5 -1 4 60 -1 1 12 3 -1 2 -1 3 2"
 ACCT = Path(__file__).parents[1] / "data" / "acct" / "lsb.acct.small-cluster"
 SIZES = (
-    *(str(MOST_NUMBER), str(MOST_NUMBER + 2), str(-MOST_NUMBER - 2), str(2**63), "9" * 400),
+    *(str(MAX_NUMBER), str(MAX_NUMBER + 2), str(-MAX_NUMBER - 2), str(2**63), "9" * 400),
     *("1e17", "1e300", "-1e300", "9" * 15, "253402300800"),
 )
 _NUMBER = re.compile(r'(?<!\S)("?)-?\d+(?:\.\d+)?\1(?!\S)')
@@ -87,7 +87,7 @@ def test_a_number_of_any_size_is_read_or_refused(
 
 
 #: As a floating-point number too.
-BEYOND = (str(MOST_NUMBER + 2), str(2**63), str(-MOST_NUMBER - 2))
+BEYOND = (str(MAX_NUMBER + 2), str(2**63), str(-MAX_NUMBER - 2))
 
 
 @pytest.mark.parametrize("word", [*BEYOND, "1e17", "-1e300"])
@@ -98,7 +98,7 @@ def test_every_column_of_swf_has_the_same_range(word: str) -> None:
         log = parse_swf([with_number(SWF, column, word)])
         assert [p.message for p in log.problems] == [log.problems[0].message], column
         assert f"'{word}' is out of range" in log.problems[0].message
-        assert not parse_swf([with_number(SWF, column, str(MOST_NUMBER))]).problems
+        assert not parse_swf([with_number(SWF, column, str(MAX_NUMBER))]).problems
 
 
 def _problems_of_events(record: str) -> list[str]:
@@ -137,8 +137,8 @@ def test_the_columns_that_are_read_of_lsf_logs_have_it_too(
 
 
 def test_parts_of_a_job_never_add_up_to_more() -> None:
-    part = f"7 100 5 {MOST_NUMBER} 4 3.5 -1 4 60 -1 2 12 3 -1 2 -1 -1 -1"
-    assert parse_swf([part] * 3).workload.run_time.tolist() == [MOST_NUMBER]
+    part = f"7 100 5 {MAX_NUMBER} 4 3.5 -1 4 60 -1 2 12 3 -1 2 -1 -1 -1"
+    assert parse_swf([part] * 3).workload.run_time.tolist() == [MAX_NUMBER]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "  ", "\t"])

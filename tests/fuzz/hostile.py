@@ -44,7 +44,7 @@ from slotwise.model.formats.swf import parse_swf
 from slotwise.model.formats.trace import from_snapshot
 from slotwise.model.lsf_state.bjobs import read_bjobs
 from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
-from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.event_log import cut
 from slotwise.model.lsf_state.log_records import parse_events
 from slotwise.model.lsf_state.values import PrintedTimes, Text
 from slotwise.model.resreq import parse, print_requirement

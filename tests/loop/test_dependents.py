@@ -15,10 +15,10 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.pending import Pending
 from slotwise.solver.scheduler import checkpoints
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_at, snapshot_of
 from slotwise.solver.scheduler.methods import settings_for
 from slotwise.solver.scheduler.metrics import measure
-from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import Session, simulate
 
 pytestmark = pytest.mark.behaviour("DEP-04")
@@ -190,7 +190,7 @@ def test_the_loop_run_on_is_the_plan_of_a_chain() -> None:
         Job("3", 8, run_limit=100),
         Job("4", 1, run_limit=30, dependency="started(2)"),
     )
-    assert run_on(instance, "greedy") == {"3": 0, "2": 100, "4": 100}
+    assert simulated_starts(instance, "greedy") == {"3": 0, "2": 100, "4": 100}
 
 
 def test_a_wait_counts_from_when_others_let_a_job_go() -> None:

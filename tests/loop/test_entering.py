@@ -46,7 +46,7 @@ def in_order(world: World) -> list[tuple[int, int, int]]:
 
 def entering(world: World, instance: Instance) -> Iterator[tuple[JobState, RunningJob]]:
     """The jobs that run, with their states."""
-    return ((world.states.keep(number), job) for number, job in enumerate(instance.running))
+    return ((world.states.activate(number), job) for number, job in enumerate(instance.running))
 
 
 def are_the_same(instance: Instance) -> None:
@@ -145,11 +145,12 @@ def test_a_job_is_an_object_when_somebody_asks_for_it() -> None:
     one, other = worlds(instance)
     assert not other.states.here
     for number, running in enumerate(instance.running):
-        state = other.states.of(running.job.id)
-        assert state is other.running[number] is other.states.keep(number)
+        state = other.states.get(running.job.id)
+        assert state is other.running[number] is other.states.activate(number)
         mine = one.running[number]
-        for name in ("status", "start", "since", "duration", "work", "limit", "terms", "placed"):
+        for name in ("status", "start", "since", "duration", "real_run_time", "limit", "terms"):
             assert getattr(state, name) == getattr(mine, name), name
+        assert state.allocated_at == mine.allocated_at
 
 
 def test_rows_entered_at_once_are_taken_out_one_by_one() -> None:

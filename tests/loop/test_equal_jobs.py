@@ -67,12 +67,14 @@ def test_trying_each_one_gives_the_same(
     begin = CycleState.begin
 
     def forgetting(cycle: CycleState) -> None:
-        cycle.turns.nothing_to_hold = Forgetful()
+        cycle.progress.unreservable_kinds = Forgetful()
         begin(cycle)
 
     monkeypatch.setattr(CycleState, "begin", forgetting)
     monkeypatch.setattr(WaitingJobs, "any_but", lambda *_: True)
-    monkeypatch.setattr("slotwise.solver.scheduler.cycle._Tried.failed", lambda *_: None)
+    monkeypatch.setattr(
+        "slotwise.solver.scheduler.cycle._FailedBackfills.record_failure", lambda *_: None
+    )
     whole = simulate(instance, reservation=method, keep_log=True)
     assert [asdict(job) for job in short.jobs] == [asdict(job) for job in whole.jobs]
     assert short.log == whole.log

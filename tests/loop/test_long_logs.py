@@ -40,7 +40,7 @@ from slotwise.solver.scheduler.simulation import Session, simulate
 quick = examples(40)
 
 #: Bytes that one more job of a log may take at most, over reading, simulating and writing.
-MOST_A_JOB = 130
+MAX_A_JOB = 130
 
 
 def write_log(path: Path, count: int) -> None:
@@ -86,7 +86,7 @@ def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
     words = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     few, many = map(int, done.stdout.split())
-    assert (many - few) / 3000 < MOST_A_JOB
+    assert (many - few) / 3000 < MAX_A_JOB
 
 
 def test_only_jobs_that_wait_or_run_are_objects(tmp_path: Path) -> None:
@@ -247,10 +247,12 @@ def ended(draw: st.DrawFn, number: int) -> JobState:
         backfilled=draw(st.booleans()),
         reason=draw(st.sampled_from(["", "needs 2 slots", "ü"])),
         since=start or 0 if plain else draw(st.integers(0, 99)),
-        placed=start or 0 if plain else draw(st.integers(0, 99)),
-        ran=0 if plain else draw(st.integers(0, 9)),
+        allocated_at=start or 0 if plain else draw(st.integers(0, 99)),
+        elapsed=0 if plain else draw(st.integers(0, 9)),
         terms=terms,
-        stretches=[] if plain else draw(st.lists(st.tuples(some, some, allocations), max_size=2)),
+        past_allocations=[]
+        if plain
+        else draw(st.lists(st.tuples(some, some, allocations), max_size=2)),
         suspensions=0 if plain else draw(some),
         requeues=0 if plain else draw(some),
     )
@@ -274,7 +276,7 @@ def test_an_ended_job_is_what_it_was(data: st.DataObject, count: int) -> None:
 
 
 def test_a_checkpoint_has_ended_jobs_as_little_endian_columns() -> None:
-    first = JobState(Job("a"), 3, status="done", start=5, end=9, placed=5, since=5)
+    first = JobState(Job("a"), 3, status="done", start=5, end=9, allocated_at=5, since=5)
     first.terms = ({1: 2, 0: 70_000},)
     second = JobState(Job("b"), 1, status="killed", end=1 << 40, estimate=7, reason="r")
     columns = EndedJobs()
@@ -294,8 +296,8 @@ def test_a_checkpoint_has_ended_jobs_as_little_endian_columns() -> None:
 
 KEPT = (
     *("number", "status", "start", "end", "duration", "estimate", "estimated_at", "estimate_by"),
-    *("alternative", "backfilled", "reason", "placed", "since", "terms", "stretches"),
-    *("suspensions", "requeues"),
+    *("alternative", "backfilled", "reason", "allocated_at", "since", "terms"),
+    *("past_allocations", "suspensions", "requeues"),
 )
 
 
@@ -321,7 +323,7 @@ def test_announced_events_come_as_if_pushed_one_by_one(
         assert one.pop() == other.pop()
     again = EventQueue()
     again.announce(np.array(announced, dtype=np.int64), 2, 10)
-    again.go_on(*one.state(), one.gone)
+    again.restore(*one.state(), one.gone)
     while other:
         assert (len(again), len(one)) == (len(other), len(other))
         assert again.pop() == one.pop() == other.pop()

@@ -53,7 +53,7 @@ def _agrees(
         run = partial(simulate, site, reservation=method, until=until, changes=changes)
         idle = run(skip_idle=False).starts
         with monkeypatch.context() as patched:
-            patched.setattr(Cycle, "_nothing_left", lambda _cycle: False)
+            patched.setattr(Cycle, "_is_queue_exhausted", lambda _cycle: False)
             whole = run().starts
         return {"resumed": resumed, "idle cycles": idle, "whole walks": whole}
 

@@ -119,14 +119,14 @@ def test_recorded_greedy_reservations(name: str) -> None:
     session.begin()
     everything = Amounts()
     for item in waiting:
-        state = session.world.states.of(item["name"])
-        beside = Residual(session.world.free_now, 0, everything)
+        state = session.world.states.get(item["name"])
+        residual = Residual(session.world.free_now, 0, everything)
         demand = session.requests.shape(state.job).reserving
-        left = beside.free(SLOTS, 0)[demand.terms[0].candidates] > 0
+        left = residual.free(SLOTS, 0)[demand.terms[0].candidates] > 0
         term = replace(demand.terms[0], candidates=demand.terms[0].candidates[left])
         demand = replace(demand, terms=(term,))
         found = reserve_greedily(
-            state, demand, beside, session.world.running_profile, 0, memory=False
+            state, demand, residual, session.world.running_profile, 0, memory=False
         )
         if item["reserved_on"]:
             assert found is not None
@@ -138,7 +138,7 @@ def test_recorded_greedy_reservations(name: str) -> None:
             assert found is not None
             assert abs((found.estimate or 0) - said) <= STEP, item["name"]
         if found is not None:
-            found.enter(everything, beside)
+            found.add_to(everything, residual)
 
 
 def _job(item: dict[str, Any]) -> Job:
@@ -237,7 +237,7 @@ def test_with_whole_nodes_and_the_same_nodes_every_start_is_equal(key: tuple[str
         assert start is not None
         assert abs(start.time - start_of(item)) <= 5, item["name"]
         allocation = start.terms[0]
-        profile.hold(
+        profile.allocate(
             demand.terms[0].alternatives[0],
             allocation,
             start.time,

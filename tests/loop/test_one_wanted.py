@@ -13,14 +13,14 @@ from random_instances import instances
 from sampling import some
 from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
-from slotwise.solver.advice.what_if import Asker
+from slotwise.solver.advice.what_if import WhatIfPlanner
 from slotwise.solver.scheduler.next_cycle import NextCycle
 
 
 def same(instance: Instance, method: sw.Method, name: str) -> bool:
     """Compare; whether the shorter cycle ended early."""
     short = NextCycle(instance, method, wanted=name)
-    assert short.says_of(name) == NextCycle(instance, method).says_of(name)
+    assert short.result_for(name) == NextCycle(instance, method).result_for(name)
     return short.cycle.answered
 
 
@@ -55,10 +55,10 @@ def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
     instance = generate(hosts=24, running=100, pending=20, load=0.8, seed=1)
     front = replace(instance.pending[0], id="asked", queue="short", slots=1, priority=60)
     front = replace(front, res_req=(), run_limit=1800)
-    answer = Asker(instance, method="time-based").answer(front)
+    answer = WhatIfPlanner(instance, method="time-based").answer(front)
     whole = sw.plan(replace(instance, pending=(*instance.pending, front)), "time-based")["asked"]
     assert (answer.start, answer.allocation) == (whole.start, whole.allocation)
     world = replace(instance, pending=(*instance.pending, front))
     cycle = NextCycle(world, "time-based", wanted="asked")
     assert cycle.cycle.answered
-    assert len(cycle.cycle.state.turns.looked_at) < len(world.pending) / 2
+    assert len(cycle.cycle.state.progress.examined) < len(world.pending) / 2

@@ -20,7 +20,7 @@ from slotwise.model.formats import dump
 from slotwise.model.formats.acct import read_acct
 from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.trace import from_acct
-from slotwise.model.lsf_state.followed import host_lives
+from slotwise.model.lsf_state.event_log import host_lives
 from slotwise.model.lsf_state.log_records import parse_events, read_events
 from slotwise.model.resreq.partly import hostless
 from slotwise.solver.scheduler.metrics import compare_waits, fit_cycle

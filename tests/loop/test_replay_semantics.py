@@ -127,7 +127,7 @@ def test_metrics_need_a_finished_replay():
 
 def test_stop_gives_what_is_known():
     log = Workload.of(range(0, 2000, 2), [1] * 1000, [1] * 1000, [1] * 1000)
-    result = replay(log, procs=1, stop=lambda: True)
+    result = replay(log, procs=1, should_stop=lambda: True)
     assert not result.complete
     assert 0 < int((result.start >= 0).sum()) < 1000
 

@@ -10,19 +10,19 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import cycle, cycle_state, guard
+from slotwise.solver.scheduler import cycle, cycle_state, reserved_profile
 from slotwise.solver.scheduler.methods import Reservation
 from slotwise.solver.scheduler.simulation import simulate
 
 
 def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is kept up to date or remembered: profiles, repeated cycles, cycles left out."""
-    future = guard.PlannedFuture
-    monkeypatch.setattr(future, "add", lambda self, *_: self.drop())
-    monkeypatch.setattr(future, "keep", lambda self, *_: self.drop())
-    monkeypatch.setattr(cycle_state.Repetition, "found_before", lambda *_: None)
-    monkeypatch.setattr(cycle, "may_any_start", lambda *_: True)
-    monkeypatch.setattr(cycle, "stands", lambda *_: False)
+    future = reserved_profile.PlannedProfiles
+    monkeypatch.setattr(future, "add", lambda self, *_: self.invalidate())
+    monkeypatch.setattr(future, "add_reservation", lambda self, *_: self.invalidate())
+    monkeypatch.setattr(cycle_state.RepeatedCycle, "previous_start", lambda *_: None)
+    monkeypatch.setattr(cycle, "can_any_start", lambda *_: True)
+    monkeypatch.setattr(cycle, "is_last_cycle_valid", lambda *_: False)
 
 
 def starts(found: Plan) -> list[tuple[str, int | None, int | None, dict[str, int]]]:

@@ -49,7 +49,7 @@ def _agrees(name: str, method: str, seed: int, monkeypatch: pytest.MonkeyPatch) 
     lean = simulate(site, reservation=method)
     until = min(lean.time, 6 * HOUR)
     with monkeypatch.context() as patched:
-        patched.setattr(Cycle, "_nothing_left", lambda _cycle: False)
+        patched.setattr(Cycle, "_is_queue_exhausted", lambda _cycle: False)
         whole = simulate(site, reservation=method, skip_idle=False, until=until)
     assert {job: at for job, at in lean.starts.items() if at < until} == {
         job: at for job, at in whole.starts.items() if at < until

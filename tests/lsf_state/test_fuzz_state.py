@@ -19,7 +19,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import assemble, moment_of
 from slotwise.model.lsf_state.bjobs import read_bjobs
 from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
-from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.event_log import cut
 from slotwise.model.lsf_state.log_records import parse_events
 from slotwise.model.lsf_state.seen import Seen
 from slotwise.model.lsf_state.values import PrintedTimes, Text

@@ -53,7 +53,7 @@ H = 3600
 
 def test_events_tell_host_termination_time_and_bmod(tmp_path: Path) -> None:
     from slotwise.model.formats.log_lines import BadRecords
-    from slotwise.model.lsf_state.followed import cut
+    from slotwise.model.lsf_state.event_log import cut
     from slotwise.model.lsf_state.log_records import parse_events
 
     no_limits = " ".join(["-1"] * 11)

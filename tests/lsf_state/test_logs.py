@@ -19,7 +19,7 @@ from slotwise.model.formats.acct import FinishedJob, read_acct
 from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of
 from slotwise.model.input_limits import limited
-from slotwise.model.lsf_state.followed import Moment, cut
+from slotwise.model.lsf_state.event_log import Moment, cut
 from slotwise.model.lsf_state.log_records import Record, parse_events, read_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import PastUsage

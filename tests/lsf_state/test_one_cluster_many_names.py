@@ -12,7 +12,7 @@ from slotwise.model.formats import load
 from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.names import Domains
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.followed import cut
+from slotwise.model.lsf_state.event_log import cut
 from slotwise.model.lsf_state.log_records import parse_events
 from slotwise.solver.fairshare.priority_order import priority_order
 from typer.testing import CliRunner

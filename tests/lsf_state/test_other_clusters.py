@@ -15,7 +15,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.lsf_state.assemble import Assembled, assemble
 from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
-from slotwise.model.lsf_state.followed import Moment, cut
+from slotwise.model.lsf_state.event_log import Moment, cut
 from slotwise.model.lsf_state.log_records import parse_events
 from slotwise.model.lsf_state.seen import Seen
 from slotwise.model.lsf_state.values import PrintedTimes, Text, limit_row

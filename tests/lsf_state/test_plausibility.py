@@ -17,16 +17,16 @@ from slotwise.model.lsf_state.bjobs import SeenJob
 from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue
 from slotwise.model.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
-from slotwise.solver.plausibility import Balance, balance_of
+from slotwise.solver.plausibility import ConsistencyReport, check_consistency
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 ZERO = int(NOW.timestamp())
 
 
-def made(seen: Seen) -> tuple[Assembled, Balance]:
+def made(seen: Seen) -> tuple[Assembled, ConsistencyReport]:
     found = assemble(seen, NOW)
-    return found, balance_of(found.instance, found.seen)
+    return found, check_consistency(found.instance, found.seen)
 
 
 def runs(name: str, host: str, slots: int, **more: Any) -> SeenJob:

@@ -13,9 +13,9 @@ from slotwise.model.job import Application, Job, RunningJob
 from slotwise.model.plan import Method, Plan
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler import later_turns
+from slotwise.solver.scheduler import later_attempts
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.next_cycle import PLACED_BEHIND
-from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.validate import validate
 from waiting_cases import waiting_case
 
@@ -53,7 +53,7 @@ def starts(found: Plan) -> dict[str, int]:
 def differences(seed: int, kind: dict[str, bool | None]) -> int:
     """A plan against its own loop: how many starts differ, each with a rule that is named."""
     instance = waiting_case(seed, **kind)  # type: ignore[arg-type]
-    found, loop = plan(instance, "time-based"), run_on(instance, "time-based")
+    found, loop = plan(instance, "time-based"), simulated_starts(instance, "time-based")
     assert validate(instance, found) == [], seed
     assert not any("bug" in note for note in found.notes), (seed, found.notes)
     moved = 0
@@ -101,7 +101,7 @@ def test_a_job_that_waits_keeps_its_place_in_the_order() -> None:
     )
     found = plan(instance, "time-based")
     assert starts(found) == {"103": 0, "101": 120, "102": 240, "104": 540, "100": 600}
-    assert starts(found) == run_on(instance, "time-based")
+    assert starts(found) == simulated_starts(instance, "time-based")
     assert found.omissions == ()
 
 
@@ -116,7 +116,7 @@ def test_what_starts_before_a_job_comes_does_so_without_it(more: dict[str, objec
     )
     found = plan(instance, "time-based")
     assert starts(found) == {"1": 0, "3": 0, "2": 180, "4": 240}
-    assert starts(found) == run_on(instance, "time-based")
+    assert starts(found) == simulated_starts(instance, "time-based")
 
 
 @pytest.mark.behaviour("DEP-05", "PAI-04")
@@ -126,7 +126,7 @@ def test_who_is_let_go_by_a_start_has_a_turn_in_the_next_cycle() -> None:
     instance = replace(site(*pending, slots=2), queues=(Queue("q"),))
     found = plan(instance, "time-based")
     assert starts(found) == {"1": 0, "3": 0, "2": 540}
-    assert starts(found) == run_on(instance, "time-based")
+    assert starts(found) == simulated_starts(instance, "time-based")
 
 
 @pytest.mark.behaviour("DEP-05", "PAI-04")
@@ -152,10 +152,10 @@ def test_behind_a_job_without_a_start_nothing_has_one(word: str) -> None:
 def test_where_it_would_take_long_jobs_come_behind_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(later_turns, "MOST_WORK", 0)
+    monkeypatch.setattr(later_attempts, "MAX_WORK", 0)
     pending = (job("2", 2, 2, dependency="done(1)"), job("1", 2, 1), job("3", 2, 1), job("4", 2, 5))
     instance = site(*pending, slots=2)
-    found, loop = plan(instance, "time-based"), run_on(instance, "time-based")
+    found, loop = plan(instance, "time-based"), simulated_starts(instance, "time-based")
     assert loop["2"] == MINUTE
     assert starts(found)["2"] > MINUTE
     assert any(PLACED_BEHIND in o.name and "2" in (o.jobs or ()) for o in found.omissions)
@@ -175,7 +175,7 @@ def test_an_array_has_one_submission_time_whichever_of_it_runs(method: Method) -
     said = found["8"]
     assert (said.estimate if said.start is None else said.start) == 2 * MINUTE
     assert validate(instance, found) == []
-    assert run_on(instance, "time-based")["8"] == 2 * MINUTE
+    assert simulated_starts(instance, "time-based")["8"] == 2 * MINUTE
 
 
 def running(minutes: int | None, **more: object) -> RunningJob:
@@ -206,7 +206,7 @@ def test_a_running_job_beyond_its_estimate_is_expected_at_its_limit(
     if method != "greedy":
         assert starts(found).get("1") == start
         assert start is not None or "2" not in starts(found)
-    assert run_on(instance, "time-based").get("1") == start
+    assert simulated_starts(instance, "time-based").get("1") == start
 
 
 @pytest.mark.behaviour("TBR-18", "SUB-04")
@@ -229,7 +229,7 @@ def test_a_reservation_is_kept_by_the_limit(others: int) -> None:
     )
     found = plan(instance, "time-based")
     assert (found["100"].start, found["101"].start) == (180, 360)
-    assert run_on(instance, "time-based")["101"] == 360
+    assert simulated_starts(instance, "time-based")["101"] == 360
 
 
 @pytest.mark.behaviour("TBR-18", "SUB-04")
@@ -263,7 +263,7 @@ def no_job_is_delayed_by_one_behind(seed: int) -> None:
     both = replace(given, pending=(*pending, last))
     for before, after in (
         (starts(plan(alone, "time-based")), starts(plan(both, "time-based"))),
-        (run_on(alone, "time-based"), run_on(both, "time-based")),
+        (simulated_starts(alone, "time-based"), simulated_starts(both, "time-based")),
     ):
         for name, start in before.items():
             assert after.get(name, 1 << 40) <= start, (seed, name, start, after.get(name))

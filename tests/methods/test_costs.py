@@ -15,8 +15,8 @@ from slotwise.model.objective import Cost, objective_named, objectives, weight_o
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.optimal.costs import DIGITS, Costs, UnitCost, coarser
-from slotwise.solver.optimal.interval_model import MOST_TOTAL, IntervalModel
-from slotwise.solver.optimal.pool.problem import MOST_COST
+from slotwise.solver.optimal.interval_model import MAX_TOTAL, IntervalModel
+from slotwise.solver.optimal.pool.problem import MAX_COST
 from slotwise.solver.optimal.pool_bounds import pool_of
 from slotwise.solver.problem import PlanningProblem
 
@@ -152,7 +152,7 @@ def test_the_pool_stays_within_64_bits_and_is_a_bound(weight: float) -> None:
     costs = costs_of("weighted", planning)
     found = pool_of(planning, planning.demands, costs, {"a": 0, "b": 0})
     assert found is not None
-    assert found.pool.dearest <= MOST_COST
+    assert found.pool.dearest <= MAX_COST
     assert found.faithful or weight >= 1e12
     starts = [10**6, 0]
     total = costs.total(dict(zip("ab", starts, strict=True)))
@@ -218,7 +218,7 @@ def test_the_interval_model_stays_within_64_bits(weight: float) -> None:
     assert model.model.proto.objective.coeffs
     spans = [model.model.proto.variables[v].domain[-1] for v in model.model.proto.objective.vars]
     coefficients = list(model.model.proto.objective.coeffs)
-    assert sum(c * s for c, s in zip(coefficients, spans, strict=True)) <= MOST_TOTAL
+    assert sum(c * s for c, s in zip(coefficients, spans, strict=True)) <= MAX_TOTAL
     for job in model.jobs:
         model.model.add(job.start == 10**6)
     answer = model.solve(Budget(effort=5.0), {}, seconds=5.0)

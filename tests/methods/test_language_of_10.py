@@ -20,7 +20,7 @@ from slotwise.model.job import RunningJob
 from slotwise.model.plan import PlannedJob
 from slotwise.solver.planning import plan
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.rule_book import heeded_nowhere
+from slotwise.solver.rules.rule_book import unsupported_rules
 from slotwise.solver.scheduler.simulation import simulate
 
 EXACT = ("time-based", "optimal", "milp")
@@ -349,7 +349,7 @@ def test_what_is_read_and_not_heeded_is_said_and_proves_nothing(
     assert not found["p"].proved
     assert found.left_out == (rule,)
     assert any(rule in note for note in plan(problem, "time-based").notes)
-    assert rule in [item.what for item in heeded_nowhere(problem, Resolver.of(problem))]
+    assert rule in [item.what for item in unsupported_rules(problem, Resolver.of(problem))]
     plain = replace(problem, pending=(job("p", 2, minutes=5),))
     assert plan(plain, "optimal", effort=20)["p"].proved
 

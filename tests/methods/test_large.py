@@ -27,8 +27,8 @@ from slotwise.solver.availability.running_profile import RunningProfile
 from slotwise.solver.availability.usage import Block, Ending, Usage
 from slotwise.solver.placement import earliest
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.scheduler import guard, held
-from slotwise.solver.scheduler.job_state import Requests
+from slotwise.solver.scheduler import cycle_reservations, reserved_profile
+from slotwise.solver.scheduler.job_state import ShapeTable
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
 
 
@@ -122,8 +122,8 @@ def licensed(seed: int) -> Instance:
 
 def decided_by_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reckon from instant to instant what every reservation holds, at every instant."""
-    monkeypatch.setattr(guard, "steady_of", lambda *_: None)
-    monkeypatch.setattr(held, "MOST_STEPS", 1 << 30)
+    monkeypatch.setattr(reserved_profile, "fixed_reservation", lambda *_: None)
+    monkeypatch.setattr(cycle_reservations, "MAX_STEPS", 1 << 30)
 
 
 @pytest.mark.parametrize("seed", some(range(12), 2))
@@ -132,32 +132,32 @@ def test_what_is_remembered_of_reservations_is_what_would_be_reckoned(
 ) -> None:
     decided_by_limits(monkeypatch)
     remembered = plan_next_cycle(crowded(seed), "time-based")
-    reckoned, part_at = [0], held.HeldOverTime.part_at
+    reckoned, part_at = [0], cycle_reservations.ReservationTimeline.amounts_at
 
-    def afresh(self: held.HeldOverTime, plain: object, time: int) -> object:
+    def afresh(self: cycle_reservations.ReservationTimeline, plain: object, time: int) -> object:
         reckoned[0] += 1
         self.at.clear()
         return part_at(self, plain, time)
 
-    monkeypatch.setattr(held.HeldOverTime, "part_at", afresh)
+    monkeypatch.setattr(cycle_reservations.ReservationTimeline, "amounts_at", afresh)
     assert plan_next_cycle(crowded(seed), "time-based") == remembered
     assert reckoned[0] > 40
 
 
 def guards_of(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> tuple[list[list[PlannedJob]], list[guard.Guard]]:
+) -> tuple[list[list[PlannedJob]], list[reserved_profile.ReservedProfile]]:
     """The plan beside what is held, by the product and literally, and the product's guards."""
-    made: list[guard.Guard] = []
+    made: list[reserved_profile.ReservedProfile] = []
 
-    class Seen(guard.Guard):
+    class Seen(reserved_profile.ReservedProfile):
         def __init__(self, *told: Any) -> None:
             super().__init__(*told)
             made.append(self)
 
     plans = []
     for kind in (Seen, LiteralGuard):
-        monkeypatch.setattr(guard, "Guard", kind)
+        monkeypatch.setattr(reserved_profile, "ReservedProfile", kind)
         plans.append([of_plan(item) for item in plan_next_cycle(instance, "time-based")])
     return plans, made
 
@@ -184,7 +184,7 @@ def test_places_that_limits_and_licences_cut_are_nearly_always_held_as_reckoned_
         (fast, literal), made = guards_of(draw(seed), monkeypatch)
         if fast != literal:
             differ += 1
-            assert any(one.limited for one in made), seed
+            assert any(one.limit_dependent for one in made), seed
     assert differ <= seeds / 3
 
 
@@ -200,12 +200,12 @@ def test_stretches_refuted_together_are_those_that_would_be_refuted_one_by_one(
 @pytest.mark.parametrize("seed", some(range(60), 15))
 def test_what_fits_where_nothing_runs_is_asked_once_of_equals(seed: int) -> None:
     instance = enumerated_instances.newer_instance(Random(seed)) if seed % 2 else crowded(seed)
-    requests = Requests(instance)
+    requests = ShapeTable(instance)
     for job in instance.pending:
         shape = requests.shape(job)
         alone = [replace(shape.demand, terms=(term,)) for term in shape.demand.terms]
         fits = all(earliest.can_start(requests.empty(), one, instance.now) for one in alone)
-        assert (not shape.never) == (fits and not shape.demand.impossible)
+        assert (not shape.infeasibility) == (fits and not shape.demand.impossible)
 
 
 def of_plan(item: PlannedJob) -> PlannedJob:
@@ -266,11 +266,11 @@ def test_looking_at_an_instance_counts_for_the_time_limit(monkeypatch: pytest.Mo
 
 
 def test_what_is_remembered_goes_with_what_it_depends_on() -> None:
-    def known() -> held.HeldOverTime:
-        part = held.Reserved({1: 1}, {}, {1: 1})
+    def known() -> cycle_reservations.ReservationTimeline:
+        part = cycle_reservations.ReservedAmounts({1: 1}, {}, {1: 1})
         found = {10: frozenset({7}), 20: frozenset({8}), 30: frozenset({7})}
         nowhere = SimpleNamespace(start=None, demand=None)
-        return held.HeldOverTime(
+        return cycle_reservations.ReservationTimeline(
             *(nowhere, None),  # type: ignore[arg-type]
             hosts=frozenset({1}),
             pools=frozenset({2}),
@@ -281,7 +281,7 @@ def test_what_is_remembered_goes_with_what_it_depends_on() -> None:
 
     def kept(begin: int, end: int, hosts: set[int], pools: set[int]) -> list[int]:
         one = known()
-        one.forget(begin, end, hosts, pools)
+        one.invalidate(begin, end, hosts, pools)
         return sorted(one.at)
 
     assert kept(0, 100, {5}, {6}) == [10, 20, 30]  # nothing of it

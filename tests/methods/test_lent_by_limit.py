@@ -8,7 +8,7 @@ from slotwise.model.instance import Instance
 from slotwise.solver.optimal.claims import BY_LIMIT
 from slotwise.solver.planning import plan
 from slotwise.solver.rules.rule_book import STOPPED_BY_WINDOWS
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.continuation import simulated_starts
 
 MINUTE = 60
 
@@ -46,7 +46,7 @@ def test_who_may_stay_beyond_its_gap_is_not_proved_to_start_in_it(method: str, a
         ("s0", 0, False),
     ]
     assert BY_LIMIT in found.left_out
-    loop = run_on(instance, "time-based")
+    loop = simulated_starts(instance, "time-based")
     assert loop == {"big": 5 * MINUTE, "s0": 15 * MINUTE}
     as_lsf = plan(instance, method, effort=1, as_lsf=True)  # type: ignore[arg-type]
     assert {item.job: item.start for item in as_lsf} == loop
@@ -61,7 +61,7 @@ def test_whose_limit_ends_by_then_is_proved(asked: str, as_lsf: bool) -> None:
     found = plan(instance, "optimal", effort=1, as_lsf=as_lsf)
     assert [(item.start, item.proved) for item in found] == [(5 * MINUTE, True), (0, True)]
     assert BY_LIMIT not in found.left_out
-    assert run_on(instance, "time-based")["s0"] == 0
+    assert simulated_starts(instance, "time-based")["s0"] == 0
 
 
 def test_who_takes_nothing_that_is_held_may_stay() -> None:
@@ -97,4 +97,4 @@ def test_a_job_without_an_end_is_not_proved_to_have_no_run_window(method: str) -
     assert found.status == "feasible"
     assert {item.job: item.proved for item in found} == {"e": False, "f": True}
     assert found.left_out == (STOPPED_BY_WINDOWS,)
-    assert run_on(instance, "none") == {"d": 0, "f": 0}
+    assert simulated_starts(instance, "none") == {"d": 0, "f": 0}

@@ -18,7 +18,7 @@ from slotwise.model.formats import loads
 from slotwise.model.instance import Instance
 from slotwise.solver.budget import Budget
 from slotwise.solver.milp import model as backend
-from slotwise.solver.milp.joint import TooMany, closure
+from slotwise.solver.milp.joint import TooManyCandidates, closure
 from slotwise.solver.milp.model import PlacementModel
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
@@ -139,7 +139,7 @@ def test_too_large_is_said_and_answered_with_a_valid_plan(example: str, objectiv
 def test_candidate_starts_are_counted_before_they_are_built() -> None:
     problem = PlanningProblem.of(sw.load(sw.example("kth-sp2-queue-20")))
     keep = {demand.job.id: lambda time: True for demand in problem.demands}
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyCandidates):
         closure(problem, list(problem.demands), keep, 5000)
 
 

@@ -11,7 +11,7 @@ from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.first_fit import plan_first_fit
 from slotwise.solver.optimal.lexicographic import warm_starts
 from slotwise.solver.optimal.order_search import Extent, improve
-from slotwise.solver.placement.earliest import Start, earliest_start, hold_start, start_at
+from slotwise.solver.placement.earliest import Start, allocate_start, earliest_start, start_at
 from slotwise.solver.problem import PlanningProblem
 
 BUSY = generate(hosts=12, running=50, pending=12, load=0.97, seed=4)
@@ -55,7 +55,7 @@ def test_steps_only_improve_and_every_start_holds(name: str) -> None:
     profile = problem.base.copy()
     for job, start in sorted(best.items(), key=lambda item: item[1].time):
         assert start_at(profile, demands[job], start.time) is not None
-        hold_start(profile, demands[job], start)
+        allocate_start(profile, demands[job], start)
 
 
 def test_the_same_seed_takes_the_same_steps() -> None:

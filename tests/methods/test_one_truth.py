@@ -17,8 +17,8 @@ from slotwise.model.job import Job, RunningJob
 from slotwise.model.shares import HostPartition
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.history import snapshot_of
-from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import simulate
 
 RESERVE = Queue("q", slot_reserve=1000)
@@ -63,13 +63,13 @@ def test_simulated_starts_know_backfill() -> None:
 )
 def test_simulated_starts_of_the_examples(example: str, starts: dict[str, int]) -> None:
     problem = sw.load(sw.example(example))
-    found = run_on(problem, "greedy")
+    found = simulated_starts(problem, "greedy")
     assert {name: found[name] - problem.now for name in starts} == starts
 
 
 def test_simulated_starts_of_a_recorded_queue() -> None:
     problem = sw.load(sw.example("kth-sp2-queue-10"))
-    assert sum(run_on(problem, "greedy").values()) == 284_690
+    assert sum(simulated_starts(problem, "greedy").values()) == 284_690
 
 
 def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> None:
@@ -79,7 +79,7 @@ def test_a_comparison_has_an_estimate_and_a_simulated_start_by_each_method() -> 
     for row, record in zip(found, found.to_records(), strict=True):
         for method in found.simulated:
             name = method.replace("-", "_")
-            start = run_on(problem, method)[row.job]
+            start = simulated_starts(problem, method)[row.job]
             assert getattr(row, f"{name}_simulated") == record[f"{name}_simulated"] == start
         assert record["possible"] == record["optimal_estimate"]
 
@@ -298,11 +298,11 @@ def test_a_job_that_starts_now_takes_what_the_loop_gives_it() -> None:
     found = plan(problem, "time-based")
     assert sum(found["p1"].allocation.values()) == 60
     assert (found["p1"].start, found["p2"].start) == (0, HOUR)
-    assert run_on(problem, "greedy")["p2"] == HOUR
+    assert simulated_starts(problem, "greedy")["p2"] == HOUR
     # The joint plan fills the range with what it leaves free, and so does the loop under it.
     joint = plan(problem, "optimal", effort=5)
     assert [sum(joint[name].allocation.values()) for name in ("p1", "p2")] == [50, 10]
-    assert run_on(problem, "optimal") == {"p1": 0, "p2": 0}
+    assert simulated_starts(problem, "optimal") == {"p1": 0, "p2": 0}
 
 
 @pytest.mark.behaviour("RSV-11")

@@ -12,7 +12,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.shares import HostPartition
 from slotwise.solver.planning import plan
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
@@ -124,4 +124,4 @@ def test_the_plan_is_what_the_loop_does(rich: bool) -> None:
 def test_a_simulated_start_is_the_loops() -> None:
     for seed in range(SEEDS):
         problem = workload(seed, rich=bool(seed % 2))
-        assert run_on(problem, "greedy") == pending_starts(problem, "greedy"), seed
+        assert simulated_starts(problem, "greedy") == pending_starts(problem, "greedy"), seed

@@ -21,7 +21,7 @@ EXAMPLES = ("headline", "memory-phases", "slot-limits", "exclusive-hosts", "cu-e
 def one_by_one(resolver: Resolver) -> Profile:
     instance = resolver.instance
     profile = Profile(resolver.table, instance.now)
-    for resource, away in resolver.table.reported_away().items():
+    for resource, away in resolver.table.reported_used().items():
         profile.hold_reported(resource, away)
     index = instance.cluster.host_index()
     for running in instance.running:
@@ -29,7 +29,7 @@ def one_by_one(resolver: Resolver) -> Profile:
         finish = expected_finish(instance, running)
         blocked = resolver.blocked_units(running.job, allocation)
         for alternative, part in resolver.running_uses(running, allocation):
-            profile.hold(alternative, part, running.start, finish, whole_hosts=blocked)
+            profile.allocate(alternative, part, running.start, finish, whole_hosts=blocked)
     return profile
 
 

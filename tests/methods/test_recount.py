@@ -11,9 +11,9 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, ResourceTable, Use, flat
-from slotwise.solver.scheduler import guard
-from slotwise.solver.scheduler.guard import held_of_pool
+from slotwise.solver.scheduler import reserved_profile
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
+from slotwise.solver.scheduler.reserved_profile import pool_reservation_rows
 
 HOSTS, ENDS = 5, (10, 20, 30, 45, 60)
 
@@ -23,10 +23,10 @@ def random_profile(rng: Random) -> Profile:
     profile = Profile(ResourceTable(Instance(cluster=Cluster(hosts))), 0)
     slots = Alternative((Use(SLOTS, Per.SLOT, flat("slots", 1.0)),))
     for end in ENDS:  # where it is reckoned anew: what starts does so when something ends
-        profile.hold(slots, {rng.randrange(HOSTS): 1}, 0, end)
+        profile.allocate(slots, {rng.randrange(HOSTS): 1}, 0, end)
     for _ in range(rng.randint(1, 12)):
         start, end = rng.choice([(0, e) for e in ENDS] + [(10, 30), (20, 60)])
-        profile.hold(slots, {rng.randrange(HOSTS): rng.randint(1, 4)}, start, end)
+        profile.allocate(slots, {rng.randrange(HOSTS): rng.randint(1, 4)}, start, end)
     return profile
 
 
@@ -40,7 +40,7 @@ def test_each_holds_what_of_its_place_is_free(seed: int) -> None:
         for until in (rng.choice(ENDS) for _ in range(rng.randint(1, 4)))
     ]
     since, before = rng.choice([(0, 100), (10, 45), (20, 21)])
-    block = held_of_pool(places, mask, profile, 0, since=since, before=before).block()
+    block = pool_reservation_rows(places, mask, profile, 0, since=since, before=before).block()
     for time in range(since, min(before, 61)):
         free = np.maximum(profile.free(SLOTS, time), 0)
         told = block.at(time, 1)[0]
@@ -56,9 +56,9 @@ def test_it_is_asked_for_in_a_crowded_cluster(monkeypatch: pytest.MonkeyPatch) -
 
     def counted(*args: object, **more: object) -> object:
         asked[0] += 1
-        return held_of_pool(*args, **more)  # type: ignore[arg-type]
+        return pool_reservation_rows(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(guard, "held_of_pool", counted)
+    monkeypatch.setattr(reserved_profile, "pool_reservation_rows", counted)
     for seed in range(4):
         instance = generate(hosts=32, per_enclosure=4, running=90, pending=60, load=0.97, seed=seed)
         plan_next_cycle(instance, "time-based")

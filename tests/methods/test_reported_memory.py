@@ -7,7 +7,7 @@ import random
 import pytest
 from slotwise import loads
 from slotwise.solver.planning import METHODS, plan
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.scheduler.continuation import simulated_starts
 
 pytestmark = pytest.mark.behaviour("RSV-01")
 
@@ -74,7 +74,7 @@ def check(seed: int) -> int:
         assert not found.refused, (seed, found.notes)
         if method == "greedy":
             waiting = next((item for item in found if item.start is None), None)
-    real = run_on(instance, "greedy")
+    real = simulated_starts(instance, "greedy")
     if waiting is None or waiting.estimate is None or waiting.job not in real:
         return 0
     assert waiting.estimate <= real[waiting.job], seed
@@ -116,7 +116,7 @@ pending:
     found = plan(instance, "greedy")["j"]
     expected = estimate * 60
     assert found.estimate is not None
-    assert found.estimate == run_on(instance, "greedy")["j"] == expected
+    assert found.estimate == simulated_starts(instance, "greedy")["j"] == expected
 
 
 @pytest.mark.behaviour("GRD-04")
@@ -132,4 +132,4 @@ pending: [{id: j, bsub: '-q q -n 1 -W 11 -R "rusage[mem=400]"'}]
 """)
     found = plan(instance, "greedy")["j"]
     assert (found.reserved, found.estimate) == ({"A": 1}, 240)
-    assert run_on(instance, "greedy")["j"] == 240
+    assert simulated_starts(instance, "greedy")["j"] == 240

@@ -21,9 +21,9 @@ from slotwise.model.plan import Plan
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.explain import explain
 from slotwise.solver.planning import plan
-from slotwise.solver.rules.left_out import FEW_LOOK_AHEAD, WITHOUT
-from slotwise.solver.scheduler import run_on as moved_starts
-from slotwise.solver.scheduler.run_on import run_on
+from slotwise.solver.rules.omitted import FEW_LOOK_AHEAD, WITHOUT
+from slotwise.solver.scheduler import continuation as moved_starts
+from slotwise.solver.scheduler.continuation import simulated_starts
 
 pytestmark = pytest.mark.behaviour("LOP-05", "TBR-19")
 NAMED = re.compile(
@@ -140,7 +140,7 @@ def names_of(found: Plan) -> list[tuple[list[str], re.Match[str]]]:
 def right(it: Instance) -> int:
     """The notes of the time-based plan against the loop with each rule and without; how many."""
     found = plan(it, "time-based")
-    starts = run_on(it, "time-based")
+    starts = simulated_starts(it, "time-based")
     planned: dict[str, int | None] = {
         item.job: item.start for item in found if item.start is not None
     }
@@ -161,7 +161,7 @@ def right(it: Instance) -> int:
                 plain = WITHOUT[rule](it)
                 told_plainly = plan(plain, "time-based").get(name)
                 assert (
-                    run_on(plain, "time-based").get(name) != start
+                    simulated_starts(plain, "time-based").get(name) != start
                     or (None if told_plainly is None else told_plainly.start) != before
                 ), rule
     return len(named)
@@ -201,7 +201,7 @@ def test_what_the_next_cycle_starts_is_proved_whatever_slot_pools_say() -> None:
         ),
     )
     found = plan(it, "optimal", effort=5)
-    begun = {name for name, start in run_on(it, "greedy").items() if start == 0}
+    begun = {name for name, start in simulated_starts(it, "greedy").items() if start == 0}
     assert begun == {"one", "two"}
     assert {item.job for item in found if item.proved} == begun
     (note,) = found.notes
@@ -245,7 +245,7 @@ def test_where_the_loop_takes_too_long_all_rules_are_named(monkeypatch: pytest.M
     it = workload(random.Random(3), rich=False)
     fair = (("ann", 1), ("bob", 3))
     it = replace(it, queues=tuple(replace(queue, user_shares=fair) for queue in it.queues))
-    monkeypatch.setattr(moved_starts, "TURNS", 0)
+    monkeypatch.setattr(moved_starts, "MAX_ATTEMPTS", 0)
     found = plan(it, "time-based")
     assert found.left_out
     assert found.notes == (f"not considered: {'; '.join(found.left_out)}",)
@@ -268,7 +268,7 @@ def test_a_plan_for_more_jobs_than_a_cycle_looks_ahead_for_says_so(most: int) ->
         it = replace(it, params=params, pending=twice)
         found = plan(it, "time-based")
         planned = {item.job: item.start for item in found if item.start is not None}
-        few, everyone = (run_on(it, "time-based", jobs=jobs) for jobs in (most, None))
+        few, everyone = (simulated_starts(it, "time-based", jobs=jobs) for jobs in (most, None))
         assert bool(names_of(found)) == (planned != few), seed
         assert (FEW_LOOK_AHEAD in found.left_out) >= (planned == everyone != few), seed
         assert (FEW_LOOK_AHEAD in found.left_out) <= (everyone != few), seed
@@ -285,7 +285,7 @@ def test_no_job_is_said_to_need_backfill_that_the_loop_starts_without() -> None:
     for seed in (*range(24), 220, 237):
         it = workload(random.Random(seed), rich=seed % 2 == 1)
         found = plan(it, "optimal", effort=5)
-        starts = run_on(it, "time-based")
+        starts = simulated_starts(it, "time-based")
         for item in found:
             if item.needs_backfill:
                 needy += 1

@@ -16,7 +16,7 @@ from slotwise.model.formats import loads
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest
 from slotwise.model.plan import Plan
-from slotwise.solver.placement.earliest import earliest_start, hold_start, start_at
+from slotwise.solver.placement.earliest import allocate_start, earliest_start, start_at
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.validate import validate
@@ -66,7 +66,7 @@ def test_the_search_finds_the_first_minute_at_which_the_job_fits(instance: Insta
         else:
             assert (None if found is None else found.time) == first
         if found is not None:
-            hold_start(profile, demand, found)
+            allocate_start(profile, demand, found)
 
 
 def start_of(found: Plan, name: str) -> float:

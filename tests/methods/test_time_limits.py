@@ -17,7 +17,7 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.objective import ObjectiveName
-from slotwise.model.plan import NOT_LOOKED_AT, Method, Plan
+from slotwise.model.plan import NOT_EXAMINED, Method, Plan
 from slotwise.solver import planning
 from slotwise.solver.advice.ask import ask
 from slotwise.solver.advice.compare import compare
@@ -29,8 +29,13 @@ from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
 from slotwise.solver.problem import PlanningProblem
 from slotwise.solver.resolve import Resolver
+from slotwise.solver.scheduler.continuation import (
+    NOT_TRIED,
+    loop_session,
+    simulated_starts,
+    simulated_starts_within,
+)
 from slotwise.solver.scheduler.next_cycle import plan_next_cycle
-from slotwise.solver.scheduler.run_on import NOT_TRIED, loop_session, run_on, run_on_within
 from slotwise.solver.scheduler.simulation import Session
 from slotwise.solver.scheduler.world import World
 from slotwise.solver.validate import validate
@@ -94,7 +99,7 @@ def claims_no_more(found: Plan, full: Plan) -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The grace never ends by the machine's own clock, however slow that machine is."""
     monkeypatch.setattr(planning, "GRACE", 1e9)
-    monkeypatch.setattr(planning, "LEAST_GRACE", 1e9)
+    monkeypatch.setattr(planning, "MIN_GRACE", 1e9)
 
 
 @pytest.fixture
@@ -175,13 +180,13 @@ def test_no_grace_names_the_jobs_that_were_not_looked_at(no_grace: None) -> None
     found = plan(small, "time-based", cancel=Nth(1))
     assert found.cut
     assert found.unplaced == ()
-    assert all(item.start is None and item.fallback == NOT_LOOKED_AT for item in found)
+    assert all(item.start is None and item.fallback == NOT_EXAMINED for item in found)
     assert found.status == "heuristic"
     exact = plan(small, "optimal", cancel=Nth(1))
     assert exact.cut
     assert exact.status in ("feasible", "heuristic")
     assert exact.bound is None
-    assert [item.fallback for item in exact] == [NOT_LOOKED_AT] * len(small.pending)
+    assert [item.fallback for item in exact] == [NOT_EXAMINED] * len(small.pending)
 
 
 def test_the_clock_is_the_one_that_is_given() -> None:
@@ -220,7 +225,7 @@ def test_a_limit_that_entering_takes_whole_leaves_the_grace_for_jobs(method: Met
     started = {item.job: item.start for item in whole if item.start == small.now}
     assert started
     assert {item.job: item.start for item in found if item.start == small.now} == started
-    assert not any(item.fallback == NOT_LOOKED_AT for item in found)
+    assert not any(item.fallback == NOT_EXAMINED for item in found)
 
 
 def test_stops_stay_stops() -> None:
@@ -300,7 +305,7 @@ def test_comparing_keeps_one_limit_for_all(
     monkeypatch.setattr(Budget, "__init__", by_our_clock)
     names = [job.id for job in priority_order(small)]
     whole = taken(1e6)
-    for name, seconds in {"GRACE": 2.0, "LEAST_GRACE": 0.5}.items():
+    for name, seconds in {"GRACE": 2.0, "MIN_GRACE": 0.5}.items():
         monkeypatch.setattr(planning, name, seconds)
     graces = 3 * planning.TO_JUDGE * planning.GRACE
     for limit in (0.0, 10.0, whole / 8, whole / 4, whole / 2):
@@ -311,7 +316,7 @@ def test_a_run_of_the_loop_without_time_enters_nothing(monkeypatch: pytest.Monke
     """The simulated starts are then not known; a plan enters what runs all the same."""
     small, entered = busy(), []
     monkeypatch.setattr(World, "add_running", lambda *given: entered.append(given))
-    assert run_on(small, "greedy", budget=Budget(0.0)) == {}
+    assert simulated_starts(small, "greedy", budget=Budget(0.0)) == {}
     assert not entered
 
 
@@ -324,10 +329,12 @@ def test_a_run_of_the_loop_enters_no_more_jobs_than_there_is_time_for() -> None:
     )
     session.begin(pending_only=True)
     with pytest.raises(OutOfTime):
-        session.settle()
+        session.run_until_stable()
     assert 0 < len(session.world.pending) < 100
     cut = Budget(20, clock=lambda: next(ticks), grace=20)
-    assert run_on_within(instance, "greedy", jobs=None, budget=cut, turns=10_000) is None
+    assert (
+        simulated_starts_within(instance, "greedy", jobs=None, budget=cut, attempts=10_000) is None
+    )
 
 
 def test_explaining_and_asking_stop() -> None:
@@ -370,7 +377,7 @@ def test_an_exact_plan_places_the_jobs_that_the_grace_lasts_for(
     is_whole(small, found, as_lsf=False)
     assert found.cut
     assert found.bound is None
-    unseen = [item.job for item in found if item.fallback == NOT_LOOKED_AT]
+    unseen = [item.job for item in found if item.fallback == NOT_EXAMINED]
     assert unseen == [job.id for job in priority_order(small)][3:]
     assert [item.start is None for item in found] == [False] * 3 + [True] * 4
     assert not any(item.proved for item in found)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slotwise.model.dependency import (
+    JobIndex,
     JobReference,
-    Roster,
-    circle,
+    dependency_cycle,
     element_of,
     parse_dependency,
     waiting_order,
@@ -166,11 +166,11 @@ references = st.builds(
 def test_names_are_matched_as_by_going_through_all_jobs(
     jobs: list[Job], last_only: bool, asked: list[JobReference]
 ) -> None:
-    roster = Roster(jobs, last_only=last_only)
+    roster = JobIndex(jobs, last_only=last_only)
     for asker in (*jobs, Job("99", user="u"), Job("98[2]", user="v")):
         for reference in asked:
             expected = plainly_meant(jobs, last_only, reference, asker)
-            assert list(roster.meant(reference, asker)) == expected
+            assert list(roster.resolve(reference, asker)) == expected
 
 
 graphs = st.lists(
@@ -191,10 +191,10 @@ def test_jobs_that_wait_for_the_same_are_ordered_as_each_alone(
         shared |= dict.fromkeys(sorted(names), others_)
     alone: Mapping[str, Sequence[str]] = {name: list(others) for name, others in shared.items()}
     assert waiting_order(order, shared) == waiting_order(order, alone)
-    assert circle(shared) == circle(alone)
+    assert dependency_cycle(shared) == dependency_cycle(alone)
     found = waiting_order(order, shared)
     assert sorted(found) == sorted(order)
-    if not circle(shared):
+    if not dependency_cycle(shared):
         for name, others in shared.items():
             assert all(found.index(other) < found.index(name) for other in others if other != name)
 

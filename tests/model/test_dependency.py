@@ -12,11 +12,11 @@ from slotwise.model.dependency import (
     AnyOf,
     Condition,
     DependencyError,
+    JobIndex,
     JobReference,
     Negation,
-    Roster,
     StatusTest,
-    circle,
+    dependency_cycle,
     parse_dependency,
     predecessors,
     status_tests,
@@ -138,8 +138,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert refused is None or 0 <= refused.position <= len(text)
 
 
-def meant(roster: Roster, text: str, asker: Job) -> tuple[str, ...]:
-    return roster.meant(one(text).job, asker)
+def meant(roster: JobIndex, text: str, asker: Job) -> tuple[str, ...]:
+    return roster.resolve(one(text).job, asker)
 
 
 def test_the_last_job_of_a_name() -> None:
@@ -150,7 +150,7 @@ def test_the_last_job_of_a_name() -> None:
         Job("4", name="prepare", submit=2),
         Job("5", name="prep", submit=7),
     )
-    last, everyone = Roster(jobs), Roster(jobs, last_only=False)
+    last, everyone = JobIndex(jobs), JobIndex(jobs, last_only=False)
     asker = Job("6", submit=8)
     assert meant(last, "done(prep)", asker) == ("5",)
     assert meant(everyone, "done(prep)", asker) == ("2", "1", "5")
@@ -164,16 +164,16 @@ def test_the_last_job_of_a_name() -> None:
 
 def test_numbers_and_names_that_look_like_one() -> None:
     jobs = (Job("1"), Job("2", name="1"))
-    assert meant(Roster(jobs), "done(1)", Job("9")) == ("1",)
-    assert meant(Roster(jobs), 'done("1")', Job("9")) == ("2",)
-    assert meant(Roster(jobs), 'done("2")', Job("9")) == ("2",)
-    assert meant(Roster(jobs), "done(7)", Job("9")) == ()
+    assert meant(JobIndex(jobs), "done(1)", Job("9")) == ("1",)
+    assert meant(JobIndex(jobs), 'done("1")', Job("9")) == ("2",)
+    assert meant(JobIndex(jobs), 'done("2")', Job("9")) == ("2",)
+    assert meant(JobIndex(jobs), "done(7)", Job("9")) == ()
 
 
 @pytest.mark.behaviour("DEP-02")
 def test_arrays_and_their_elements() -> None:
     array = [Job(f"7[{n}]", name="a") for n in (1, 2, 3)]
-    roster = Roster((*array, Job("8")))
+    roster = JobIndex((*array, Job("8")))
     assert meant(roster, "done(7)", Job("8")) == ("7[1]", "7[2]", "7[3]")
     assert meant(roster, "done(a[2-3])", Job("8")) == ("7[2]", "7[3]")
     assert meant(roster, "done(a[*])", Job("8")) == ("7[1]", "7[2]", "7[3]")
@@ -183,14 +183,14 @@ def test_arrays_and_their_elements() -> None:
 
 
 def test_circles_and_orders() -> None:
-    assert circle({"a": ("b",), "b": ("c",), "c": ()}) == ()
-    assert circle({"x": ("a",), "a": ("b",), "b": ("a",)}) == ("a", "b", "a")
-    assert circle({"a": ("a",)}) == ("a", "a")
+    assert dependency_cycle({"a": ("b",), "b": ("c",), "c": ()}) == ()
+    assert dependency_cycle({"x": ("a",), "a": ("b",), "b": ("a",)}) == ("a", "b", "a")
+    assert dependency_cycle({"a": ("a",)}) == ("a", "a")
     long = {str(n): (str(n + 1),) for n in range(5000)}
-    assert circle(long) == ()
-    assert circle({**long, "5000": ("0",)})
+    assert dependency_cycle(long) == ()
+    assert dependency_cycle({**long, "5000": ("0",)})
     assert waiting_order(["a", "b", "c", "d"], {"a": ("c",), "b": ()}) == ["b", "c", "a", "d"]
     assert waiting_order(["a", "b", "c"], {"a": ("b",), "b": ("c",)}) == ["c", "b", "a"]
     assert waiting_order(["a", "b", "c"], {"b": ("c",), "c": ("b",)}) == ["a", "b", "c"]
     job = Job("3", dependency="done(1) && started(2) || done(1)")
-    assert predecessors(Roster((Job("1"), Job("2"))), job) == ("1", "2")
+    assert predecessors(JobIndex((Job("1"), Job("2"))), job) == ("1", "2")

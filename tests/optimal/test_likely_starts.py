@@ -78,7 +78,7 @@ def test_some_starts_are_few_and_begin_with_the_first(monkeypatch: pytest.Monkey
     case = Case(instance)
     for most, fewest in ((2000, 3), (300, 3), (30, 5)):
         monkeypatch.setattr(start_model, "SOME_STARTS", most)
-        monkeypatch.setattr(start_model, "FEWEST_INSTANTS", fewest)
+        monkeypatch.setattr(start_model, "MIN_INSTANTS", fewest)
         found = table_of(case, 200_000)
         count = len(case.jobs)
         assert len(found.jobs) <= max(most, fewest * count) + count

@@ -49,7 +49,7 @@ def test_bounds_hold_and_searches_end_where_programs_are_given_up(
     work: float,
     falling: bool,
 ) -> None:
-    monkeypatch.setattr(backends, "MOST_WORK", work)
+    monkeypatch.setattr(backends, "MAX_WORK", work)
     for seed in range(12):
         problem = some_problem(seed, falling=falling)
         result = optimise(problem, effort=200)

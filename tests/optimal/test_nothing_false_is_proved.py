@@ -22,7 +22,7 @@ from slotwise.solver.availability.demand import Demand
 from slotwise.solver.availability.profile import Profile
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal import interval_model, lexicographic
-from slotwise.solver.optimal.backends import ModelRoom
+from slotwise.solver.optimal.backends import ModelSizeLimit
 from slotwise.solver.optimal.joint_placement import JointPlacement
 from slotwise.solver.placement.earliest import Start, start_at
 from slotwise.solver.planning import plan
@@ -58,7 +58,7 @@ def check_claims(instance: Instance, found: Plan) -> None:
 def test_a_model_that_is_too_large_refutes_nothing(instance: Instance) -> None:
     """No room for a pair: every settled job is kept where it is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ModelRoom, "most_pairs", lambda _: 0)
+        patch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
         check_claims(instance, plan(instance, "optimal", effort=20))
 
 
@@ -88,7 +88,7 @@ def test_bounds_of_the_other_objectives_hold_whatever_model_fits(
     best = plan(instance, "optimal", objective=objective, effort=20).value
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interval_model, "WORTH", pairs)
-        patch.setattr(ModelRoom, "most_pairs", lambda _: pairs)
+        patch.setattr(ModelSizeLimit, "max_pairs", lambda _: pairs)
         found = plan(instance, "optimal", objective=objective, effort=effort)
     assert validate(instance, found) == []
     assert best is not None
@@ -100,7 +100,7 @@ def test_bounds_of_the_other_objectives_hold_whatever_model_fits(
 
 def test_jobs_kept_where_they_are_leave_the_question_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """The large job could start at 0 if the small one moved; it may not move, so: not proved."""
-    monkeypatch.setattr(ModelRoom, "most_pairs", lambda _: 0)
+    monkeypatch.setattr(ModelSizeLimit, "max_pairs", lambda _: 0)
     # The small job where the time-based plan puts it, in the middle of the idle enclosure.
     instance = sw.load(sw.example("joint-wins"))
     found = plan(instance, "optimal", effort=10)

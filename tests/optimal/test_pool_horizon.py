@@ -17,7 +17,7 @@ from slotwise.model.job import Job
 from slotwise.solver.optimal.pool import PoolProblem, layers, optimise, pricing
 from slotwise.solver.optimal.pool.layers import InstantGrid
 from slotwise.solver.optimal.pool.pricing import achievable_starts
-from slotwise.solver.optimal.pool.problem import MOST_COST
+from slotwise.solver.optimal.pool.problem import MAX_COST
 from slotwise.solver.planning import plan
 from slotwise.solver.validate import validate
 
@@ -137,7 +137,7 @@ def test_weights_of_many_bits_lose_none(problem: PoolProblem, bits: int) -> None
         weights=problem.weights << bits,
         due=problem.due,
     )
-    if heavy.dearest > MOST_COST:
+    if heavy.dearest > MAX_COST:
         return
     result = optimise(heavy, effort=300)
     assert result.bound == result.value == brute_force(problem) << bits

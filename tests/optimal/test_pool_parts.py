@@ -14,7 +14,7 @@ from slotwise.solver.optimal.pool.improver import OrderSearch
 from slotwise.solver.optimal.pool.layers import LayeredSearch
 from slotwise.solver.optimal.pool.pricing import Fineness, Reach, instants, make_grid, refine
 from slotwise.solver.optimal.pool.problem import (
-    MOST_COST,
+    MAX_COST,
     RULES,
     SCALE,
     Decoder,
@@ -58,12 +58,12 @@ def test_what_a_problem_says_of_itself() -> None:
 
 def test_prices_are_as_fine_as_64_bits_allow() -> None:
     """A start costs at most weight * (horizon - due): here weight * 1."""
-    coarse = MOST_COST // SCALE
-    expected = {1: SCALE, coarse: SCALE, coarse + 1: SCALE // 2, MOST_COST: 1, 4 * MOST_COST: 1}
+    coarse = MAX_COST // SCALE
+    expected = {1: SCALE, coarse: SCALE, coarse + 1: SCALE // 2, MAX_COST: 1, 4 * MAX_COST: 1}
     for weight, scale in expected.items():
         assert PoolProblem.build([0], [1], [1], [1], weights=[weight]).scale == scale
     with pytest.raises(ValueError, match="use weights of fewer digits"):
-        PoolProblem.build([0], [1], [1], [1], weights=[4 * MOST_COST + 1])
+        PoolProblem.build([0], [1], [1], [1], weights=[4 * MAX_COST + 1])
 
 
 @pytest.mark.parametrize(

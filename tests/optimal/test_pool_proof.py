@@ -36,10 +36,10 @@ def some_problem(seed: int, *, falling: bool) -> PoolProblem:
     "limits",
     [
         {"NODES": 3},
-        {"NODES": 1, "FIRST_WIDTH": 1, "MOST_STATES": 1},
-        {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MOST_STATES": 64},
+        {"NODES": 1, "FIRST_WIDTH": 1, "MAX_STATES": 1},
+        {"NODES": 40, "FIRST_WIDTH": 1, "GROWTH": 2, "MAX_STATES": 64},
         {"SEARCHABLE": 2, "FIRST_WIDTH": 1, "NODES": 3},
-        {"MOST_INSTANTS": 0},
+        {"MAX_INSTANTS": 0},
     ],
     ids=lambda limits: "-".join(limits),
 )
@@ -55,7 +55,7 @@ def test_each_way_of_proving_ends_at_the_optimum(
         for _ in prover.prove(incumbent):
             assert incumbent.bound <= best <= incumbent.value
         assert violations(problem, incumbent.starts) == []
-        if "MOST_INSTANTS" in limits:
+        if "MAX_INSTANTS" in limits:
             # Only prices are left then: a bound, and no search.
             assert 0 < incumbent.bound <= best
         else:

@@ -37,7 +37,7 @@ def test_no_plan_costs_less_than_the_bound(block: int) -> None:
     seen = 0
     for seed in range(block * 12, block * 12 + 12):
         table = Table(draw(Random(seed)))
-        if table.size() > MOST or PlanningProblem.of(table.instance).left_out:
+        if table.size() > MOST or PlanningProblem.of(table.instance).omitted_rules:
             continue
         best = table.least("total-start")
         found, _ = bound(table.instance)

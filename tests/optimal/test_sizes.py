@@ -80,7 +80,7 @@ def pool(objective: str = "starts", jobs: int = 4) -> PoolProblem:
     return PoolProblem.build([0, 3], [2, 4], sizes, durations, objective=objective)
 
 
-@pytest.mark.parametrize("name", ["MOST_ENTRIES", "LONGEST", "MOST_IN_ALL"])
+@pytest.mark.parametrize("name", ["MAX_ENTRIES", "LONGEST", "MAX_IN_ALL"])
 def test_tables_up_to_which_layers_are_searched(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The largest that is too large, by bisection, is one below what it counts."""
     problem = pool()
@@ -89,9 +89,9 @@ def test_tables_up_to_which_layers_are_searched(monkeypatch: pytest.MonkeyPatch,
     entries = len(layers.rooms_of(problem)) * 12
     last = max(int(each[-1]) for each in domains) + 7
     exact = {
-        "MOST_ENTRIES": entries,
+        "MAX_ENTRIES": entries,
         "LONGEST": last,
-        "MOST_IN_ALL": last * int(problem.weights.sum()),
+        "MAX_IN_ALL": last * int(problem.weights.sum()),
     }[name]
     assert LayeredSearch.suits(problem, domains)
     monkeypatch.setattr(layers, name, exact)

@@ -53,7 +53,7 @@ def test_no_plan_costs_less_than_the_bound(block: int, objective: str) -> None:
     seen = 0
     for seed in range(block * 150 + 900, block * 150 + 1050):
         table = Table(draw(Random(seed)))
-        if table.size() > MOST or PlanningProblem.of(table.instance).left_out:
+        if table.size() > MOST or PlanningProblem.of(table.instance).omitted_rules:
             continue
         best = table.least(objective)
         if best is None:
@@ -165,10 +165,10 @@ def test_weights_beyond_all_numbers_leave_no_bound_of_prices() -> None:
 def test_where_there_is_too_much_it_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(crowd(3, 1, [Job(f"p{n}", slots=2, run_limit=LENGTH) for n in range(4)]))
     assert case.bound(100 * LENGTH) is not None
-    monkeypatch.setattr(start_model, "MOST_STARTS", 3)
+    monkeypatch.setattr(start_model, "MAX_STARTS", 3)
     assert case.bound(100 * LENGTH) is None
-    monkeypatch.setattr(start_model, "MOST_STARTS", 3000)
-    monkeypatch.setattr(start_model, "MOST_INSTANTS", 1)
+    monkeypatch.setattr(start_model, "MAX_STARTS", 3000)
+    monkeypatch.setattr(start_model, "MAX_INSTANTS", 1)
     assert case.bound(100 * LENGTH) is None
 
 

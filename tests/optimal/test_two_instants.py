@@ -16,7 +16,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.budget import Budget
 from slotwise.solver.optimal.joint_placement import JointPlacement
-from slotwise.solver.optimal.refutation import blocks_of, crowded_out, most_pieces
+from slotwise.solver.optimal.refutation import blocks_of, is_overfull, most_pieces
 from slotwise.solver.problem import PlanningProblem
 
 few = examples(150)
@@ -28,7 +28,7 @@ def counts(problem: PlanningProblem, times: Starts) -> bool:
     base = problem.base
     asked = [(d, at, blocks_of(base, d, at)) for d, at in zip(problem.demands, times, strict=True)]
     points = sorted({*times, *base.later_starts})
-    return crowded_out(base, asked, points)
+    return is_overfull(base, asked, points)
 
 
 def status(problem: PlanningProblem, times: Starts) -> str:

@@ -176,7 +176,7 @@ def test_of_equal_units_the_first_in_order(
     monkeypatch: pytest.MonkeyPatch, most: int, pref: str, free: list[int], unit: int
 ) -> None:
     """Also where units are too many to be ordered one by one."""
-    monkeypatch.setattr(cpsat, "MOST_ORDERED", most)
+    monkeypatch.setattr(cpsat, "MAX_ORDERED", most)
     supply = Supply(ints([0, 1]), ints([1, 1]), None, ints([0, 1]), None)
     capacity = TermCapacity(ints([1, 1]), free_now=ints(free))
     asked = unit_demand([0, 1], maxcus=1, pref=pref)

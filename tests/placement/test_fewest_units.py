@@ -9,7 +9,7 @@ from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.solver.availability.demand import Demand
-from slotwise.solver.placement.earliest import Start, hold_start, place_again
+from slotwise.solver.placement.earliest import Start, allocate_start, find_same_start
 from slotwise.solver.placement.holding import with_fewest_units
 from slotwise.solver.placement.single import units_of
 from slotwise.solver.problem import PlanningProblem
@@ -30,8 +30,8 @@ def literal(
             profile = problem.base.copy()
             for other in demands:
                 if other is not demand:
-                    hold_start(profile, other, found[other.job.id])
-            again = place_again(profile, demand, mine)
+                    allocate_start(profile, other, found[other.job.id])
+            again = find_same_start(profile, demand, mine)
             used = units_of(term, mine.allocation)
             if again is not None:
                 units = units_of(term, again.allocation)

@@ -21,11 +21,11 @@ from slotwise.solver.availability.resources import (
 )
 from slotwise.solver.placement.earliest import Start
 from slotwise.solver.placement.holding import (
-    HeldRows,
+    ReservationRows,
     counts_slots,
-    free_part,
+    free_slots_of,
+    full_allocation,
     slot_capacity,
-    whole_place,
 )
 
 LIMIT = Use(0, Per.SLOT, flat("slots", 1.0))
@@ -41,9 +41,9 @@ def hold_slots(
     end: int,
 ) -> None:
     """One row of what is held, entered at once."""
-    rows = HeldRows(profile.table)
+    rows = ReservationRows(profile.table)
     rows.add(alternative, held, memory, begin, end)
-    rows.enter(profile)
+    rows.subtract_from(profile)
 
 
 def three_hosts() -> ResourceTable:
@@ -73,10 +73,10 @@ def test_all_slots_of_a_place() -> None:
     profile = Profile(three_hosts(), 0)
     start = Start(50, ({1: 1},))
     wanted = demand(hosts=3)
-    assert whole_place(wanted, start, profile.table) == {1: 1}
-    assert whole_place(in_units(wanted, False), start, profile.table) == {1: 1}
-    assert whole_place(in_units(wanted, True), start, profile.table) == {0: 4, 1: 3}
-    assert whole_place(demand(hosts=3, alternative=WHOLE), start, profile.table) == {1: 3}
+    assert full_allocation(wanted, start, profile.table) == {1: 1}
+    assert full_allocation(in_units(wanted, False), start, profile.table) == {1: 1}
+    assert full_allocation(in_units(wanted, True), start, profile.table) == {0: 4, 1: 3}
+    assert full_allocation(demand(hosts=3, alternative=WHOLE), start, profile.table) == {1: 3}
 
 
 def test_slots_and_memory_over_a_window() -> None:
@@ -114,15 +114,15 @@ def test_held_for_ever_and_not_at_all() -> None:
 
 def test_room_by_slots_alone() -> None:
     profile = Profile(three_hosts(), 0)
-    profile.hold(takes(amount(100, per=Per.HOST)), {0: 3}, 10, 50)
+    profile.allocate(takes(amount(100, per=Per.HOST)), {0: 3}, 10, 50)
     free, most = slot_capacity(takes(amount(10)), profile, 10)
     assert (free.tolist(), most) == ([1, 3, 2], FOREVER)
-    profile.hold(takes(pools=(LIMIT,)), {1: 2}, 10, 30)
+    profile.allocate(takes(pools=(LIMIT,)), {1: 2}, 10, 30)
     free, most = slot_capacity(takes(pools=(LIMIT,)), profile, 10)
     assert (free.tolist(), most) == ([1, 1, 2], 3)
     free, most = slot_capacity(takes(pools=(replace(LIMIT, per=Per.HOST),)), profile, 10)
     assert most == FOREVER
-    profile.hold(takes(), {0: 3}, 10, 20)  # two more than there are
+    profile.allocate(takes(), {0: 3}, 10, 20)  # two more than there are
     assert slot_capacity(takes(), profile, 10)[0].tolist() == [0, 1, 2]
 
 
@@ -138,10 +138,10 @@ def test_room_by_slots_alone() -> None:
 )
 def test_the_part_of_a_place_that_is_free(busy: Allocation, expected: Allocation) -> None:
     profile = Profile(three_hosts(), 0)
-    profile.hold(takes(), busy, 0, 50)
+    profile.allocate(takes(), busy, 0, 50)
     wanted, start = demand(4, hosts=3), Start(50, ({0: 2, 1: 2},))
-    assert free_part(wanted, start, profile, 0) == expected
-    assert free_part(wanted, start, profile, 50) == {0: 2, 1: 2}
+    assert free_slots_of(wanted, start, profile, 0) == expected
+    assert free_slots_of(wanted, start, profile, 50) == {0: 2, 1: 2}
 
 
 @pytest.mark.parametrize(
@@ -150,30 +150,30 @@ def test_the_part_of_a_place_that_is_free(busy: Allocation, expected: Allocation
 def test_a_limit_leaves_the_first_hosts_of_the_place(taken: int, expected: Allocation) -> None:
     """Five slots in all; others hold some of them, on hosts that are large enough."""
     profile = Profile(three_hosts(), 0)
-    profile.hold(Alternative((), (LIMIT,)), {0: taken}, 0, 50)
+    profile.allocate(Alternative((), (LIMIT,)), {0: taken}, 0, 50)
     wanted = demand(5, hosts=3, alternative=takes(pools=(LIMIT,)))
-    assert free_part(wanted, Start(50, ({0: 3, 1: 2},)), profile, 0) == expected
+    assert free_slots_of(wanted, Start(50, ({0: 3, 1: 2},)), profile, 0) == expected
 
 
 def test_hosts_and_units_for_oneself_are_held_as_far_as_they_are_free() -> None:
     profile = Profile(three_hosts(), 0)
-    profile.hold(takes(), {0: 3, 2: 1}, 0, 50)
+    profile.allocate(takes(), {0: 3, 2: 1}, 0, 50)
     start = Start(50, ({1: 1},))
     wanted = demand(hosts=3)
-    assert free_part(in_units(wanted, True), start, profile, 0) == {0: 1, 1: 3}
-    assert free_part(in_units(wanted, False), start, profile, 0) == {1: 1}
+    assert free_slots_of(in_units(wanted, True), start, profile, 0) == {0: 1, 1: 3}
+    assert free_slots_of(in_units(wanted, False), start, profile, 0) == {1: 1}
     alone = demand(hosts=3, alternative=WHOLE)
-    assert free_part(alone, Start(50, ({0: 1, 2: 1},)), profile, 0) == {0: 1, 2: 1}
+    assert free_slots_of(alone, Start(50, ({0: 1, 2: 1},)), profile, 0) == {0: 1, 2: 1}
 
 
 def test_terms_share_what_is_free() -> None:
     """Two terms on A, of which three slots are free; the limit counts both."""
     profile = Profile(three_hosts(), 0)
-    profile.hold(takes(), {0: 1}, 0, 50)
+    profile.allocate(takes(), {0: 1}, 0, 50)
     limited = takes(pools=(LIMIT,))
     wanted = demand(4, hosts=3, alternative=limited)
     wanted = replace(wanted, terms=wanted.terms * 2)
     start = Start(50, ({0: 2}, {0: 2, 1: 2}))
-    assert free_part(wanted, start, profile, 0) == {0: 3, 1: 2}
-    profile.hold(Alternative((), (LIMIT,)), {0: 1}, 0, 50)
-    assert free_part(wanted, start, profile, 0) == {0: 3, 1: 1}
+    assert free_slots_of(wanted, start, profile, 0) == {0: 3, 1: 2}
+    profile.allocate(Alternative((), (LIMIT,)), {0: 1}, 0, 50)
+    assert free_slots_of(wanted, start, profile, 0) == {0: 3, 1: 1}

@@ -164,15 +164,15 @@ def range_by_enumeration(term: TermDemand, capacity: TermCapacity) -> int | None
     if unit is not None and unit.balance:
         return term.slots if possible(term.slots, capacity) else None
     if unit is not None and unit.maxcus is not None:
-        sizes = range(term.slots, term.most + 1)  # the minimum, or more where only more fit
+        sizes = range(term.slots, term.max_slots + 1)  # the minimum, or more where only more fit
         base = next((found for n in sizes if (found := place(term, capacity, n)) is not None), None)
         if base is None:
             return None
         used = units_used(term, base)
         inside = np.isin(unit.unit_of, list(used))
         capacity = replace(capacity, caps=np.where(inside, capacity.caps, 0))
-    counts = [n for n in range(term.slots, term.most + 1) if possible(n, capacity)]
-    if not counts or term.most in counts:
+    counts = [n for n in range(term.slots, term.max_slots + 1) if possible(n, capacity)]
+    if not counts or term.max_slots in counts:
         return max(counts, default=None)
     alive = [int(h) for h in term.candidates if capacity.caps[h]]
     tiles = set() if term.ptile is None else {int(term.ptile[h]) for h in alive}
@@ -202,7 +202,7 @@ def test_a_range_of_which_only_more_fits_under_maxcus() -> None:
     unit = UnitDemand(np.zeros(3, dtype=np.int64), ("cu0",), maxcus=1)
     term = TermDemand(
         slots=4,
-        most=5,
+        max_slots=5,
         candidates=np.arange(3),
         ptile=np.full(3, 4),
         first_hosts=np.array([False, True, False]),

@@ -10,7 +10,7 @@ import pytest
 import slotwise as sw
 from forked import slotwise
 from report.lab import HOSTILE, compared, hostile_instance
-from slotwise.cli.report.animation import MOST_HOSTS, animation_svg
+from slotwise.cli.report.animation import MAX_HOSTS, animation_svg
 from slotwise.cli.report.data import report_of_plan
 from slotwise.model.errors import InputError
 from slotwise.model.generate import generate
@@ -65,7 +65,7 @@ def test_of_many_hosts_those_with_jobs_that_move_are_drawn() -> None:
     report = compared(generate(hosts=40, running=60, pending=6, seed=7))
     root = drawn(animation_svg(report))
     names = {host.name for host in report.instance.cluster.hosts}
-    assert len(names & set(words(root))) == MOST_HOSTS
+    assert len(names & set(words(root))) == MAX_HOSTS
 
 
 def test_one_plan_is_refused(tmp_path: Path) -> None:

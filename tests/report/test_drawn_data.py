@@ -8,7 +8,7 @@ import pytest
 import slotwise as sw
 from report.lab import HOUR, racks
 from slotwise.cli.report.bars import (
-    MOST_STEPS,
+    MAX_STEPS,
     Bar,
     ChartRow,
     Load,
@@ -32,7 +32,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.solver.advice.compare import compare
 from slotwise.solver.advice.likely import free_over_time_of_each
-from slotwise.solver.scheduler.run_on import placed_by_loop, run_on
+from slotwise.solver.scheduler.continuation import simulated_placements, simulated_starts
 from slotwise.solver.scheduler.simulation import simulate
 
 
@@ -174,7 +174,7 @@ def test_loads_add_up_by_kind_for_each_group_and_for_all() -> None:
 def test_very_many_steps_become_means_that_keep_the_area() -> None:
     held = [Stretch(str(n), "running", 10 * n, 10 * n + 5, {"a": 2}) for n in range(3000)]
     (load,) = loads(held, (), {"a": 0}, [4])
-    assert len(load.times) <= MOST_STEPS
+    assert len(load.times) <= MAX_STEPS
     area = sum(
         level * (end - begin)
         for level, begin, end in zip(load.running, load.times, load.times[1:], strict=False)
@@ -214,8 +214,8 @@ def test_no_memory_curve_where_no_host_has_memory() -> None:
 @pytest.mark.parametrize("name", ["headline", "backfill", "joint-wins", "cu-racks"])
 def test_places_of_the_loop_have_the_starts_that_the_comparison_shows(name: str) -> None:
     instance = sw.load(sw.example(name))
-    placed = placed_by_loop(instance, "greedy")
-    assert {item.job: item.start for item in placed} == run_on(instance, "greedy")
+    placed = simulated_placements(instance, "greedy")
+    assert {item.job: item.start for item in placed} == simulated_starts(instance, "greedy")
     jobs = {job.id: job for job in instance.pending}
     for item in placed:
         assert sum(item.allocation.values()) >= jobs[item.job].slots

@@ -17,7 +17,7 @@ import slotwise as sw
 from report.lab import HOSTILE, Elements, compared, data_of, hostile_instance
 from slotwise.cli.report.about import About
 from slotwise.cli.report.advice import html_of
-from slotwise.cli.report.data import MOST_BARS, Report, report_of_plan, report_of_simulation
+from slotwise.cli.report.data import MAX_BARS, Report, report_of_plan, report_of_simulation
 from slotwise.cli.report.page import page
 from slotwise.model.display import duration_text, smallest_difference
 from slotwise.model.generate import generate
@@ -257,8 +257,8 @@ def test_five_thousand_hosts_stay_below_ten_megabytes() -> None:
 
 
 def test_of_too_many_bars_the_loads_remain(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_BARS > 36_000
-    monkeypatch.setattr("slotwise.cli.report.data.MOST_BARS", 3)
+    assert MAX_BARS > 36_000
+    monkeypatch.setattr("slotwise.cli.report.data.MAX_BARS", 3)
     found = data_of(page(report_of("headline")))
     assert found["barsLeftOut"]
     assert found["running"] == []

@@ -77,7 +77,7 @@ def caps(where: Availability, job: Demand, start: int = 0) -> list[int]:
 def holds(profile: Profile, *jobs: tuple[dict[int, int], int, int | None]) -> Profile:
     """The profile with jobs of plain slots: (allocation, start, finish) each."""
     for allocation, start, finish in jobs:
-        profile.hold(takes(), allocation, start, finish)
+        profile.allocate(takes(), allocation, start, finish)
     return profile
 
 

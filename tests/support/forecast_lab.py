@@ -8,7 +8,7 @@ from slotwise.model.configuration import Limit, Params, Queue, Scope
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
 from slotwise.model.workload import Workload
-from slotwise.solver.forecast.arrivals import ComingJobs
+from slotwise.solver.forecast.arrivals import FutureArrivals
 from slotwise.solver.forecast.history import Ended, History, history_of
 from slotwise.solver.forecast.jobs import AskedJobs, PastJobs, ints, keys_of
 from slotwise.solver.forecast.moment import PoolWorld
@@ -32,10 +32,10 @@ def asked_of(*jobs: tuple[int, int, int, int], submit: int = 0) -> AskedJobs:
     return AskedJobs(names, user, limit, slots, np.full(len(jobs), submit), elapsed)
 
 
-def coming_of(*jobs: tuple[int, int, int, int]) -> ComingJobs:
+def coming_of(*jobs: tuple[int, int, int, int]) -> FutureArrivals:
     """Jobs that come, from (submit, run time, limit, slots)."""
     columns = [ints(column) for column in zip(*jobs, strict=True)] or [ints([])] * 4
-    return ComingJobs(*columns, ints(range(len(jobs))))
+    return FutureArrivals(*columns, ints(range(len(jobs))))
 
 
 def world_in_replay(log: Workload, start, procs: int, row: int, policy: str):
@@ -61,7 +61,7 @@ def world_in_replay(log: Workload, start, procs: int, row: int, policy: str):
     )
     asked = np.flatnonzero(elapsed < 0)
     later = np.arange(row + 1, len(log))
-    coming = ComingJobs(
+    coming = FutureArrivals(
         log.submit[later], log.run_time[later], log.req_time[later], log.procs[later], later
     )
     return PoolWorld(now, procs, jobs, asked, policy), rows, coming

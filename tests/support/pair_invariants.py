@@ -17,8 +17,8 @@ from slotwise.model.job import Job
 from slotwise.model.plan import Plan
 from slotwise.solver.fairshare.priority_order import priority_order
 from slotwise.solver.planning import plan
+from slotwise.solver.scheduler.continuation import simulated_starts
 from slotwise.solver.scheduler.records import Simulation
-from slotwise.solver.scheduler.run_on import run_on
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate_schedule
 
@@ -102,7 +102,7 @@ def the_plan_is_the_loop(it: Site) -> Found:
     found = it.plan("time-based")
     if any("not considered" in note for note in found.notes):
         return
-    real = run_on(it.instance, "time-based")
+    real = simulated_starts(it.instance, "time-based")
     for job, start in it.starts("time-based").items():
         if start != real.get(job, math.inf):
             yield f"job {job}: planned {start}, in the loop {real.get(job)}"
@@ -117,7 +117,7 @@ def nothing_proved_is_missed(it: Site) -> Found:
     first = found.get(order[0])
     alone = replace(it.instance, pending=it.order[:1])
     for method in ("none", "greedy", "time-based"):
-        real = run_on(alone, method).get(order[0])
+        real = simulated_starts(alone, method).get(order[0])
         if real is None:
             continue
         if first is not None and first.proved and first.start is not None and real < first.start:
@@ -182,7 +182,9 @@ def lower_rank_never_delays_the_first(it: Site) -> Found:
     (first,) = alone.pending
     # What is free for it beside what it might preempt another job may have before it preempts.
     patient = replace(alone, queues=tuple(replace(q, preemptive=None) for q in alone.queues))
-    mine, among = (run_on(each, "time-based").get(first.id) for each in (patient, instance))
+    mine, among = (
+        simulated_starts(each, "time-based").get(first.id) for each in (patient, instance)
+    )
     if mine is not None and (among is None or among > mine):
         yield f"job {first.id}: alone {mine}, before the others {among}"
 

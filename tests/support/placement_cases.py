@@ -48,7 +48,7 @@ def case(
         ptile = [ptile] * count
     term = TermDemand(
         slots=slots,
-        most=slots if most is None else most,
+        max_slots=slots if most is None else most,
         candidates=ints(range(count) if order is None else order),
         ptile=None if ptile is None else ints(ptile),
         block=block,

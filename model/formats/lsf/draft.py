@@ -100,7 +100,7 @@ def number(value: Value | str) -> Any:
 #: What the files say nothing of and a listing may answer.
 UNKNOWN_MEMORY, OF_ELIMS = "memory and swap of hosts", "resources that an elim reports"
 #: Names listed in one note before the rest becomes a number.
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,5 +230,5 @@ class Notes:
 def listed(names: Iterable[str]) -> str:
     """``a, b, c``; a long list ends in how many more there are."""
     words = list(names)
-    more = len(words) - _MOST_NAMES
-    return ", ".join(words[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    more = len(words) - _MAX_NAMES
+    return ", ".join(words[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

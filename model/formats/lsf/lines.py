@@ -214,9 +214,9 @@ def described(circumstances: Circumstances) -> str:
 
 
 #: Included files in all: more is a ring or a slip.
-_MOST_FILES = 500
+_MAX_FILES = 500
 #: Characters of files that are included once more: a small file may stand for very many lines.
-_MOST_AGAIN = 2**19
+_MAX_AGAIN = 2**19
 _IF = re.compile(r"#(if|elif)(?=[\s(!])([!(\s]*[A-Za-z_]\w*\s*\(.*)$", re.DOTALL)
 _BRANCH = re.compile(r"#(else|endif)\b\s*(?:#.*)?$")
 _INCLUDE = re.compile(r"#\s?INCLUDE\s+(\"[^\"]*\"|\S+)\s*$", re.IGNORECASE)
@@ -377,9 +377,9 @@ class LineReader:
             self.problems.add(place, f"the included file {name!r} {what}")
         elif target.resolve() in within:
             self.problems.add(place, f"{name!r} includes itself")
-        elif len(self.files) >= _MOST_FILES:
-            self.problems.add(place, f"there are more than {_MOST_FILES} included files")
-        elif self.again > _MOST_AGAIN:
+        elif len(self.files) >= _MAX_FILES:
+            self.problems.add(place, f"there are more than {_MAX_FILES} included files")
+        elif self.again > _MAX_AGAIN:
             self.problems.add(place, f"{name!r} is included again and again")
         else:
             known = target in self.files

@@ -33,7 +33,7 @@ from ...planning import nothing_planned, plan
 from ...problem import PlanningProblem
 from ...scheduler.configured import ConfiguredRun, run_as_configured
 from ..likely import USUAL, Drawing, Forecaster
-from ..what_if import Asker
+from ..what_if import WhatIfPlanner
 from .limits import limit_probes
 from .probes import (
     IN_LINE,
@@ -63,13 +63,13 @@ from .without_rules import without_limits, without_rules
 
 Starts = Mapping[str, int]
 #: Runs that look for members of a rule that need not be changed.
-MOST_LEFT_OUT = 24
+MAX_LEFT_OUT = 24
 #: A start that is so much later than another one is as good (seconds, and a share of the gain).
 ALIKE, ALIKE_SHARE = 120, 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Target:
     """A job that is to start sooner: today's start (None for never), the latest that helps."""
 
     job: str
@@ -124,7 +124,7 @@ class Simulations:
         """Starts of the pending jobs under a change that was run to its end; else none."""
         return self._known.get(key, {})
 
-    def start(self, change: SettingChange, wanted: Wanted, latest: int) -> int | None:
+    def start(self, change: SettingChange, wanted: Target, latest: int) -> int | None:
         """The start of a job under a change, None where it is later than `latest`."""
         key = change.key
         if key not in self._known and self._given_up.get((key, wanted.job), -1) < latest:
@@ -160,7 +160,7 @@ class Simulations:
             return None
         return found
 
-    def remedies(self, probe: Probe, wanted: Wanted) -> list[Remedy]:
+    def remedies(self, probe: Probe, wanted: Target) -> list[Remedy]:
         """The smallest changes of a probe under which the job starts early enough."""
         full = self.start(probe.steps[-1], wanted, wanted.latest)
         if full is None:
@@ -172,7 +172,7 @@ class Simulations:
         step = probe.steps[self.smallest(probe.steps, wanted)]
         return [self.remedy(probe, step, wanted)]
 
-    def _needed(self, probe: Probe, wanted: Wanted, enough: int) -> Probe:
+    def _needed(self, probe: Probe, wanted: Target, enough: int) -> Probe:
         """Of a rule with several members those that are needed, each in its smallest change."""
         found = self._fewest(probe, wanted, enough, joined)
         if found.of_some is None:
@@ -191,16 +191,16 @@ class Simulations:
     def _fewest(
         self,
         probe: Probe,
-        wanted: Wanted,
+        wanted: Target,
         enough: int,
         whole: Callable[[SettingChange], SettingChange],
     ) -> Probe:
         """The probe of few of its members; whole: what is changed beside them, with them."""
         some, kept, tried = probe.of_some, list(range(probe.members)), 0
         size = len(kept) // 2
-        while some is not None and size and tried < MOST_LEFT_OUT:
+        while some is not None and size and tried < MAX_LEFT_OUT:
             at = 0
-            while at < len(kept) and tried < MOST_LEFT_OUT:
+            while at < len(kept) and tried < MAX_LEFT_OUT:
                 fewer = [*kept[:at], *kept[at + size :]]
                 tried += 1
                 change = whole(some(fewer).steps[-1]) if fewer else None
@@ -211,7 +211,7 @@ class Simulations:
             size //= 2
         return probe if some is None or len(kept) == probe.members else some(kept)
 
-    def smallest(self, steps: Sequence[SettingChange], wanted: Wanted) -> int:
+    def smallest(self, steps: Sequence[SettingChange], wanted: Target) -> int:
         """The place of the smallest change that is as good as the last, which helps; bisected."""
         full = self.starts(steps[-1].key)[wanted.job]
         enough = full + self._alike(full, wanted)
@@ -224,12 +224,12 @@ class Simulations:
                 low = middle + 1
         return high
 
-    def _alike(self, full: int, wanted: Wanted) -> int:
+    def _alike(self, full: int, wanted: Target) -> int:
         if wanted.today is None:
             return ALIKE
         return max(ALIKE, round(ALIKE_SHARE * (wanted.today - full)))
 
-    def remedy(self, probe: Probe, change: SettingChange, wanted: Wanted) -> Remedy:
+    def remedy(self, probe: Probe, change: SettingChange, wanted: Target) -> Remedy:
         """A change that was run, with what it gives the job and takes from the others."""
         starts = self.starts(change.key)
         start = starts[wanted.job]
@@ -317,11 +317,11 @@ def ideal_plan(instance: Instance, budget: Budget) -> Plan:
     """
     if budget.stopped():
         return nothing_planned(instance, "time-based")
-    limit = budget.part(0.5)
+    limit = budget.time_share(0.5)
     return plan(without_rules(instance), "time-based", time_limit=limit, cancel=budget.cancel)
 
 
-def best_hopes(
+def optimistic_starts(
     instance: Instance, jobs: Sequence[Job], budget: Budget
 ) -> tuple[list[tuple[Job, int]], bool]:
     """When each job would start at best if one thing were otherwise (seconds), as far as known.
@@ -332,7 +332,9 @@ def best_hopes(
     """
     plain = without_rules(instance)
     queues = tuple(replace(q, res_req="", hosts=(), excluded_hosts=()) for q in plain.queues)
-    asker = Asker(replace(plain, queues=queues), time_limit=budget.part(0.3), cancel=budget.cancel)
+    asker = WhatIfPlanner(
+        replace(plain, queues=queues), time_limit=budget.time_share(0.3), cancel=budget.cancel
+    )
     equal = _equal_order(instance, plain, budget)
     cut = budget.stopped() or (equal is not None and equal.cut)
     queue_of = {queue.name: queue for queue in instance.queues}
@@ -362,7 +364,7 @@ def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | 
     running = tuple(run for run in plain.running if run.job.user != most)
     queues = tuple(_equal(queue) for queue in plain.queues)
     world = replace(plain, queues=queues, partitions=(), running=running)
-    limit = budget.part(0.3)
+    limit = budget.time_share(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
 
 
@@ -379,7 +381,7 @@ def _equal(queue: Queue) -> Queue:
 
 #: A job starves that waits so much longer than its slots make it wait: seconds, dispatch cycles,
 #: and a share of its whole wait.
-LEAST, LEAST_CYCLES, LEAST_SHARE = 1800, 5, 0.2
+LEAST, MIN_CYCLES, MIN_SHARE = 1800, 5, 0.2
 #: A remedy takes away at least this share of what it waits too long.
 HELPS = 0.3
 #: And this share of one job, so that a remedy of another one is its own too.
@@ -390,11 +392,11 @@ LONG_WAIT, SAVED = 1800, 1 / 3
 #: Such a job starves where one change saves so much (seconds, share) and so many others pass it.
 STARVED, STARVED_SHARE, MANY_PASS = 7200, 0.6, 3
 #: Rules that are tried in pairs where none helps alone.
-MOST_PAIRED = 8
+MAX_PAIRED = 8
 #: Seconds too long that are named although no single change helps, if they are half of the wait.
 UNEXPLAINED = 7200
 #: Jobs for which all changes are tried, remedies that are kept of each.
-MOST_JOBS, MOST_REMEDIES = 3, 4
+MAX_JOBS, MAX_REMEDIES = 3, 4
 #: Causes beside which future allocations are tried, and for so many jobs at least.
 TIME_OF_RESERVATIONS, LOOK_AHEAD = frozenset({"reservation expires", "no reservation"}), 4
 #: Later than any start.
@@ -407,7 +409,7 @@ def diagnose(
     instance: Instance,
     *,
     jobs: Sequence[str] = (),
-    most: int = MOST_JOBS,
+    most: int = MAX_JOBS,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
     on_progress: OnProgress | None = None,
@@ -427,7 +429,7 @@ def diagnose(
     forecaster = Forecaster.of(instance, history, drawing, None, stop)
     budget = Budget(time_limit, cancel=stop)
     runs = Simulations(instance, budget)
-    found = _Diagnosing(instance, runs, most, on_progress).run(jobs)
+    found = _DiagnosisRun(instance, runs, most, on_progress).run(jobs)
     if forecaster is not None:
         found = _with_forecasts(found, forecaster, runs)
     return found
@@ -445,7 +447,7 @@ def _check(instance: Instance, jobs: Sequence[str]) -> None:
 
 
 @dataclass(slots=True)
-class _Diagnosing:
+class _DiagnosisRun:
     """One diagnosis."""
 
     instance: Instance
@@ -516,7 +518,7 @@ class _Diagnosing:
             added[starts] += 1
         known = {job.id for job, _ in late}
         others = [job for job in pending if job.id not in known and self._waits_long(job)]
-        for job in self._by_hope(others)[: self.most]:
+        for job in self._by_possible_gain(others)[: self.most]:
             self._add_waiting(job)
         self.found.sort(key=_prominence)
 
@@ -531,8 +533,8 @@ class _Diagnosing:
             if start is None:
                 yield job, earliest
                 continue
-            cycles = LEAST_CYCLES * instance.params.mbd_sleep_time
-            least = max(LEAST, cycles, LEAST_SHARE * (start - instance.now))
+            cycles = MIN_CYCLES * instance.params.mbd_sleep_time
+            least = max(LEAST, cycles, MIN_SHARE * (start - instance.now))
             if start - earliest >= least:
                 yield job, earliest
 
@@ -554,10 +556,10 @@ class _Diagnosing:
         begins = job.begin is not None and job.begin > self.instance.now
         return self._wait(job) >= LONG_WAIT and not begins
 
-    def _by_hope(self, jobs: Sequence[Job]) -> list[Job]:
+    def _by_possible_gain(self, jobs: Sequence[Job]) -> list[Job]:
         """Of jobs those that may gain enough by one change, the most first."""
         found = []
-        hopes, cut = best_hopes(self.instance, jobs, self.runs.budget)
+        hopes, cut = optimistic_starts(self.instance, jobs, self.runs.budget)
         self.runs.cut = self.runs.cut or cut
         for job, best in hopes:
             wait = min(self._wait(job), WEEK)
@@ -576,34 +578,34 @@ class _Diagnosing:
     def _add(self, job: Job, earliest: int) -> None:
         """A job that waits longer than its slots make it wait."""
         start = self.runs.today.get(job.id)
-        wanted = Wanted(job.id, job.slots, start, _helping(start, earliest), earliest)
-        own = ranked(self._tried(self._of_configuration(job), wanted), start, MOST_REMEDIES)
+        wanted = Target(job.id, job.slots, start, _helping(start, earliest), earliest)
+        own = ranked(self._tried(self._of_configuration(job), wanted), start, MAX_REMEDIES)
         # What moves the time at which its slots are free may count for more.
         least = round(0.1 * min(self._wait(job), WEEK))
         sooner = replace(wanted, latest=min(self._half(job), earliest - max(ALIKE, least)))
         far = start is not None and self._wait(job) > 4 * (start - earliest)
         more: tuple[Remedy, ...] = ()
         if far or not own:
-            more = ranked(self._tried(self._of_the_rest(job), sooner), start, MOST_REMEDIES)
+            more = ranked(self._tried(self._of_the_rest(job), sooner), start, MAX_REMEDIES)
         if more and (not own or _outweighs(more[0], start, earliest)):
             self._add_held_up(job, more)
             return
         made = self._waiting(job, earliest, own, starves=True)
         if not own and self._unexplained(made):
-            own = ranked(self._pairs(job, wanted), start, MOST_REMEDIES)
+            own = ranked(self._pairs(job, wanted), start, MAX_REMEDIES)
             made = replace(made, remedies=own)
         # What no change brings forward is nothing that the configuration does to it.
         made = replace(made, starves=bool(own) or start is None)
         if own or self._unexplained(made):
             self.found.append(self._with_proof(self._with_planning(job, wanted, made)))
 
-    def _pairs(self, job: Job, wanted: Wanted) -> list[Remedy]:
+    def _pairs(self, job: Job, wanted: Target) -> list[Remedy]:
         """Two rules at once, each in its smallest change: the first pair that helps."""
         probes = [probe for probe in self._of_configuration(job) if probe.steps]
         if self.instance.queue(job.queue).reserve_cycles is None:
             need = self._need(job)
             probes[1:1] = looking_ahead_probes(self.instance.params, max(need.rank, LOOK_AHEAD))
-        probes = probes[:MOST_PAIRED]
+        probes = probes[:MAX_PAIRED]
         for one, other in combinations(probes, 2):
             whole = joined(one.steps[-1], other.steps[-1])
             if self.runs.start(whole, wanted, wanted.latest) is None:
@@ -624,7 +626,7 @@ class _Diagnosing:
         latest = (
             BEYOND_ANY_START if start is None else start - round(HELPS_TOO * (start - earliest))
         )
-        wanted = Wanted(job.id, job.slots, start, latest, earliest)
+        wanted = Target(job.id, job.slots, start, latest, earliest)
         known = {item.key: item for other in self.found for item in other.remedies[:1]}
         remedies = [
             self.runs.remedy(Probe(item.kind, item.cause, ()), self.runs.changes[key], wanted)
@@ -654,7 +656,7 @@ class _Diagnosing:
         memory = any("rusage" in text for text in texts)
         return JobInLine(job, self.order[job.id] + 1, wait, memory)
 
-    def _tried(self, probes: Iterator[Probe], wanted: Wanted) -> list[Remedy]:
+    def _tried(self, probes: Iterator[Probe], wanted: Target) -> list[Remedy]:
         found: list[Remedy] = []
         for probe in probes:
             if probe.steps:
@@ -667,7 +669,7 @@ class _Diagnosing:
             return BEYOND_ANY_START
         return round(self.instance.now + (1 - SAVED) * self._wait(job))
 
-    def _with_planning(self, job: Job, wanted: Wanted, item: WaitingJob) -> WaitingJob:
+    def _with_planning(self, job: Job, wanted: Target, item: WaitingJob) -> WaitingJob:
         """With future allocations beside its first remedy, where these cost the others less.
 
         And with what future allocations alone would give, where that is too little.
@@ -684,9 +686,9 @@ class _Diagnosing:
             if not alone:
                 item = replace(item, too_little=self._alone(probe, wanted))
         cheaper = [other for other in found if other.cost.slot_hours < first.cost.slot_hours]
-        return replace(item, remedies=(first, *cheaper, *item.remedies[1:])[:MOST_REMEDIES])
+        return replace(item, remedies=(first, *cheaper, *item.remedies[1:])[:MAX_REMEDIES])
 
-    def _alone(self, probe: Probe, wanted: Wanted) -> tuple[Remedy, ...]:
+    def _alone(self, probe: Probe, wanted: Target) -> tuple[Remedy, ...]:
         """What a change gives that is not enough."""
         change = probe.steps[-1]
         start = self.runs.start(change, wanted, BEYOND_ANY_START)
@@ -695,9 +697,9 @@ class _Diagnosing:
     def _add_waiting(self, job: Job) -> None:
         """A job that starts when its slots are free: is it one thing that makes it wait so long?"""
         start, now = self.runs.today.get(job.id), self.instance.now
-        wanted = Wanted(job.id, job.slots, start, self._half(job), now if start is None else start)
+        wanted = Target(job.id, job.slots, start, self._half(job), now if start is None else start)
         rest = chain(self._of_the_rest(job), other_job_probes(self.instance, job))
-        remedies = ranked(self._tried(rest, wanted), start, MOST_REMEDIES)
+        remedies = ranked(self._tried(rest, wanted), start, MAX_REMEDIES)
         if remedies:
             self._add_held_up(job, remedies)
 
@@ -770,7 +772,7 @@ class _Diagnosing:
         budget = self.runs.budget
         if budget.stopped() or any(other.proved for other in self.found):
             return item
-        part = budget.part(0.3)
+        part = budget.time_share(0.3)
         limit = PROOF_TIME if part is None else min(PROOF_TIME, max(part, 1e-3))
         best = plan(
             self.instance,
@@ -818,12 +820,12 @@ def _outweighs(first: Remedy, start: int | None, earliest: int) -> bool:
 def _with_forecasts(found: Diagnosis, forecaster: Forecaster, runs: Simulations) -> Diagnosis:
     """With when each job will likely start by the history, the first under its remedy too."""
     budget = runs.budget
-    likely = forecaster.all(budget.part(0.5))
+    likely = forecaster.all(budget.time_share(0.5))
     jobs = [replace(item, likely=likely.get(item.job)) for item in found.jobs]
     if jobs and jobs[0].remedies and not budget.stopped():
         first, *rest = jobs[0].remedies
         instance = runs.changes[first.key].apply(runs.instance)
-        then = replace(forecaster, instance=instance).all(budget.part(1.0)).get(jobs[0].job)
+        then = replace(forecaster, instance=instance).all(budget.time_share(1.0)).get(jobs[0].job)
         jobs[0] = replace(jobs[0], remedies=(replace(first, likely=then), *rest))
     return replace(
         found,

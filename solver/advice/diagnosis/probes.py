@@ -204,7 +204,7 @@ def joined(*changes: SettingChange) -> SettingChange:
 
 
 #: Rules that the cause of several together names.
-MOST_CAUSES = 3
+MAX_CAUSES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,9 @@ def together(parts: Sequence[Probe]) -> Probe:
     """Several rules as one, of the kind of the first, with its parts."""
     if len(parts) == 1:
         return parts[0]
-    cause = "; ".join(part.cause for part in parts[:MOST_CAUSES])
-    if len(parts) > MOST_CAUSES:
-        cause += f"; and {len(parts) - MOST_CAUSES} more of the kind"
+    cause = "; ".join(part.cause for part in parts[:MAX_CAUSES])
+    if len(parts) > MAX_CAUSES:
+        cause += f"; and {len(parts) - MAX_CAUSES} more of the kind"
     whole = joined(*(part.steps[-1] for part in parts))
     some = partial(_some_of, tuple(parts))
     return Probe(parts[0].kind, cause, (whole,), len(parts), some)

@@ -14,7 +14,7 @@ from ....model.omissions import Omission, sentences
 from ....model.plan import allocation_text
 from ...outlook.records import State
 from ...pending_reasons import counted
-from ..likely import Likely, times_of
+from ..likely import StartQuantiles, times_of
 from .probes import IN_LINE, OF_THE_JOB, ChangedLine, named, takes_effect
 
 
@@ -116,7 +116,7 @@ class Remedy:
     #: The same for ``slotwise whatif --set``, "" where it is no setting.
     whatif: str = ""
     #: When it would likely start, by the history.
-    likely: Likely | None = None
+    likely: StartQuantiles | None = None
     #: What the first line says now, "" where that is not known.
     now: str = ""
     #: The lines to change, and commands.
@@ -185,7 +185,7 @@ class WaitingJob:
     #: Changes that are often tried and do not help enough.
     too_little: tuple[Remedy, ...] = ()
     #: By the history, as configured.
-    likely: Likely | None = None
+    likely: StartQuantiles | None = None
     #: Why it does not start as configured, "starts" where it does.
     state: State = "starts"
     #: What must happen before it starts, or why it cannot start here.
@@ -320,13 +320,13 @@ class Diagnosis:
 
 
 #: Jobs that are named in one sentence.
-MOST_NAMED = 3
+MAX_NAMED = 3
 #: Seconds that make no difference to a person.
 SAME = 60
 #: Words of a line that are shown.
-MOST_WORDS = 40
+MAX_WORDS = 40
 #: Hosts of an allocation that are named.
-MOST_HOSTS = 4
+MAX_HOSTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +442,7 @@ def _answer(found: Diagnosis) -> str:
 
 def _jobs(jobs: Sequence[str]) -> str:
     """``job 110``, ``jobs 1, 2 and 3 more``; names that say themselves that they are jobs alone."""
-    names = named(jobs, MOST_NAMED)
+    names = named(jobs, MAX_NAMED)
     if names.lower().startswith("job"):
         return names
     return f"{'jobs' if len(jobs) > 1 else 'job'} {names}"
@@ -490,14 +490,14 @@ def _some_of(found: Diagnosis, count: int) -> str:
 
 
 def _facts(found: Diagnosis) -> Iterator[str]:
-    for job, reason in found.never[:MOST_NAMED]:
+    for job, reason in found.never[:MAX_NAMED]:
         yield f"{called(job)} cannot start on this cluster: {reason}."
-    if len(found.never) > MOST_NAMED:
-        yield f"{counted(len(found.never) - MOST_NAMED, 'more job')} cannot start on this cluster."
-    for job, state, reason in found.undated[:MOST_NAMED]:
+    if len(found.never) > MAX_NAMED:
+        yield f"{counted(len(found.never) - MAX_NAMED, 'more job')} cannot start on this cluster."
+    for job, state, reason in found.undated[:MAX_NAMED]:
         yield f"{called(job)} {_NO_START[state]}: {reason}."
-    if len(found.undated) > MOST_NAMED:
-        more = len(found.undated) - MOST_NAMED
+    if len(found.undated) > MAX_NAMED:
+        more = len(found.undated) - MAX_NAMED
         yield f"{counted(more, 'more job')} {'has' if more == 1 else 'have'} no known start."
 
 
@@ -559,9 +559,9 @@ def _title(first: WaitingJob, others: Sequence[WaitingJob]) -> str:
         word, also = "cannot start on this cluster", ", nor can"
     title = f"{called(first.job)} {word}"
     if alike:
-        title += f"{also} {named(alike, MOST_NAMED)}"
+        title += f"{also} {named(alike, MAX_NAMED)}"
     if other:
-        title += f"; the same change helps {named(other, MOST_NAMED)}"
+        title += f"; the same change helps {named(other, MAX_NAMED)}"
     return title
 
 
@@ -642,7 +642,7 @@ def proved_text(item: WaitingJob, proof: str) -> str:
     hosts = list(item.allocation)
     if not hosts:
         return proof
-    if len(hosts) <= MOST_HOSTS:
+    if len(hosts) <= MAX_HOSTS:
         return f"{proof}, on {allocation_text(item.allocation)}"
     return f"{proof}, on {len(hosts)} hosts"
 
@@ -650,7 +650,7 @@ def proved_text(item: WaitingJob, proof: str) -> str:
 def _passed(item: WaitingJob) -> Iterator[str]:
     behind = [job for job in item.passed_by if job not in item.overtaken]
     if item.overtaken:
-        who = named(item.overtaken, MOST_NAMED)
+        who = named(item.overtaken, MAX_NAMED)
         many = len(item.overtaken) > 1
         start = "start" if many else "starts"
         yield (
@@ -660,7 +660,7 @@ def _passed(item: WaitingJob) -> Iterator[str]:
     if behind:
         also = "also " if item.overtaken else ""
         verb = "start" if len(behind) > 1 else "starts"
-        who = named(behind, MOST_NAMED)
+        who = named(behind, MAX_NAMED)
         yield f"{counted(len(behind), 'job')} behind it ({who}) {also}{verb} before it."
 
 
@@ -673,14 +673,14 @@ def _likely(clock: SpokenTimes, item: WaitingJob) -> Iterator[str]:
 
 
 def _the_others(clock: SpokenTimes, others: Sequence[WaitingJob]) -> Iterator[str]:
-    for item in others[:MOST_NAMED]:
+    for item in others[:MAX_NAMED]:
         best = item.remedies[0]
         yield (
             f"{called(item.job)} ({counted(item.slots, 'slot')}) {_starts(clock, item)}, and with "
             f"the first remedy {clock.at(best.start)}."
         )
-    if len(others) > MOST_NAMED:
-        yield f"The same holds for {counted(len(others) - MOST_NAMED, 'more job')}."
+    if len(others) > MAX_NAMED:
+        yield f"The same holds for {counted(len(others) - MAX_NAMED, 'more job')}."
 
 
 def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
@@ -701,7 +701,7 @@ def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
     ):
         gives += f"; by the history likely {clock.at(remedy.likely.likely)}"
     if remedy.cost.lost:
-        lost = named(remedy.cost.lost, MOST_NAMED)
+        lost = named(remedy.cost.lost, MAX_NAMED)
         gives = f"By it {lost} would never start. {gives}"
     lines = tuple(map(_shortened, remedy.lines)) or (f"{remedy.where}: {remedy.setting}",)
     costs, whose = cost_text(remedy.cost), cost_details(remedy.cost)
@@ -711,9 +711,9 @@ def advised(clock: SpokenTimes, item: WaitingJob, remedy: Remedy) -> Advised:
 def _shortened(line: ChangedLine) -> str:
     """A line; of one that names very many hosts the first ones."""
     words = str(line).split(" ")
-    if len(words) <= MOST_WORDS:
+    if len(words) <= MAX_WORDS:
         return str(line)
-    return f"{' '.join(words[:MOST_WORDS])} … ({len(words) - MOST_WORDS} more: --format json)"
+    return f"{' '.join(words[:MAX_WORDS])} … ({len(words) - MAX_WORDS} more: --format json)"
 
 
 def cost_text(cost: RemedyCost) -> str:
@@ -747,9 +747,9 @@ def _with_and_without_start(cost: RemedyCost, whose: str) -> Iterator[str]:
         return
     told = []
     if cost.lost:
-        told.append(f"{named(cost.lost, MOST_NAMED)} would never start")
+        told.append(f"{named(cost.lost, MAX_NAMED)} would never start")
     if cost.won:
-        told.append(f"{named(cost.won, MOST_NAMED)} would start, and would not without it")
+        told.append(f"{named(cost.won, MAX_NAMED)} would start, and would not without it")
     if cost.neither:
         told.append(f"{cost.neither} start{'s' * (cost.neither == 1)} neither way")
     yield f"Of {whose} {'; '.join(told)}."
@@ -765,7 +765,7 @@ def _begun_anew(cost: RemedyCost) -> str:
     if not cost.begin_anew:
         return ""
     verb = "begins" if len(cost.begin_anew) == 1 else "begin"
-    who = named(cost.begin_anew, MOST_NAMED)
+    who = named(cost.begin_anew, MAX_NAMED)
     return f" {who} {verb} anew, which loses {cost.work_lost:.1f} slot-hours of work."
 
 
@@ -792,6 +792,6 @@ def _felt(seconds: int) -> str:
 
 
 def _changes(items: Sequence[WaitChange]) -> str:
-    shown = [f"{item.job} by {_felt(abs(item.change or 0))}" for item in items[:MOST_NAMED]]
-    more = f" and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
+    shown = [f"{item.job} by {_felt(abs(item.change or 0))}" for item in items[:MAX_NAMED]]
+    more = f" and {len(items) - MAX_NAMED} more" if len(items) > MAX_NAMED else ""
     return ", ".join(shown) + more

@@ -37,7 +37,7 @@ from .probes import (
 #: Share of the slots from which on one user's running jobs may be what others wait for.
 MUCH = 0.5
 #: Closed hosts of which it is said how to ask who closed them.
-MOST_ASKED = 3
+MAX_ASKED = 3
 
 
 def host_probes(instance: Instance) -> Iterator[Probe]:
@@ -64,7 +64,7 @@ def _hosts(kind: str, hosts: Sequence[Host]) -> Probe:
     )
     if shut:
         whom = "it" if len(hosts) == 1 else "them"
-        cause += f" (badmin hhist {' '.join(names[:MOST_ASKED])} says who closed {whom})"
+        cause += f" (badmin hhist {' '.join(names[:MAX_ASKED])} says who closed {whom})"
     change = SettingChange(
         "command of the administrator" if shut else "repair",
         f"badmin hopen {' '.join(names)}" if shut else f"bring back {', '.join(names)}",
@@ -251,7 +251,7 @@ def _priority(instance: Instance, job: Job) -> Iterator[Probe]:
 def other_job_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Jobs without a known end, and one user's jobs that hold most of the cluster."""
     yield from _endless(instance, job)
-    yield from _hog(instance, job)
+    yield from _dominant_user(instance, job)
 
 
 def longest_limit(instance: Instance) -> int:
@@ -307,7 +307,7 @@ def user_with_most(instance: Instance) -> str:
     return first[0][0] if first and first[0][1] > MUCH * total else ""
 
 
-def _hog(instance: Instance, job: Job) -> Iterator[Probe]:
+def _dominant_user(instance: Instance, job: Job) -> Iterator[Probe]:
     """A user whose running jobs hold most of the slots that the job may use."""
     usable = set(queue_hosts(instance.cluster, instance.queue(job.queue)))
     total = sum(host.slots for host in instance.cluster.hosts if host.name in usable)

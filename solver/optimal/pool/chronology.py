@@ -32,7 +32,7 @@ Ends = tuple[tuple[int, int], ...]
 """Running jobs as (end, size), ascending."""
 
 
-class Spent(Exception):
+class NodeLimitReached(Exception):
     """The allowance of nodes is used up."""
 
 
@@ -262,7 +262,7 @@ class Chronology:
                 self._arrive(self._start(state, self.free_at(state), spent))
             else:
                 self._arrive((state, spent))
-        except Spent:
+        except NodeLimitReached:
             return False
         return True
 
@@ -320,7 +320,7 @@ class Chronology:
         then the next event, and what is lost by then, unless that is too much."""
         self.nodes += 1
         if self.nodes > self._limit:
-            raise Spent
+            raise NodeLimitReached
         left, guide = state.left, self._guide
         if not any(left):
             if state.value < self.best:
@@ -344,7 +344,7 @@ class Chronology:
                 continue  # a better plan has been found among the options before
             grown = self.started(state, kind)
             if self._depth == DEEPEST:
-                raise Spent
+                raise NodeLimitReached
             self._depth += 1
             self._arrive(self._start(grown, free - self.sizes[kind], spent + extra))
             self._depth -= 1

@@ -289,11 +289,11 @@ def rooms_of(problem: PoolProblem) -> Ints:
 CHUNK_BYTES = 1e7
 SURPLUS = 2
 MEMORY = 1.2e8
-MOST_ENTRIES = 8_000_000
+MAX_ENTRIES = 8_000_000
 #: Seconds are kept in 32 bits.
 LONGEST = 500_000_000
 #: The cost of all jobs together is kept in 64.
-MOST_IN_ALL = 1 << 62
+MAX_IN_ALL = 1 << 62
 CROWDED = 4000
 PRICE_TABLES = 3
 USEFUL = 0.9
@@ -345,7 +345,7 @@ class LayeredSearch:
         last = max(int(starts[-1]) for starts in domains) + int(problem.durations.max())
         entries = len(rooms_of(problem)) * instants
         dearest = last * sum(problem.weights.tolist())
-        small = entries <= MOST_ENTRIES and last <= LONGEST and dearest <= MOST_IN_ALL
+        small = entries <= MAX_ENTRIES and last <= LONGEST and dearest <= MAX_IN_ALL
         return sets < 62 and small
 
     @property

@@ -77,8 +77,8 @@ def _jumps(count: int) -> Iterator[int]:
 
 
 #: Buckets, times the kinds of jobs, that a program with all starts may have, and at least.
-MOST_CELLS = 25_000
-LEAST_BUCKETS = 6
+MAX_CELLS = 25_000
+MIN_BUCKETS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Fineness:
 def affordable_buckets(buckets: int, kinds: int, most: int) -> int:
     """So many, or fewer where there are so many kinds of jobs that the program would be larger than
     ``most`` buckets of one kind: no solution would come in time."""
-    return min(buckets, max(LEAST_BUCKETS, most // kinds))
+    return min(buckets, max(MIN_BUCKETS, most // kinds))
 
 
 def make_grid(problem: PoolProblem, points: Ints, end: int, buckets: int) -> Ints:
@@ -168,7 +168,7 @@ def refine(
     that helped in a related problem. ``crowd``: a larger one for which the prices should do, too.
     ``scale``: of the prices, the problem's own if None.
     """
-    buckets = affordable_buckets(fineness.buckets, len(problem.groups), MOST_CELLS)
+    buckets = affordable_buckets(fineness.buckets, len(problem.groups), MAX_CELLS)
     market = Market(problem, reach.grid(problem, buckets), crowd)
     market.add(market.sizes.copy())
     market.add_steps(4)

@@ -112,8 +112,8 @@ Objective: TypeAlias = Literal["starts", "makespan"]
 Status: TypeAlias = Literal["proved", "gap"]
 
 #: No start may cost a job more than this, so that sums of costs and prices stay within 64 bits.
-MOST_COST = 1 << 56
-#: Prices are whole numbers, so many to the unit of cost where that leaves them within MOST_COST.
+MAX_COST = 1 << 56
+#: Prices are whole numbers, so many to the unit of cost where that leaves them within MAX_COST.
 SCALE = 1 << 16
 
 
@@ -141,7 +141,7 @@ class PoolProblem:
     Each job of ``apart`` is a group of its own.
 
     Raises ValueError where an array has the wrong form, a job can never run, or the cost of a start
-    up to the horizon is far above ``MOST_COST``.
+    up to the horizon is far above ``MAX_COST``.
     """
 
     times: Ints
@@ -197,7 +197,7 @@ class PoolProblem:
             late = np.flatnonzero(self.sizes > self.free[-1]).tolist()
             problems.append(f"jobs {late} ask for more than the {self.free[-1]} finally free")
         # What a plan leaves to do is a problem, too: it may have a little more time.
-        if not problems and self.dearest > 4 * MOST_COST:
+        if not problems and self.dearest > 4 * MAX_COST:
             problems.append(f"a start may cost {self.dearest}: use weights of fewer digits")
         if problems:
             raise ValueError("pool problem: " + "; ".join(problems))
@@ -240,7 +240,7 @@ class PoolProblem:
     def scale(self) -> int:
         """How many units of price make one of cost."""
         scale = SCALE
-        while scale > 1 and scale * self.dearest > MOST_COST:
+        while scale > 1 and scale * self.dearest > MAX_COST:
             scale >>= 1
         return scale
 

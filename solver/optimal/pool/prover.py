@@ -107,12 +107,12 @@ COARSE = Fineness(buckets=50, rounds=0, gain=1e-3)
 QUICK = Fineness(buckets=50, rounds=6, gain=1e-3)
 FINE = Fineness(buckets=80, rounds=15, gain=2e-4)
 BRANCH = Fineness(buckets=40, rounds=6, gain=1e-3)
-MOST_INSTANTS = 400_000
+MAX_INSTANTS = 400_000
 NODES = 3000
 FIRST_WIDTH = 500
 GROWTH = 10
 SEARCHABLE = 30
-MOST_STATES = 1_000_000
+MAX_STATES = 1_000_000
 
 
 def prove(incumbent: Incumbent) -> Iterator[None]:
@@ -129,7 +129,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     if coarse is None or incumbent.proved:
         return
     latest = latest_starts(coarse, incumbent.value)
-    every = achievable_starts(problem, max(latest), MOST_INSTANTS // len(problem.groups))
+    every = achievable_starts(problem, max(latest), MAX_INSTANTS // len(problem.groups))
     if every is None:
         fineness = QUICK if problem.large else FINE
         every_start = Reach(None, horizon, incumbent.last)
@@ -146,7 +146,7 @@ def prove(incumbent: Incumbent) -> Iterator[None]:
     if layered:
         yield from root.widen(FIRST_WIDTH, FIRST_WIDTH, hopeful=True)
         if len(problem) <= SEARCHABLE:
-            yield from root.widen(FIRST_WIDTH * GROWTH, MOST_STATES)
+            yield from root.widen(FIRST_WIDTH * GROWTH, MAX_STATES)
     if len(problem) > SEARCHABLE and root.bound is not None:
         yield from WindowSearch(incumbent, root.bound).run()
     yield from root.branch()
@@ -304,7 +304,7 @@ class Root:
         """Prices for what is left in a state."""
         problem, kinds = tree.residual(state)
         last = max(int(self.domains[kind][-1]) for kind in kinds)
-        every = achievable_starts(problem, last, MOST_INSTANTS)
+        every = achievable_starts(problem, last, MAX_INSTANTS)
         if every is None:
             return None
         domains = []

@@ -224,18 +224,20 @@ def _prover(incumbent: Incumbent) -> Iterator[None]:
     )
 
 
-def _in_turn(incumbent: Incumbent, seed: int, stop: Callable[[], bool], effort: int) -> None:
+def _in_turn(incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], effort: int) -> None:
     """Rounds of one step of each."""
     tasks = [improve(incumbent, seed), _prover(incumbent)]
     for _ in range(effort):
         for task in tasks.copy():
-            if stop():
+            if should_stop():
                 return
             if next(task, task) is task:
                 tasks.remove(task)
 
 
-def _by_clock(incumbent: Incumbent, seed: int, stop: Callable[[], bool], workers: int) -> None:
+def _by_clock(
+    incumbent: Incumbent, seed: int, should_stop: Callable[[], bool], workers: int
+) -> None:
     """The task that has had the least time goes on; improvement gets a head start, for proofs need
     good plans.
 
@@ -249,7 +251,7 @@ def _by_clock(incumbent: Incumbent, seed: int, stop: Callable[[], bool], workers
         if workers > 1:
             helper = stack.enter_context(Helper(incumbent.problem, incumbent.starts, seed + 1))
         told = incumbent.value
-        while tasks and not stop():
+        while tasks and not should_stop():
             if helper is not None:
                 for plan in helper.plans():
                     if incumbent.offer(plan):

@@ -2,9 +2,9 @@
 
 A reservation lends what it holds to jobs that end by its start (TBR-18), so each job sees others
 of them. Slots need no entries: who ends before the start needs none of them kept, who does not
-meets the place itself, and who may borrow nothing finds what stays free (:class:`BesideHeld`). What
-limits count of a reservation, and slots held with memory, are entered as if the whole place were
-held, and given back to those it is lent to. Only where limits or other resources decide what a
+meets the place itself, and who may borrow nothing finds what stays free (:class:`ReservationView`).
+What limits count of a reservation, and slots held with memory, are entered as if the whole place
+were held, and given back to those it is lent to. Only where limits or other resources decide what a
 reservation holds is it computed from instant to instant.
 """
 
@@ -17,22 +17,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..availability.demand import Demand
-from ..availability.profile import FOREVER, SLACK, BesideHeld, Crowded, Profile
+from ..availability.profile import FOREVER, SLACK, FullWindows, Profile, ReservationView
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
-from ..placement.earliest import Start, earliest_start, hold_start
-from ..placement.holding import HeldRows, counts_slots, whole_place, with_slots
+from ..placement.earliest import Start, allocate_start, earliest_start
+from ..placement.holding import ReservationRows, counts_slots, full_allocation, with_slots
 from ..rules.eligibility import Eligibility
-from .held import (
-    Held,
-    HoldingBack,
-    Reservations,
-    edges_of,
-    forget_place,
-    hold_back,
-    taken,
+from .cycle_reservations import (
+    CycleReservations,
+    JobReservation,
+    ReservationTimelineCache,
+    breakpoints,
+    hosts_and_pools_used,
+    release_allocation,
+    subtract_reservations,
     takes_only_slots,
-    times_on,
+    uses_on_host,
 )
 from .job_state import JobState
 from .world import World
@@ -48,10 +48,10 @@ from .world import World
 Place = tuple[Mapping[int, int], int]
 
 
-def held_of_pool(
+def pool_reservation_rows(
     places: Sequence[Place],
     mask: BoolArray,
-    plain: Profile,
+    base: Profile,
     now: int,
     *,
     since: int,
@@ -59,14 +59,14 @@ def held_of_pool(
 ) -> RowList:
     """Rows that count in a pool what is held over [since, before) in place of the whole places.
 
-    mask: the hosts of the pool, [H]. plain: what runs and is planned.
+    mask: the hosts of the pool, [H]. base: what runs and is planned.
     """
-    times = plain.candidate_times(now)
-    edges = [edges_of(times, until, since=since, before=before) for _, until in places]
+    times = base.candidate_times(now)
+    edges = [breakpoints(times, until, since=since, before=before) for _, until in places]
     rows = RowList()
-    inside = _Inside([slots for slots, _ in places], mask)
+    inside = _PoolSlots([slots for slots, _ in places], mask)
     at = {
-        time: inside.free_at(plain, time)
+        time: inside.free_at(base, time)
         for time in {time for steps in edges for time in steps[:-1]}
     }
     for number, ((_, until), steps) in enumerate(zip(places, edges, strict=True)):
@@ -82,7 +82,7 @@ def held_of_pool(
     return rows
 
 
-class _Inside:
+class _PoolSlots:
     """Slots of places that lie on the hosts of a pool."""
 
     def __init__(self, places: Iterable[Mapping[int, int]], mask: BoolArray) -> None:
@@ -95,9 +95,9 @@ class _Inside:
         #: Those of each place.
         self.whole: list[float] = self._sums(self._count)
 
-    def free_at(self, plain: Profile, time: int) -> list[float]:
+    def free_at(self, base: Profile, time: int) -> list[float]:
         """Of each place what is free at an instant."""
-        free = np.floor(np.maximum(plain.free(SLOTS, time)[self._host], 0.0))
+        free = np.floor(np.maximum(base.free(SLOTS, time)[self._host], 0.0))
         return self._sums(np.minimum(self._count, free))
 
     def _sums(self, amounts: FloatArray) -> list[float]:
@@ -106,10 +106,10 @@ class _Inside:
 
 
 @dataclass(slots=True, eq=False)
-class Steady:
+class FixedReservation:
     """A reservation that keeps its place until its start, whatever limits say."""
 
-    held: Held
+    held: JobReservation
     alternative: Alternative | None
     slots: dict[int, int]
     memory: dict[int, float]
@@ -131,94 +131,94 @@ class Witness:
     index: int
     least: float
     #: Candidates for it.
-    others: IntArray
+    alternates: IntArray
 
 
-class Guard:
+class ReservedProfile:
     """The future of a cycle beside what its reservations hold."""
 
-    def __init__(self, plain: Profile, reservations: Iterable[Held], now: int) -> None:
-        """plain: what runs and is planned, these reservations' places too; kept up to date."""
-        self.plain = plain
+    def __init__(self, base: Profile, reservations: Iterable[JobReservation], now: int) -> None:
+        """base: what runs and is planned, these reservations' places too; kept up to date."""
+        self.plain = base
         #: The same without the places that are held otherwise than by what has to stay free.
-        self.firm = plain
+        self.firm = base
         self.now = now
-        self._all = plain.copy()
-        self._all.crowded = None if plain.crowded is None else plain.crowded.with_more()
+        self._all = base.copy()
+        self._all.full_windows = None if base.full_windows is None else base.full_windows.extended()
         #: What is known to be too crowded for jobs that may borrow nothing.
-        self._forever = None if plain.crowded is None else plain.crowded.with_more()
-        self._backfilled = Profile(plain.table, plain.now)
-        self._steady: dict[int, Steady] = {}
-        self._limited: list[Held] = []
-        self._known_holdings = HoldingBack()
+        self._forever = None if base.full_windows is None else base.full_windows.extended()
+        self._backfilled = Profile(base.table, base.now)
+        self._steady: dict[int, FixedReservation] = {}
+        self._limited: list[JobReservation] = []
+        self._known_holdings = ReservationTimelineCache()
         #: By pool what steady reservations need of it at most, and those whose part is not exact.
         self._needed: dict[int, float] = {}
         self._until = now
         #: Numbers of reservations by the hosts that are their witnesses.
         self._watched: dict[int, set[int]] = {}
-        for held in reservations:
-            self.keep(held)
+        for reservation in reservations:
+            self.add_reservation(reservation)
 
     @property
-    def limited(self) -> list[Held]:
+    def limit_dependent(self) -> list[JobReservation]:
         """Reservations of which limits or other resources decide what they hold."""
-        return [held for held in self._limited if held.start is not None]
+        return [reservation for reservation in self._limited if reservation.start is not None]
 
-    def keep(self, held: Held) -> None:
+    def add_reservation(self, reservation: JobReservation) -> None:
         """A reservation is made; its place is in `plain`."""
-        steady = steady_of(held, self.plain, self.now)
-        if steady is None or not held.needed_only:
-            self._forget_place(held)
+        steady = fixed_reservation(reservation, self.plain, self.now)
+        if steady is None or not reservation.is_partly_protected:
+            self._release_allocation(reservation)
         if steady is None:
-            self._limited.append(held)
+            self._limited.append(reservation)
             return
-        self._steady[held.state.number] = steady
+        self._steady[reservation.state.number] = steady
         self._until = max(self._until, min(steady.until, FOREVER))
         for pool, amount in steady.pools.items():
             self._needed[pool] = max(self._needed.get(pool, 0.0), amount)
         for witness in steady.witnesses:
-            self._watched.setdefault(witness.host, set()).add(held.state.number)
+            self._watched.setdefault(witness.host, set()).add(reservation.state.number)
         self._hold(steady, 1)
 
-    def planned(self, demand: Demand, start: Start) -> None:
+    def add_planned(self, demand: Demand, start: Start) -> None:
         """A place was planned in `plain`."""
-        hold_start(self._all, demand, start)
+        allocate_start(self._all, demand, start)
         if self.firm is not self.plain:
-            hold_start(self.firm, demand, start)
+            allocate_start(self.firm, demand, start)
         self._known_holdings.planned(demand, start)
         if not self._steady:
             return
-        hosts, pools = taken(demand, start)
+        hosts, pools = hosts_and_pools_used(demand, start)
         watching = {
             number for host in self._watched.keys() & hosts for number in self._watched[host]
         }
         for number in watching & self._steady.keys():
-            if not self._still_seen(self._steady[number], hosts):
-                self._limit(number)
+            if not self._has_witnesses(self._steady[number], hosts):
+                self._make_limit_dependent(number)
         for pool in pools:
-            if self._lacks(pool):
-                self._limit_those_of(pool)
+            if self._is_short_of(pool):
+                self._make_pool_limit_dependent(pool)
 
-    def _limit(self, number: int) -> None:
+    def _make_limit_dependent(self, number: int) -> None:
         """A reservation may have to hold less than its place from now on."""
         steady = self._steady.pop(number)
         self._limited.append(steady.held)
         self._hold(steady, -1)
-        if steady.held.needed_only:
-            self._forget_place(steady.held)
-        for crowded in (self._all.crowded, self._forever):
-            if crowded is not None:
-                crowded.forget()
+        if steady.held.is_partly_protected:
+            self._release_allocation(steady.held)
+        for full_windows in (self._all.full_windows, self._forever):
+            if full_windows is not None:
+                full_windows.clear()
 
-    def _forget_place(self, held: Held) -> None:
+    def _release_allocation(self, reservation: JobReservation) -> None:
         """A reservation holds its place otherwise than by what has to stay free for it."""
-        if held.start is None:
+        if reservation.start is None:
             return
         if self.firm is self.plain:
             self.firm = self.plain.copy()
-        forget_place(self.firm, held)
+        release_allocation(self.firm, reservation)
 
-    def _limit_those_of(self, pool: int) -> None:
+    def _make_pool_limit_dependent(self, pool: int) -> None:
         """Those that need more of a pool than there is at some instant before their starts."""
         least: dict[int, float] = {}
         needed = 0.0
@@ -229,23 +229,28 @@ class Guard:
             if steady.until not in least:
                 least[steady.until] = self._least(pool, steady.until)
             if amount > least[steady.until]:
-                self._limit(number)
+                self._make_limit_dependent(number)
             else:
                 needed = max(needed, amount)
         self._needed[pool] = needed
 
-    def _lacks(self, pool: int) -> bool:
+    def _is_short_of(self, pool: int) -> bool:
         needed = self._needed.get(pool)
         return needed is not None and needed > self._least(pool, self._until)
 
     def _least(self, pool: int, until: int) -> float:
-        return self.plain.least_free_in_pool(pool, _instants(self.plain, self.now, until))
+        return self.plain.min_free_in_pool(pool, _instants(self.plain, self.now, until))
 
-    def _still_seen(self, steady: Steady, hosts: set[int]) -> bool:
+    def _has_witnesses(self, steady: FixedReservation, hosts: set[int]) -> bool:
         for witness in steady.witnesses:
             if witness.host in hosts:
                 found = _witness(
-                    self.plain, witness.index, witness.least, witness.others, self.now, steady.until
+                    self.plain,
+                    witness.index,
+                    witness.least,
+                    witness.alternates,
+                    self.now,
+                    steady.until,
                 )
                 if found is None:
                     return False
@@ -253,16 +258,16 @@ class Guard:
                 self._watched.setdefault(found, set()).add(steady.held.state.number)
         return True
 
-    def _hold(self, steady: Steady, sign: int) -> None:
+    def _hold(self, steady: FixedReservation, sign: int) -> None:
         slots = {host: sign * count for host, count in steady.slots.items()}
         memory = {host: sign * amount for host, amount in steady.memory.items()}
-        placed = steady.held.needed_only
+        placed = steady.held.is_partly_protected
         for profile in (self._all, self._backfilled):
-            rows = HeldRows(profile.table)
+            rows = ReservationRows(profile.table)
             rows.add(
                 *(steady.alternative, slots, memory, self.now, steady.until), limits_only=placed
             )
-            rows.enter(profile)
+            rows.subtract_from(profile)
 
     def earliest(
         self, demand: Demand, *, since: int, until: int, hint: int | None = None
@@ -271,11 +276,11 @@ class Guard:
 
         hint: as of `earliest_start`.
         """
-        profile = self._at_most(since, until, FOREVER)
+        profile = self._conservative_profile(since, until, FOREVER)
         found = earliest_start(profile, demand, finishes_only=True, not_before=since, hint=hint)
         if found is not None and found.time == since:
             return found
-        pools = self._doubtful(demand, profile, since, FOREVER)
+        pools = self._inexact_pools(demand, profile, since, FOREVER)
         if not pools:
             return found
         # No less is held of other pools, and none of these.
@@ -284,46 +289,50 @@ class Guard:
         )
         if freer is None or (found is not None and freer.time == found.time):
             return found
-        exact = self._recounted(profile, pools, since, until, FOREVER)
+        exact = self._with_exact_pools(profile, pools, since, until, FOREVER)
         return earliest_start(exact, demand, finishes_only=True, not_before=freer.time)
 
-    def beside(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
+    def profile_for(self, demand: Demand, *, since: int, before: int = FOREVER) -> Profile:
         """What the job finds beside all reservations.
 
         since, before: the instants that it is good for (seconds).
         """
-        profile = self._at_most(since, FOREVER + 1, before)
-        pools = self._doubtful(demand, profile, since, before)
+        profile = self._conservative_profile(since, FOREVER + 1, before)
+        pools = self._inexact_pools(demand, profile, since, before)
         if not pools:
             return profile
-        return self._recounted(profile, pools, since, FOREVER + 1, before)
+        return self._with_exact_pools(profile, pools, since, FOREVER + 1, before)
 
-    def _at_most(self, since: int, until: int, before: int) -> Profile:
+    def _conservative_profile(self, since: int, until: int, before: int) -> Profile:
         """What is left where of pools is counted as held what is held at most.
 
         until: beyond FOREVER for a job that may borrow nothing.
         """
         profile = self._all
         if until <= self._until:
-            lent = self._backfilled.in_use(until - 1)
-            profile = BesideHeld(self._all, self.plain, until=until, lent=lent)
-            if self._all.crowded is not None:
-                profile.crowded = self._all.crowded.heeding(until)
-        limited = [held for held in self._limited if since < _until(held) < until]
+            backfilled = self._backfilled.in_use(until - 1)
+            profile = ReservationView(self._all, self.plain, until=until, lent=backfilled)
+            if self._all.full_windows is not None:
+                profile.full_windows = self._all.full_windows.up_to(until)
+        limited = [
+            reservation for reservation in self._limited if since < _until(reservation) < until
+        ]
         if limited:
-            self._all.bring_up()
+            self._all.precompute()
             profile = profile.copy()
             now, known = self.now, self._known_holdings
-            hold_back(profile, limited, self.plain, now, known=known, since=since, before=before)
+            subtract_reservations(
+                profile, limited, self.plain, now, known=known, since=since, before=before
+            )
         if until <= FOREVER:
             return profile
-        guarded = BesideHeld(profile, self.plain, firm=self.firm)
-        guarded.crowded = None if limited else self._forever
+        guarded = ReservationView(profile, self.plain, firm=self.firm)
+        guarded.full_windows = None if limited else self._forever
         return guarded
 
-    def _doubtful(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
+    def _inexact_pools(self, demand: Demand, profile: Profile, since: int, before: int) -> set[int]:
         """Pools of the job that might have enough if only was counted what is really held."""
-        slots = sum(max(term.slots, term.most) for term in demand.terms)
+        slots = sum(max(term.slots, term.max_slots) for term in demand.terms)
         enough: dict[int, float] = {}
         for term in demand.terms:
             for use in (use for item in term.alternatives for use in item.pool_uses):
@@ -333,10 +342,10 @@ class Guard:
         return {
             pool
             for pool, amount in enough.items()
-            if self._inexact(pool) and profile.least_free_in_pool(pool, points) < amount
+            if self._inexact(pool) and profile.min_free_in_pool(pool, points) < amount
         }
 
-    def _recounted(
+    def _with_exact_pools(
         self, profile: Profile, pools: set[int], since: int, until: int, before: int
     ) -> Profile:
         """The profile where of these pools is counted as held what is held."""
@@ -354,7 +363,9 @@ class Guard:
             ]
             if places:
                 mask, now = self.plain.table.pools[pool].mask, self.now
-                rows = held_of_pool(places, mask, self.plain, now, since=since, before=before)
+                rows = pool_reservation_rows(
+                    places, mask, self.plain, now, since=since, before=before
+                )
                 profile.hold_rows(pool, rows, pool=True)
         return profile
 
@@ -379,12 +390,12 @@ def _without(demand: Demand, pools: set[int]) -> Demand:
     return replace(demand, terms=terms)
 
 
-def _until(held: Held) -> int:
-    return FOREVER if held.estimate is None else held.estimate
+def _until(reservation: JobReservation) -> int:
+    return FOREVER if reservation.estimate is None else reservation.estimate
 
 
-def _instants(plain: Profile, now: int, until: int) -> list[int]:
-    return plain.checkpoints(now, None if until >= FOREVER else until - now)
+def _instants(base: Profile, now: int, until: int) -> list[int]:
+    return base.checkpoints(now, None if until >= FOREVER else until - now)
 
 
 def _pools(alternative: Alternative | None) -> list[int]:
@@ -393,40 +404,53 @@ def _pools(alternative: Alternative | None) -> list[int]:
     return [use.index for use in uses if counts_slots(use)]
 
 
-def steady_of(held: Held, plain: Profile, now: int) -> Steady | None:
+def fixed_reservation(
+    reservation: JobReservation, base: Profile, now: int
+) -> FixedReservation | None:
     """A reservation that nothing but its place decides about, None where something else may."""
-    until = _until(held)
-    if held.start is None or held.demand is None:
-        return Steady(held, held.alternative, held.slots, held.memory, until, exact=True)
-    demand, start = held.demand, held.start
+    until = _until(reservation)
+    if reservation.start is None or reservation.demand is None:
+        return FixedReservation(
+            reservation,
+            reservation.alternative,
+            reservation.slots,
+            reservation.memory,
+            until,
+            exact=True,
+        )
+    demand, start = reservation.demand, reservation.start
     alternative = demand.terms[0].alternatives[start.alternative]
-    place = whole_place(demand, start, plain.table)
+    place = full_allocation(demand, start, base.table)
     if takes_only_slots(demand, start):
-        return Steady(held, alternative, place, held.memory, until, exact=True)
+        return FixedReservation(
+            reservation, alternative, place, reservation.memory, until, exact=True
+        )
     memory: dict[int, float] | None = {}
-    if held.with_memory:
-        memory = _whole_memory(alternative, place, plain)
-    found = Steady(held, alternative, place, memory or {}, until, exact=False)
-    if memory is None or not _limits_leave_it(found, demand, start, plain, now):
+    if reservation.includes_memory:
+        memory = _whole_memory(alternative, place, base)
+    found = FixedReservation(reservation, alternative, place, memory or {}, until, exact=False)
+    if memory is None or not _limits_leave_it(found, demand, start, base, now):
         return None
-    return found if _never_short(found, demand, plain, now) else None
+    return found if _never_short(found, demand, base, now) else None
 
 
 def _whole_memory(
-    alternative: Alternative, place: dict[int, int], plain: Profile
+    alternative: Alternative, place: dict[int, int], base: Profile
 ) -> dict[int, float] | None:
     """Memory of the whole place, None where it depends on which host is the first."""
     found: dict[int, float] = {}
     for use in alternative.host_uses:
-        if plain.table.host_resources[use.index].name == "mem":
+        if base.table.host_resources[use.index].name == "mem":
             if use.per is Per.JOB or found:
                 return None
             for host, count in place.items():
-                found[host] = use.reservation.initial * times_on(use, count, first=False)
+                found[host] = use.reservation.initial * uses_on_host(use, count, first=False)
     return found
 
 
-def _limits_leave_it(found: Steady, demand: Demand, start: Start, plain: Profile, now: int) -> bool:
+def _limits_leave_it(
+    found: FixedReservation, demand: Demand, start: Start, base: Profile, now: int
+) -> bool:
     """Whether no limit on slots lets the job hold less than its place."""
     total = float(sum(found.slots.values()))
     for term in demand.terms:
@@ -437,17 +461,17 @@ def _limits_leave_it(found: Steady, demand: Demand, start: Start, plain: Profile
             continue
         found.pools.update(dict.fromkeys(_pools(alternative), total))
     return all(
-        plain.least_free_in_pool(pool, _instants(plain, now, found.until)) >= amount
+        base.min_free_in_pool(pool, _instants(base, now, found.until)) >= amount
         for pool, amount in found.pools.items()
     )
 
 
-def _never_short(found: Steady, demand: Demand, plain: Profile, now: int) -> bool:
+def _never_short(found: FixedReservation, demand: Demand, base: Profile, now: int) -> bool:
     """Whether what else the job needs is there at every instant until its start (MEM-08)."""
-    ignored = {"slots", "mem"} if found.held.with_memory else {"slots"}
+    ignored = {"slots", "mem"} if found.held.includes_memory else {"slots"}
     return all(
         any(
-            _has_enough(found, alternative, term.candidates, ignored, plain, now)
+            _has_enough(found, alternative, term.candidates, ignored, base, now)
             for alternative in term.alternatives
         )
         for term in demand.terms
@@ -455,11 +479,11 @@ def _never_short(found: Steady, demand: Demand, plain: Profile, now: int) -> boo
 
 
 def _has_enough(
-    found: Steady,
+    found: FixedReservation,
     alternative: Alternative,
     candidates: IntArray,
     ignored: set[str],
-    plain: Profile,
+    base: Profile,
     now: int,
 ) -> bool:
     witnesses: list[Witness] = []
@@ -467,15 +491,15 @@ def _has_enough(
     for use in alternative.host_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial
-            there = with_slots(candidates, plain.table)
-            host = _witness(plain, use.index, least, there, now, found.until)
+            there = with_slots(candidates, base.table)
+            host = _witness(base, use.index, least, there, now, found.until)
             if host is None:
                 return False
             witnesses.append(Witness(host, use.index, least, there))
     for use in alternative.pool_uses:
         if use.reservation.resource not in ignored:
             least = use.reservation.initial
-            if plain.least_free_in_pool(use.index, _instants(plain, now, found.until)) < least:
+            if base.min_free_in_pool(use.index, _instants(base, now, found.until)) < least:
                 return False
             pools[use.index] = least
     found.witnesses += witnesses
@@ -485,120 +509,133 @@ def _has_enough(
 
 
 def _witness(
-    plain: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
+    base: Profile, index: int, least: float, candidates: IntArray, now: int, until: int
 ) -> int | None:
     """A host that has so much free at every instant, None if there is none."""
     if not candidates.size:
         return None
-    free = plain.least_free(index, _instants(plain, now, until))[candidates] + SLACK
+    free = base.min_free(index, _instants(base, now, until))[candidates] + SLACK
     best = int(free.argmax())
     return int(candidates[best]) if free[best] >= least else None
 
 
-class PlannedFuture:
+class PlannedProfiles:
     """What runs and is planned in a cycle, as profiles that are made on demand.
 
     From then on they are kept up to date; what no addition can bring up to date drops them. With
-    :meth:`drop` after every change the answers are the same.
+    :meth:`invalidate` after every change the answers are the same.
     """
 
-    def __init__(self, world: World, eligibility: Eligibility, reservations: Reservations) -> None:
+    def __init__(
+        self, world: World, eligibility: Eligibility, reservations: CycleReservations
+    ) -> None:
         self._world, self._eligibility = world, eligibility
         self._reservations = reservations
         self._profile: Profile | None = None
-        self._guard: Guard | None = None
+        self._guard: ReservedProfile | None = None
         self._always_free: FloatArray | None = None
         #: No place is looked for before it (seconds).
         self.since = world.now
 
     @property
-    def made(self) -> bool:
+    def is_built(self) -> bool:
         """Whether anybody has asked since the last drop."""
         return self._profile is not None
 
-    def drop(self) -> None:
+    def invalidate(self) -> None:
         """Something else than a start has changed what runs or is planned."""
         self._profile = self._guard = self._always_free = None
 
-    def drop_guard(self) -> None:
+    def invalidate_reserved(self) -> None:
         """A reservation has gone that had no place."""
         self._guard = None
 
     def add(self, demand: Demand, start: Start) -> None:
         """A place is planned."""
         if self._profile is not None:
-            hold_start(self._profile, demand, start)
+            allocate_start(self._profile, demand, start)
             if self._always_free is not None:
                 window = self._profile.checkpoints(start.time, demand.duration_from(start.time))
-                left = self._profile.least_free(SLOTS, window)
+                left = self._profile.min_free(SLOTS, window)
                 self._always_free = np.minimum(self._always_free, left)
         if self._guard is not None:
-            self._guard.planned(demand, start)
+            self._guard.add_planned(demand, start)
 
-    def keep(self, held: Held) -> None:
+    def add_reservation(self, reservation: JobReservation) -> None:
         """A reservation is made; its place was added."""
         if self._guard is not None:
-            self._guard.keep(held)
+            self._guard.add_reservation(reservation)
 
     def profile(self, without: JobState | None = None) -> Profile:
         """Running jobs and the future allocations made so far in this cycle."""
-        if without is not None and self._reservations.of(without) is not None:
+        if without is not None and self._reservations.get(without) is not None:
             return self._planned(self._reservations.others(without))
         if self._profile is None:
             self._profile = self._planned(self._reservations.items)
         return self._profile
 
-    def _planned(self, reservations: Iterable[Held]) -> Profile:
+    def _planned(self, reservations: Iterable[JobReservation]) -> Profile:
         profile = self._world.running_profile.copy()
-        profile.crowded, profile.accepted = Crowded(), self._eligibility.acceptances()
-        for held in reservations:
-            if held.start is not None and held.demand is not None:
-                hold_start(profile, held.demand, held.start)
+        profile.full_windows, profile.accepted = FullWindows(), self._eligibility.acceptances()
+        for reservation in reservations:
+            if reservation.start is not None and reservation.demand is not None:
+                allocate_start(profile, reservation.demand, reservation.start)
         return profile
 
-    def always_free(self, without: JobState) -> FloatArray:
+    def min_free_slots(self, without: JobState) -> FloatArray:
         """Slots of each host that are free from now on at all times, beside others' places, [H]."""
-        if self._reservations.of(without) is not None:
+        if self._reservations.get(without) is not None:
             return _always_free(self.profile(without))
         if self._always_free is None:
             self._always_free = _always_free(self.profile())
         return self._always_free
 
-    def _shared_guard(self) -> Guard:
+    def _shared_guard(self) -> ReservedProfile:
         if self._guard is None:
-            self._guard = Guard(self.profile(), self._reservations.items, self._world.now)
+            self._guard = ReservedProfile(self.profile(), self._reservations.items, self._world.now)
         return self._guard
 
-    def guard(self, state: JobState) -> Guard:
+    def reserved_profile(self, state: JobState) -> ReservedProfile:
         """What other jobs' reservations keep from a job, beside what runs and is planned."""
-        if self._reservations.of(state) is not None:
+        if self._reservations.get(state) is not None:
             others = self._reservations.others(state)
-            return Guard(self.profile(state), others, self._world.now)
+            return ReservedProfile(self.profile(state), others, self._world.now)
         return self._shared_guard()
 
     def limited_by_more(self) -> frozenset[int]:
-        """Jobs, by number, whose places :meth:`needed_before` leaves out: more decides of them."""
-        return frozenset(held.state.number for held in self._shared_guard().limited)
+        """Jobs, by number, whose places :meth:`slots_needed_before` leaves out: more decides of
+        them.
+        """
+        return frozenset(
+            reservation.state.number for reservation in self._shared_guard().limit_dependent
+        )
 
-    def needed_before(self, until: int, own: JobState) -> dict[int, float]:
+    def slots_needed_before(self, until: int, own: JobState) -> dict[int, float]:
         """Slots free now that places of others need before `until`, by host."""
         future, now = self._shared_guard().firm, self._world.now
-        free, held = self._world.free_now.host(SLOTS), self._reservations.of(own)
-        if held is None or not held.needed_only or held.start is None or held.start.time >= until:
-            least = future.least_free(SLOTS, future.checkpoints(now, until - now))
+        free, reservation = self._world.free_now.host(SLOTS), self._reservations.get(own)
+        if (
+            reservation is None
+            or not reservation.is_partly_protected
+            or reservation.start is None
+            or reservation.start.time >= until
+        ):
+            least = future.min_free(SLOTS, future.checkpoints(now, until - now))
         else:
             # Its own place, which lasts beyond `until`, is no other's.
-            assert held.demand is not None
-            begin = held.start.time
-            least = future.least_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
-            for host, count in whole_place(held.demand, held.start, future.table).items():
+            assert reservation.demand is not None
+            begin = reservation.start.time
+            least = future.min_free(SLOTS, future.checkpoints(begin, until - begin)).copy()
+            for host, count in full_allocation(
+                reservation.demand, reservation.start, future.table
+            ).items():
                 least[host] += count
             if begin > now:
-                before = future.least_free(SLOTS, future.checkpoints(now, begin - now))
+                before = future.min_free(SLOTS, future.checkpoints(now, begin - now))
                 least = np.minimum(least, before)
         needed = np.maximum(free - least, 0.0)
         return {int(host): float(needed[host]) for host in np.flatnonzero(needed)}
 
 
 def _always_free(future: Profile) -> FloatArray:
-    return future.least_free(SLOTS, future.checkpoints(future.now, None))
+    return future.min_free(SLOTS, future.checkpoints(future.now, None))

@@ -21,7 +21,7 @@ from ..precedence import LEFT_OPEN
 from ..problem import PlanningProblem
 from ..resolve import Resolver
 from ..rules.eligibility import Eligibility, InitialSituation
-from ..rules.left_out import (
+from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     LOADS,
     OF_THE_INSTANCE,
@@ -39,7 +39,7 @@ from .simulation import Session
 from .world import World
 
 
-def run_on(
+def simulated_starts(
     instance: Instance,
     method: str,
     *,
@@ -49,13 +49,13 @@ def run_on(
 ) -> dict[str, int]:
     """Start (seconds) of each pending job in the loop; one that never starts is absent.
 
-    Options as in :func:`placed_by_loop`.
+    Options as in :func:`simulated_placements`.
     """
-    placed = placed_by_loop(instance, method, jobs=jobs, effort=effort, budget=budget)
+    placed = simulated_placements(instance, method, jobs=jobs, effort=effort, budget=budget)
     return {item.job: item.start for item in placed if item.start is not None}
 
 
-def placed_by_loop(
+def simulated_placements(
     instance: Instance,
     method: str,
     *,
@@ -81,28 +81,30 @@ def placed_by_loop(
             if watched in waiting and session.world.now > latest:
                 break
     begun = (job.id for job in instance.pending if job.id not in waiting)
-    states = map(session.world.states.of, begun)
+    states = map(session.world.states.get, begun)
     return tuple(
         placed(session.world, state, method) for state in states if state.start is not None
     )
 
 
-def run_on_within(
-    instance: Instance, method: str, *, jobs: int | None, budget: Budget, turns: int
+def simulated_starts_within(
+    instance: Instance, method: str, *, jobs: int | None, budget: Budget, attempts: int
 ) -> dict[str, int] | None:
-    """:func:`run_on`, None where its cycles take more turns of jobs, or the grace is over."""
+    """:func:`simulated_starts`, None where its cycles take more turns of jobs, or the grace is
+    over.
+    """
     session = loop_session(instance, method, jobs, EFFORT, budget.with_grace())
     waiting = {job.id for job in instance.pending}
     try:
         session.begin(pending_only=True)
         while waiting and session.advance():
-            turns -= len(session.world.pending) + 1
-            if turns < 0 or session.budget.stopped():
+            attempts -= len(session.world.pending) + 1
+            if attempts < 0 or session.budget.stopped():
                 return None
             waiting.difference_update(session.cycle.record.started)
     except OutOfTime:
         return None
-    states = (session.world.states.of(job.id) for job in instance.pending)
+    states = (session.world.states.get(job.id) for job in instance.pending)
     return {state.job.id: state.start for state in states if state.start is not None}
 
 
@@ -172,7 +174,7 @@ def _at_its_limit(job: Job) -> Job:
 #: Said where the limit came while the loop tried whether rules that are left out change a start.
 NOT_TRIED = "the limit was reached before it was tried which of the rules named change a start"
 #: Turns of jobs, over all cycles of one loop, that may be run to see what a rule changes.
-TURNS = 600
+MAX_ATTEMPTS = 600
 _Starts = Mapping[str, int]
 
 
@@ -213,12 +215,14 @@ class MovedStart:
         return f"{what}, not {planned}" + (f": {because}" if because else "")
 
 
-def naming_what_moves(instance: Instance, found: Plan, *, jobs: int | None, budget: Budget) -> Plan:
+def with_relevant_omissions(
+    instance: Instance, found: Plan, *, jobs: int | None, budget: Budget
+) -> Plan:
     """The plan of a cycle with those of the left-out rules named that change a start.
 
     jobs: as of the plan. As it is where the loop would take long, or longer than the budget.
     """
-    names, nowhere = _apart(instance, found.omissions)
+    names, nowhere = _split_omissions(instance, found.omissions)
     if not names or found.cut or budget.late():
         return found
     loops = _Loops.of(instance, found.method, jobs, names, budget)
@@ -250,7 +254,7 @@ def omissions_of_job(
 
     start: as the cycle has it, None for none. All of it where the loop takes long.
     """
-    names, nowhere = _apart(instance, found)
+    names, nowhere = _split_omissions(instance, found)
     touching = tuple(item for item in nowhere if item.touches(job))
     every = (*(Omission(name) for name in names if name not in LEFT_OPEN), *touching)
     if not names or budget.stopped():
@@ -280,7 +284,7 @@ def rules_that_move(
     return tuple(o for item in moved or () for o in item.omissions(instance))
 
 
-def _apart(
+def _split_omissions(
     instance: Instance, found: Sequence[Omission]
 ) -> tuple[tuple[str, ...], tuple[Omission, ...]]:
     """The names of rules that the loop obeys, and what it does not obey or what touches some jobs.
@@ -324,7 +328,9 @@ def needing_backfill(instance: Instance, found: Plan, budget: Budget) -> Plan:
     """
     if not any(item.needs_backfill for item in found) or budget.late():
         return found
-    starts = run_on_within(instance, TimeBased.name, jobs=None, budget=budget, turns=TURNS)
+    starts = simulated_starts_within(
+        instance, TimeBased.name, jobs=None, budget=budget, attempts=MAX_ATTEMPTS
+    )
     if starts is None:
         return found
     return replace(found, reservations=tuple(_needing(item, starts) for item in found))
@@ -368,7 +374,9 @@ class _Loops:
         top: how many of them get a future allocation, all where None.
         """
         budget = self.budget
-        return run_on_within(instance, self.method, jobs=top, budget=budget, turns=TURNS)
+        return simulated_starts_within(
+            instance, self.method, jobs=top, budget=budget, attempts=MAX_ATTEMPTS
+        )
 
     def with_all(self) -> _Starts | None:
         """Starts with every rule of the instance."""

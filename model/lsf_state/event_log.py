@@ -30,7 +30,7 @@ from .values import Remarks
 
 Key = tuple[int, int]
 #: Jobs that have ended and are kept, unless JOB_CLEAN comes first, since they may be requeued.
-_MOST_ENDED = 1000
+_MAX_ENDED = 1000
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Moment:
     last: int = 0
 
 
-class Follower:
+class LogReplayer:
     """Takes records in the order of time; see :func:`cut`."""
 
     def __init__(self, at: int | None, *, later: bool) -> None:
@@ -248,7 +248,7 @@ class Follower:
             self._ended(item, record.time)
             self._forget(key)
             self.ended[key] = item
-            if len(self.ended) > _MOST_ENDED:
+            if len(self.ended) > _MAX_ENDED:
                 del self.ended[next(iter(self.ended))]
         elif record.status & (r.PENDING | r.HELD):
             self._use(item.job, -1)
@@ -319,7 +319,7 @@ def cut(records: Iterable[r.Record], at: int | None, *, later: bool = False) -> 
     later: keep what was submitted afterwards too. Records after the moment still tell when its jobs
     ended.
     """
-    follower = Follower(at, later=later)
+    follower = LogReplayer(at, later=later)
     for record in records:
         follower.take(record)
     return follower.result()
@@ -453,7 +453,7 @@ def _modify(job: SeenJob, record: r.Modified) -> None:
 
 
 @dataclass(slots=True)
-class HostLives:
+class HostHistory:
     """What a log says of hosts; times in seconds since 1970."""
 
     #: The first record that names each host, in the order in which they are named.
@@ -488,9 +488,9 @@ class HostLives:
         return tuple(sorted(found, key=lambda change: change.time))
 
 
-def host_lives(records: Iterable[r.Record]) -> HostLives:
+def host_lives(records: Iterable[r.Record]) -> HostHistory:
     """The lives of all hosts that a log names, from its records in order."""
-    lives = HostLives()
+    lives = HostHistory()
     running: dict[tuple[int, int], set[str]] = {}
     for record in records:
         match record:
@@ -513,7 +513,7 @@ def host_lives(records: Iterable[r.Record]) -> HostLives:
     return lives
 
 
-def _name(lives: HostLives, hosts: Iterable[str], time: int) -> None:
+def _name(lives: HostHistory, hosts: Iterable[str], time: int) -> None:
     for host in hosts:
         lives.first.setdefault(host, time)
 

@@ -36,7 +36,7 @@ class EstimateRule:
     without: Callable[[Instance], Instance] | None = None
 
 
-def names_left_out(
+def omitted_rule_names(
     instance: Instance, resolver: Resolver, also: Iterable[str] = ()
 ) -> tuple[str, ...]:
     """The names of the rules of an instance that its next cycle cannot foresee.
@@ -66,7 +66,7 @@ def note_of(names: Sequence[str]) -> tuple[str, ...]:
     return (f"not considered: {'; '.join(names)}",) if names else ()
 
 
-def as_estimates_see_it(instance: Instance) -> Instance:
+def estimator_view(instance: Instance) -> Instance:
     """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
     return replace(_without_windows(instance), advance_reservations=(), future=())
 
@@ -247,7 +247,7 @@ _OF_REQUIREMENTS: tuple[tuple[str, Callable[[Requirement], bool]], ...] = (
 
 
 #: Queues that are named with their settings; of more none is.
-MOST_QUEUES = 2
+MAX_QUEUES = 2
 
 
 def setting_of(rule: str, instance: Instance, jobs: Iterable[str]) -> str:
@@ -262,7 +262,7 @@ def setting_of(rule: str, instance: Instance, jobs: Iterable[str]) -> str:
     used = dict.fromkeys(job.queue for job in instance.pending if job.id in ids)
     queues = [instance.queue(name) for name in used]
     named = _NAMED.get(rule)
-    if named is None or len(queues) > MOST_QUEUES:
+    if named is None or len(queues) > MAX_QUEUES:
         return ""
     texts = (f"{text} in queue {queue.name}" for queue in queues for text in named(instance, queue))
     return ", ".join(texts)

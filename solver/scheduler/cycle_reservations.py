@@ -15,7 +15,7 @@ import numpy as np
 
 from ..availability.demand import Availability, Demand
 from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, SLACK, BesideHeld, Profile
+from ..availability.profile import FOREVER, SLACK, Profile, ReservationView
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -30,19 +30,19 @@ from ..availability.resources import (
 from ..availability.usage import RowList
 from ..placement.earliest import Start
 from ..placement.holding import (
-    HeldRows,
+    ReservationRows,
     counts_slots,
     free_over_run,
-    free_part,
+    free_slots_of,
+    full_allocation,
     takes_memory,
-    whole_place,
     with_slots,
 )
 from .job_state import JobState
 
 
 @dataclass(slots=True)
-class Held:
+class JobReservation:
     """The reservation of one pending job in one cycle."""
 
     state: JobState
@@ -55,7 +55,7 @@ class Held:
     #: Reserved now (MB), by host index.
     memory: dict[int, float] = field(default_factory=dict)
     #: Whether its queue holds memory beside the slots, now or as soon as some is free.
-    with_memory: bool = False
+    includes_memory: bool = False
     #: The future allocation where the method gives one.
     start: Start | None = None
     #: Why a lesser method answered.
@@ -70,12 +70,12 @@ class Held:
     waits_for: str = ""
     #: The slots of these that no other job may use, None for all; the others come free by its
     #: start.
-    kept: dict[int, int] | None = None
+    protected: dict[int, int] | None = None
 
     @property
-    def needed_only(self) -> bool:
+    def is_partly_protected(self) -> bool:
         """Whether it keeps of its place no more than what does not come free by its start."""
-        return self.kept is not None
+        return self.protected is not None
 
     @property
     def allocation(self) -> Allocation:
@@ -92,10 +92,10 @@ class Held:
             for host in dict.fromkeys((*self.slots, *self.backfilled))
         }
 
-    def enter(
+    def add_to(
         self,
         held: Amounts,
-        beside: Residual,
+        residual: Residual,
         *,
         totals_only: bool = False,
         limits_only: bool = False,
@@ -109,11 +109,11 @@ class Held:
         alternative = self.alternative
         if alternative is None:
             return
-        table, size = beside.table, beside.hosts
+        table, size = residual.table, residual.hosts
         if not totals_only:
             for use in alternative.host_uses:
                 if use.index == SLOTS:
-                    kept = self.slots if reserved or self.kept is None else self.kept
+                    kept = self.slots if reserved or self.protected is None else self.protected
                     held.add_hosts(use.index, {} if limits_only else kept, size)
                 elif counts_slots(use):
                     held.add_hosts(use.index, self.slots, size)
@@ -125,47 +125,47 @@ class Held:
                 total = sum(n for h, n in self.reserved.items() if mask[h])
                 held.add_pool(use.index, float(total))
 
-    def lend(self, wanted: Allocation) -> None:
+    def move_to_backfilled(self, wanted: Allocation) -> None:
         """Lend of the slots kept as many as are wanted; these are taken from `wanted`."""
-        kept = self.slots if self.kept is None else self.kept
+        kept = self.slots if self.protected is None else self.protected
         for host in kept.keys() & wanted.keys():
             part = min(kept[host], wanted[host])
             wanted[host] -= part
             self.backfilled[host] = self.backfilled.get(host, 0) + part
-            for slots in (self.slots, self.kept):
+            for slots in (self.slots, self.protected):
                 if slots is not None and host in slots:
                     slots[host] -= part
                     if slots[host] <= 0:
                         del slots[host]
 
-    def count_backfilled(self, left: IntArray) -> None:
+    def record_backfilled(self, left: IntArray) -> None:
         """Count as lent what jobs that backfilled in this cycle have taken of the slots kept.
 
         left: free slots by host; what this reservation keeps is taken from them.
         """
         still: Allocation = {}
-        for host, count in (self.slots if self.kept is None else self.kept).items():
+        for host, count in (self.slots if self.protected is None else self.protected).items():
             part = min(count, int(left[host]))
             if part > 0:
                 still[host] = part
                 left[host] -= part
             if part < count:
                 self.backfilled[host] = self.backfilled.get(host, 0) + count - part
-        if self.kept is None:
+        if self.protected is None:
             self.slots = still
         else:
-            self.kept = still
+            self.protected = still
 
-    def reserve_what_is_left(self, left: IntArray) -> None:
+    def drop_taken_slots(self, left: IntArray) -> None:
         """Of slots that are reserved but not kept only those stay so that nobody has taken.
 
         left: free slots by host that nobody keeps; what is reserved is taken from them.
         """
-        if self.kept is None:
+        if self.protected is None:
             return
         found: Allocation = {}
         for host, count in self.slots.items():
-            kept = self.kept.get(host, 0)
+            kept = self.protected.get(host, 0)
             part = max(0, min(count - kept, int(left[host])))
             left[host] -= part
             if kept + part:
@@ -173,33 +173,40 @@ class Held:
         self.slots = found
 
 
-def hold_future(
-    held: Held, beside: Availability, now: int, *, unreserved: Availability, spare: FloatArray
-) -> Held:
+def reserve_future_allocation(
+    reservation: JobReservation,
+    availability: Availability,
+    now: int,
+    *,
+    unreserved: Availability,
+    spare: FloatArray,
+) -> JobReservation:
     """The reservation with what is free now of its future allocation (TBR-07).
 
-    held: holds nothing yet; its `with_memory` is whether memory may be held with the slots. beside:
-    what others do not keep; unreserved: what others have not reserved. spare: slots of each host
-    that come free by its start, [H]; changed. These are not kept from others, but where memory is
-    held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if it may
+    reservation: holds nothing yet; its `with_memory` is whether memory may be held with the slots.
+    beside: what others do not keep; unreserved: what others have not reserved. spare: slots of each
+    host that come free by its start, [H]; changed. These are not kept from others, but where memory
+    is held with the slots (MEM-07). Nothing is held while anything but slots (and memory, if it may
     be held) is short (MEM-08).
     """
-    demand, start, memory = held.demand, held.start, held.with_memory
+    demand, start, memory = reservation.demand, reservation.start, reservation.includes_memory
     assert demand is not None
     assert start is not None
     alternative = demand.terms[0].alternatives[start.alternative]
-    with_memory = memory and takes_memory(alternative, beside.table)
+    with_memory = memory and takes_memory(alternative, availability.table)
     if not with_memory:
-        held.kept = {}
-    if only_slots_and_memory_short(demand, beside, now, memory_may=memory):
-        held.alternative = alternative
+        reservation.protected = {}
+    if only_slots_and_memory_short(demand, availability, now, memory_may=memory):
+        reservation.alternative = alternative
         if with_memory:
-            held.slots = free_part(demand, start, beside, now)
-            held.memory = memory_to_hold(demand, held.slots, beside, now, start.alternative)
+            reservation.slots = free_slots_of(demand, start, availability, now)
+            reservation.memory = memory_to_hold(
+                demand, reservation.slots, availability, now, start.alternative
+            )
         else:
-            held.slots = free_part(demand, start, unreserved, now)
-            held.kept = free_part(demand, start, beside, now, spare)
-    return held
+            reservation.slots = free_slots_of(demand, start, unreserved, now)
+            reservation.protected = free_slots_of(demand, start, availability, now, spare)
+    return reservation
 
 
 def takes_only_slots(demand: Demand, start: Start) -> bool:
@@ -211,7 +218,7 @@ def takes_only_slots(demand: Demand, start: Start) -> bool:
     )
 
 
-def times_on(use: Use, slots: int, *, first: bool) -> int:
+def uses_on_host(use: Use, slots: int, *, first: bool) -> int:
     """How often a use counts on a host with so many slots of the job; first: its first host."""
     if use.per is Per.JOB:
         return int(first)
@@ -219,7 +226,7 @@ def times_on(use: Use, slots: int, *, first: bool) -> int:
 
 
 def memory_to_hold(
-    demand: Demand, slots: Mapping[int, int], beside: Availability, now: int, number: int = 0
+    demand: Demand, slots: Mapping[int, int], availability: Availability, now: int, number: int = 0
 ) -> dict[int, float]:
     """Free memory, up to what the job will need, on hosts where it holds a slot (MEM-01, MEM-02).
 
@@ -228,11 +235,11 @@ def memory_to_hold(
     alternative = demand.terms[0].alternatives[number]
     found: dict[int, float] = {}
     for use in alternative.host_uses:
-        if beside.table.host_resources[use.index].name != "mem":
+        if availability.table.host_resources[use.index].name != "mem":
             continue
-        free = beside.free(use.index, now)
+        free = availability.free(use.index, now)
         for place, (host, count) in enumerate(slots.items()):
-            times = times_on(use, count, first=place == 0)
+            times = uses_on_host(use, count, first=place == 0)
             amount = min(float(free[host]), use.reservation.initial * times)
             if amount > 0:
                 found[host] = amount
@@ -240,7 +247,7 @@ def memory_to_hold(
 
 
 def only_slots_and_memory_short(
-    demand: Demand, beside: Availability, now: int, *, memory_may: bool
+    demand: Demand, availability: Availability, now: int, *, memory_may: bool
 ) -> bool:
     """Whether nothing but slots (and memory, if it may) keeps the job from starting (MEM-08).
 
@@ -248,7 +255,7 @@ def only_slots_and_memory_short(
     """
     for term in demand.terms:
         if all(
-            _short(alternative, term.candidates, beside, now, memory_may)
+            _short(alternative, term.candidates, availability, now, memory_may)
             for alternative in term.alternatives
         ):
             return False
@@ -256,32 +263,40 @@ def only_slots_and_memory_short(
 
 
 def _short(
-    alternative: Alternative, candidates: IntArray, beside: Availability, now: int, memory_may: bool
+    alternative: Alternative,
+    candidates: IntArray,
+    availability: Availability,
+    now: int,
+    memory_may: bool,
 ) -> bool:
     ignored = {"slots", "mem"} if memory_may else {"slots"}
-    candidates = with_slots(candidates, beside.table)
+    candidates = with_slots(candidates, availability.table)
     for use in alternative.host_uses:
         if use.reservation.resource in ignored:
             continue
-        if not (beside.free(use.index, now)[candidates] + SLACK >= use.reservation.initial).any():
+        if not (
+            availability.free(use.index, now)[candidates] + SLACK >= use.reservation.initial
+        ).any():
             return True
     for use in alternative.pool_uses:
         if use.reservation.resource in ignored:
             continue
-        if beside.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
+        if availability.free_in_pool(use.index, now) + SLACK < use.reservation.initial:
             return True
     return False
 
 
-def sum_held(reservations: Iterable[Held], beside: Residual, *, reserved: bool = False) -> Amounts:
+def sum_reservations(
+    reservations: Iterable[JobReservation], residual: Residual, *, reserved: bool = False
+) -> Amounts:
     """What reservations hold together; reserved: what counts as reserved, kept or not."""
     total = Amounts()
-    for held in reservations:
-        held.enter(total, beside, reserved=reserved)
+    for reservation in reservations:
+        reservation.add_to(total, residual, reserved=reserved)
     return total
 
 
-class Reservations:
+class CycleReservations:
     """What pending jobs hold in a cycle: in order, by job, by estimate and by what places free.
 
     items: in the order in which they were made. held: slots and memory kept from other jobs now.
@@ -298,54 +313,56 @@ class Reservations:
         self.held, self.reserved = Amounts(), Amounts()
         self.replace([])
 
-    def replace(self, reservations: Sequence[Held]) -> None:
-        """These are the reservations; what they hold is summed up by :meth:`sum_up`."""
+    def replace(self, reservations: Sequence[JobReservation]) -> None:
+        """These are the reservations; what they hold is summed up by :meth:`recompute_totals`."""
         self.items = list(reservations)
-        self._of: dict[int, Held] = {}
-        self._freeing: dict[tuple[int, int], dict[int, Held]] = {}
+        self._of: dict[int, JobReservation] = {}
+        self._freeing: dict[tuple[int, int], dict[int, JobReservation]] = {}
         self._estimates: list[int] = []
-        for held in self.items:
-            self._index(held)
+        for reservation in self.items:
+            self._index(reservation)
 
-    def sum_up(self, beside: Residual) -> None:
+    def recompute_totals(self, residual: Residual) -> None:
         """Count anew what they hold, beside what is free now."""
-        self.held = sum_held(self.items, beside)
-        self.reserved = sum_held(self.items, beside, reserved=True)
+        self.held = sum_reservations(self.items, residual)
+        self.reserved = sum_reservations(self.items, residual, reserved=True)
 
-    def add(self, held: Held, beside: Residual) -> None:
+    def add(self, reservation: JobReservation, residual: Residual) -> None:
         """One more, of a job that had none."""
-        held.enter(self.held, beside)
-        held.enter(self.reserved, beside, reserved=True)
-        self.items.append(held)
-        self._index(held)
+        reservation.add_to(self.held, residual)
+        reservation.add_to(self.reserved, residual, reserved=True)
+        self.items.append(reservation)
+        self._index(reservation)
 
-    def _index(self, held: Held) -> None:
+    def _index(self, reservation: JobReservation) -> None:
         number = len(self._of)
-        self._of[held.state.number] = held
-        bisect.insort(self._estimates, FOREVER if held.estimate is None else held.estimate)
-        if held.start is None or held.demand is None:
+        self._of[reservation.state.number] = reservation
+        bisect.insort(
+            self._estimates, FOREVER if reservation.estimate is None else reservation.estimate
+        )
+        if reservation.start is None or reservation.demand is None:
             return
-        begin, finish = held.start.time, held.start.finish(held.demand)
+        begin, finish = reservation.start.time, reservation.start.finish(reservation.demand)
         times = {finish} if finish is not None else set()
-        for term in held.demand.terms:
-            alternative = term.alternatives[held.start.alternative]
+        for term in reservation.demand.terms:
+            alternative = term.alternatives[reservation.start.alternative]
             for use in (*alternative.host_uses, *alternative.pool_uses):
                 times.update(begin + drop for drop in use.reservation.drops())
-        hosts, _ = taken(held.demand, held.start)
+        hosts, _ = hosts_and_pools_used(reservation.demand, reservation.start)
         for place in ((time, host) for time in times for host in hosts):
-            self._freeing.setdefault(place, {})[number] = held
+            self._freeing.setdefault(place, {})[number] = reservation
 
-    def of(self, state: JobState) -> Held | None:
+    def get(self, state: JobState) -> JobReservation | None:
         """The reservation of a job."""
         return self._of.get(state.number)
 
-    def others(self, state: JobState) -> list[Held]:
+    def others(self, state: JobState) -> list[JobReservation]:
         """Those of other jobs; not to be changed."""
         if state.number not in self._of:
             return self.items
-        return [held for held in self.items if held.state is not state]
+        return [reservation for reservation in self.items if reservation.state is not state]
 
-    def ends_between(self, state: JobState, first: int, before: int) -> bool:
+    def has_estimate_between(self, state: JobState, first: int, before: int) -> bool:
         """Whether another job's reservation ends in [first, before): when that job may start."""
         low, high = (bisect.bisect_left(self._estimates, time) for time in (first, before))
         own = self._of.get(state.number)
@@ -354,16 +371,20 @@ class Reservations:
         until = FOREVER if own.estimate is None else own.estimate
         return high - low > (first <= until < before)
 
-    def freeing(
+    def releasing(
         self, state: JobState, time: int, hosts: Collection[int]
     ) -> Iterator[tuple[str, Demand, Start]]:
         """Other jobs with a place on these hosts that ends, or holds less, from `time` on."""
-        found: dict[int, Held] = {}
+        found: dict[int, JobReservation] = {}
         for host in hosts:
             found |= self._freeing.get((time, host), {})
-        for _, held in sorted(found.items()):
-            if held.state is not state and held.start is not None and held.demand is not None:
-                yield held.state.job.id, held.demand, held.start
+        for _, reservation in sorted(found.items()):
+            if (
+                reservation.state is not state
+                and reservation.start is not None
+                and reservation.demand is not None
+            ):
+                yield reservation.state.job.id, reservation.demand, reservation.start
 
 
 class BackfilledSlots:
@@ -373,44 +394,49 @@ class BackfilledSlots:
         self._on: dict[int, list[list[int]]] = {}
 
     @property
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether anything is lent."""
         return bool(self._on)
 
     @classmethod
-    def of(cls, borrowers: Iterable[JobState], now: int) -> BackfilledSlots:
+    def of(cls, backfill_jobs: Iterable[JobState], now: int) -> BackfilledSlots:
         """What these running jobs have borrowed."""
         backfilled_slots = cls()
-        for state in borrowers:
+        for state in backfill_jobs:
             end = state.expected_end(now)
             if end is not None:
-                for host, slots in state.borrowed.items():
+                for host, slots in state.backfilled_slots.items():
                     backfilled_slots._on.setdefault(host, []).append([end, slots])
         return backfilled_slots
 
-    def settle(self, held: Held, table: ResourceTable) -> None:
+    def charge_to(self, reservation: JobReservation, table: ResourceTable) -> None:
         """Count what is lent of a reservation's place as reserved, and hold so much less.
 
         The place is what the job will keep others from, whole hosts where it shares them with
         nobody. Only what is back by its estimate counts; each loan counts for one reservation.
         """
-        if held.start is None or held.demand is None or held.alternative is None or not self._on:
+        if (
+            reservation.start is None
+            or reservation.demand is None
+            or reservation.alternative is None
+            or not self._on
+        ):
             return
-        place = whole_place(held.demand, held.start, table)
+        place = full_allocation(reservation.demand, reservation.start, table)
         if self._on.keys().isdisjoint(place):
             return
-        assert held.estimate is not None
+        assert reservation.estimate is not None
         for host in [host for host in place if host in self._on]:
             count = place[host]
             for loan in self._on[host]:
                 end, left = loan
-                part = min(left, count - held.backfilled.get(host, 0))
-                if end <= held.estimate and part > 0:
+                part = min(left, count - reservation.backfilled.get(host, 0))
+                if end <= reservation.estimate and part > 0:
                     loan[1] -= part
-                    held.backfilled[host] = held.backfilled.get(host, 0) + part
-            if host in held.backfilled:
-                for slots in (held.slots, held.kept or {}):
-                    rest = min(slots.get(host, 0), count - held.backfilled[host])
+                    reservation.backfilled[host] = reservation.backfilled.get(host, 0) + part
+            if host in reservation.backfilled:
+                for slots in (reservation.slots, reservation.protected or {}):
+                    rest = min(slots.get(host, 0), count - reservation.backfilled[host])
                     slots[host] = rest
                     if not rest:
                         del slots[host]
@@ -422,29 +448,29 @@ class BackfilledSlots:
             found[host] = sum(left for _, left in self._on.get(host, ()))
         return found
 
-    def take(self, lent: Allocation) -> None:
+    def take(self, backfilled: Allocation) -> None:
         """So many slots that are lent, by host, are those of one reservation from now on."""
-        for host, most in lent.items():
+        for host, most in backfilled.items():
             for loan in self._on.get(host, ()):
                 part = min(loan[1], most)
                 loan[1] -= part
                 most -= part
 
 
-def outlasted(reservations: Sequence[Held]) -> bool:
+def has_spanning_lower_priority_job(reservations: Sequence[JobReservation]) -> bool:
     """Whether a job without BACKFILL is begun before, and outlasted, by one of lower priority.
 
     reservations: with their places, in the order of priority. Such a job starts only where the
     slots of its place would stay free for good. The one behind it leaves it its place, but no more.
     """
     behind: dict[int, list[tuple[int, int]]] = {}
-    for held in reversed(reservations):
-        if held.start is None or held.demand is None:
+    for reservation in reversed(reservations):
+        if reservation.start is None or reservation.demand is None:
             continue
-        begin, finish = held.start.time, held.start.finish(held.demand)
+        begin, finish = reservation.start.time, reservation.start.finish(reservation.demand)
         end = FOREVER if finish is None else finish
-        hosts, _ = taken(held.demand, held.start)
-        for host in () if held.demand.queue.backfill else hosts:
+        hosts, _ = hosts_and_pools_used(reservation.demand, reservation.start)
+        for host in () if reservation.demand.queue.backfill else hosts:
             spans = np.array(behind.get(host, ()), dtype=np.int64).reshape(-1, 2)
             if ((spans[:, 0] < begin) & (spans[:, 1] > end)).any():
                 return True
@@ -460,10 +486,10 @@ def outlasted(reservations: Sequence[Held]) -> bool:
 
 
 #: Instants for which it is reckoned what a reservation with limits of its own will hold.
-MOST_STEPS = 64
+MAX_STEPS = 64
 
 
-class Reserved(NamedTuple):
+class ReservedAmounts(NamedTuple):
     """What of a place is reserved at an instant, by host index: slots, memory, and slots kept."""
 
     slots: dict[int, int]
@@ -472,10 +498,10 @@ class Reserved(NamedTuple):
 
 
 @dataclass(slots=True)
-class HeldOverTime:
+class ReservationTimeline:
     """What one reservation holds at the instants asked about so far, and what decides that."""
 
-    held: Held
+    held: JobReservation
     alternative: Alternative
     #: Where it may hold anything.
     hosts: frozenset[int]
@@ -483,65 +509,69 @@ class HeldOverTime:
     pools: frozenset[int]
     #: Uses of host resources of which enough must be free on some candidate, whichever.
     everywhere: tuple[tuple[int, IntArray], ...]
-    at: dict[int, Reserved] = field(default_factory=dict)
+    at: dict[int, ReservedAmounts] = field(default_factory=dict)
     #: For each instant candidates that had enough of each.
     found: dict[int, frozenset[int]] = field(default_factory=dict)
     #: Slots of each host that are free over the run of the job, its own counted in, [H].
     left: FloatArray | None = None
 
     @classmethod
-    def of(cls, held: Held, demand: Demand, start: Start, plain: Profile) -> HeldOverTime:
-        ignored = {"slots", "mem"} if held.with_memory else {"slots"}
+    def of(
+        cls, reservation: JobReservation, demand: Demand, start: Start, base: Profile
+    ) -> ReservationTimeline:
+        ignored = {"slots", "mem"} if reservation.includes_memory else {"slots"}
         every = [(term, other) for term in demand.terms for other in term.alternatives]
         return cls(
-            held,
+            reservation,
             demand.terms[0].alternatives[start.alternative],
-            frozenset(whole_place(demand, start, plain.table)),
+            frozenset(full_allocation(demand, start, base.table)),
             frozenset(use.index for _, other in every for use in other.pool_uses),
             tuple(
-                (use.index, with_slots(term.candidates, plain.table))
+                (use.index, with_slots(term.candidates, base.table))
                 for term, other in every
                 for use in other.host_uses
                 if use.reservation.resource not in ignored
             ),
         )
 
-    def _empty(self) -> Held:
+    def _empty(self) -> JobReservation:
         """The reservation of the same place with nothing held of it."""
-        held = self.held
-        return Held(
-            *(held.state, held.method, held.estimate),
-            with_memory=held.with_memory,
-            start=held.start,
-            demand=held.demand,
+        reservation = self.held
+        return JobReservation(
+            *(reservation.state, reservation.method, reservation.estimate),
+            includes_memory=reservation.includes_memory,
+            start=reservation.start,
+            demand=reservation.demand,
         )
 
-    def part_at(self, plain: Profile, time: int) -> Reserved:
+    def amounts_at(self, base: Profile, time: int) -> ReservedAmounts:
         """What the reservation would hold of its future allocation if it were made at `time`."""
         part = self.at.get(time)
         if part is None:
-            spare = self._spare_at(plain, time)
-            step = hold_future(self._empty(), plain, time, unreserved=plain, spare=spare)
-            kept = step.slots if step.kept is None else step.kept
-            part = self.at[time] = Reserved(step.slots, step.memory, kept)
+            spare = self._spare_at(base, time)
+            step = reserve_future_allocation(
+                self._empty(), base, time, unreserved=base, spare=spare
+            )
+            kept = step.slots if step.protected is None else step.protected
+            part = self.at[time] = ReservedAmounts(step.slots, step.memory, kept)
             # Where nothing is held for want of something, still more taken changes nothing.
             self.found[time] = frozenset(
-                int(candidates[np.argmax(plain.free(index, time)[candidates])])
+                int(candidates[np.argmax(base.free(index, time)[candidates])])
                 for index, candidates in (self.everywhere if step.alternative else ())
                 if candidates.size
             )
         return part
 
-    def _spare_at(self, plain: Profile, time: int) -> FloatArray:
+    def _spare_at(self, base: Profile, time: int) -> FloatArray:
         """Slots of each host that come free from `time` until the start, [H]."""
         demand, start = self.held.demand, self.held.start
         assert demand is not None
         assert start is not None
         if self.left is None:
-            self.left = free_over_run(plain, demand, start)
-        return np.maximum(self.left - np.floor(plain.free(SLOTS, time)), 0.0)
+            self.left = free_over_run(base, demand, start)
+        return np.maximum(self.left - np.floor(base.free(SLOTS, time)), 0.0)
 
-    def forget(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
+    def invalidate(self, begin: int, end: int, hosts: set[int], pools: set[int]) -> None:
         """Something is taken of these over [begin, end)."""
         every = not (self.hosts.isdisjoint(hosts) and self.pools.isdisjoint(pools))
         if every and self._runs_during(begin, end):
@@ -561,11 +591,11 @@ class HeldOverTime:
         return self.held.start.time < end and (finish is None or begin < finish)
 
 
-class HoldingBack:
+class ReservationTimelineCache:
     """What reservations hold beside `plain`, what runs and is planned; remembered by job number."""
 
     def __init__(self) -> None:
-        self._known_holdings: dict[int, HeldOverTime] = {}
+        self._known_holdings: dict[int, ReservationTimeline] = {}
 
     def clear(self) -> None:
         """Something else than a planned place has changed."""
@@ -577,103 +607,107 @@ class HoldingBack:
             return
         finish = start.finish(demand)
         end = FOREVER if finish is None else finish
-        hosts, pools = taken(demand, start)
+        hosts, pools = hosts_and_pools_used(demand, start)
         for known in self._known_holdings.values():
-            known.forget(start.time, end, hosts, pools)
+            known.invalidate(start.time, end, hosts, pools)
 
-    def of(self, held: Held, plain: Profile) -> HeldOverTime:
+    def of(self, reservation: JobReservation, base: Profile) -> ReservationTimeline:
         """What is known of a reservation that has a place; to be added to."""
-        assert held.demand is not None
-        assert held.start is not None
-        known = self._known_holdings.get(held.state.number)
-        if known is None or known.held is not held:
-            known = HeldOverTime.of(held, held.demand, held.start, plain)
-            self._known_holdings[held.state.number] = known
+        assert reservation.demand is not None
+        assert reservation.start is not None
+        known = self._known_holdings.get(reservation.state.number)
+        if known is None or known.held is not reservation:
+            known = ReservationTimeline.of(reservation, reservation.demand, reservation.start, base)
+            self._known_holdings[reservation.state.number] = known
         return known
 
 
-def hold_back(
+def subtract_reservations(
     profile: Profile,
-    reservations: Iterable[Held],
-    plain: Profile,
+    reservations: Iterable[JobReservation],
+    base: Profile,
     now: int,
     *,
-    known: HoldingBack,
+    known: ReservationTimelineCache,
     since: int | None = None,
     before: int = FOREVER,
 ) -> None:
     """Take out of a profile what reservations keep from others until their starts.
 
-    plain: what runs and is planned. What is held of a future allocation is reckoned from instant to
-    instant. known: what was reckoned for the same `plain`. since, before: nobody will ask about
+    base: what runs and is planned. What is held of a future allocation is reckoned from instant to
+    instant. known: what was reckoned for the same `base`. since, before: nobody will ask about
     other instants, so what is held at those alone is left out.
     """
     since = now if since is None else since
-    rows = HeldRows(profile.table)
-    for held in reservations:
-        until = held.estimate if held.estimate is not None else FOREVER
+    rows = ReservationRows(profile.table)
+    for reservation in reservations:
+        until = reservation.estimate if reservation.estimate is not None else FOREVER
         if until <= since:
             continue
-        if held.start is None or held.demand is None:
-            rows.add(held.alternative, held.slots, held.memory, now, until)
+        if reservation.start is None or reservation.demand is None:
+            rows.add(reservation.alternative, reservation.slots, reservation.memory, now, until)
         else:
-            reckoned = known.of(held, plain)
-            for begin, end, part in held_from(reckoned, plain, now, since=since, before=before):
+            reckoned = known.of(reservation, base)
+            for begin, end, part in reserved_intervals(
+                reckoned, base, now, since=since, before=before
+            ):
                 slots, memory, kept = part
                 rows.add(reckoned.alternative, slots, memory, begin, end, limits_only=True)
-                rows.keep(kept, begin, end)
-    rows.enter(profile)
+                rows.add_slots(kept, begin, end)
+    rows.subtract_from(profile)
 
 
-def guarded(plain: Profile, reservations: Iterable[Held], now: int) -> BesideHeld:
+def profile_without_backfill(
+    base: Profile, reservations: Iterable[JobReservation], now: int
+) -> ReservationView:
     """What is left to a job that may use nothing of what these reservations hold.
 
-    plain: what runs and is planned, these reservations' places too.
+    base: what runs and is planned, these reservations' places too.
     """
     limited = [
-        held
-        for held in reservations
-        if held.start is None
-        or held.demand is None
-        or not takes_only_slots(held.demand, held.start)
+        reservation
+        for reservation in reservations
+        if reservation.start is None
+        or reservation.demand is None
+        or not takes_only_slots(reservation.demand, reservation.start)
     ]
-    shown = plain.copy()
-    hold_back(shown, limited, plain, now, known=HoldingBack())
-    firm = plain.copy() if limited else plain
-    for held in limited:
-        forget_place(firm, held)
-    return BesideHeld(shown, plain, firm=firm)
+    shown = base.copy()
+    subtract_reservations(shown, limited, base, now, known=ReservationTimelineCache())
+    firm = base.copy() if limited else base
+    for reservation in limited:
+        release_allocation(firm, reservation)
+    return ReservationView(shown, base, firm=firm)
 
 
-def forget_place(profile: Profile, held: Held) -> None:
+def release_allocation(profile: Profile, reservation: JobReservation) -> None:
     """Give back to a profile the slots of a reservation's place."""
-    if held.start is None or held.demand is None:
+    if reservation.start is None or reservation.demand is None:
         return
-    finish = held.start.finish(held.demand)
-    place = whole_place(held.demand, held.start, profile.table)
+    finish = reservation.start.finish(reservation.demand)
+    place = full_allocation(reservation.demand, reservation.start, profile.table)
     rows, end = RowList(), FOREVER if finish is None else finish
-    rows.extend(place, held.start.time, end, [-count for count in place.values()])
+    rows.extend(place, reservation.start.time, end, [-count for count in place.values()])
     profile.hold_rows(SLOTS, rows, pool=False)
 
 
-def held_from(
-    known: HeldOverTime, plain: Profile, now: int, *, since: int, before: int
-) -> Iterator[tuple[int, int, Reserved]]:
+def reserved_intervals(
+    known: ReservationTimeline, base: Profile, now: int, *, since: int, before: int
+) -> Iterator[tuple[int, int, ReservedAmounts]]:
     """Beginnings, ends and amounts of what a reservation holds, over [since, before) at least."""
     until = FOREVER if known.held.estimate is None else known.held.estimate
-    edges = edges_of(plain.candidate_times(now), until, since=since, before=before)
+    edges = breakpoints(base.candidate_times(now), until, since=since, before=before)
     if len(edges) < 2:
         return
-    begin, held = edges[0], known.part_at(plain, edges[0])
+    begin, held = edges[0], known.amounts_at(base, edges[0])
     for edge in edges[1:-1]:
-        part = known.part_at(plain, edge)
+        part = known.amounts_at(base, edge)
         if part != held:
             yield begin, edge, held
             begin, held = edge, part
     yield begin, edges[-1], held
 
 
-def edges_of(times: list[int], until: int, *, since: int, before: int) -> list[int]:
+def breakpoints(times: list[int], until: int, *, since: int, before: int) -> list[int]:
     """Where it is reckoned anew what a reservation until `until` holds, over [since, before).
 
     times: the instants at which anything is freed, ascending. Between two edges it holds the same;
@@ -688,10 +722,10 @@ def edges_of(times: list[int], until: int, *, since: int, before: int) -> list[i
 def _instants(ends: list[int], until: int) -> list[int]:
     """The instants before `until` for which it is reckoned what a reservation holds."""
     count = bisect.bisect_left(ends, until)
-    return ends[: count : count // MOST_STEPS + 1] if count > MOST_STEPS else ends[:count]
+    return ends[: count : count // MAX_STEPS + 1] if count > MAX_STEPS else ends[:count]
 
 
-def taken(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
+def hosts_and_pools_used(demand: Demand, start: Start) -> tuple[set[int], set[int]]:
     """Hosts and pools of which a planned place takes anything."""
     hosts = set(start.allocation)
     for term, allocation in zip(demand.terms, start.terms, strict=True):
