@@ -100,7 +100,7 @@ READERS: dict[str, str] = {
 #: Files to write, and the folder of a sweep (test_writers.py); words of some stand for a file too.
 WRITTEN = frozenset(
     {"output", "png", "svg", "lsf_plan", "jobs", "cycle_log", "shares", "checkpoint"}
-    | {"picture", "table", "into"}
+    | {"animate", "picture", "table", "into"}
 )
 WORDS = frozenset({"explain instance_file", "ask instance_file", "show words"})
 RUNNER = CliRunner()
