@@ -167,7 +167,7 @@ def signalled_at(
 
 PHASES = [
     ("time-based", "solver.scheduler.world:World.add_all_running"),
-    ("time-based", "solver.scheduler.simulation:Session.settle"),
+    ("time-based", "solver.scheduler.simulation:Session.run_until_stable"),
     ("greedy", "solver.scheduler.cycle:Cycle.run"),
     ("time-based", "solver.scheduler.next_cycle:plan_of"),
     ("time-based", "solver.planning:certified"),

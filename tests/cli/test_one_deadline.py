@@ -39,7 +39,7 @@ def signalled(call):
     return inside
 
 if where == "cycle":
-    Cycle._take_turns = signalled(Cycle._take_turns)
+    Cycle._process_queue = signalled(Cycle._process_queue)
 else:
     simulate_loop.read = signalled(simulate_loop.read)
 sys.argv[:] = ["slotwise", *sys.argv[3:]]
