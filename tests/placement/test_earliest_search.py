@@ -18,14 +18,14 @@ class Instants:
         self.times = [10 * at for at in range(len(fits))]
         self.fits = dict(zip(self.times, fits, strict=True))
         self.only_grows = only_grows
-        self.crowded = None  # nothing is remembered
+        self.full_windows = None  # nothing is remembered
         self.asked: list[int] = []
         self.parts = [(0, len(fits))]
 
     def candidate_times(self, start: int, *, finishes_only: bool) -> list[int]:
         return [time for time in self.times if time >= start]
 
-    def minds_intervals(self, demand: object) -> bool:
+    def has_accept_interval(self, demand: object) -> bool:
         return False
 
     def with_openings(self, demand: object, times: list[int]) -> list[int]:
@@ -44,7 +44,7 @@ class Asked:
     """What the search looks at of a demand."""
 
     terms: tuple[Any, ...]
-    together: object
+    joint_placer: object
     impossible: str = ""
     earliest: int = 0
     calendar: object = None
@@ -58,8 +58,8 @@ class Asked:
         return self.duration
 
 
-def demand(terms: int = 1, together: object = None) -> Any:
-    return Asked(tuple(SimpleNamespace(alternatives=()) for _ in range(terms)), together)
+def demand(terms: int = 1, joint_placer: object = None) -> Any:
+    return Asked(tuple(SimpleNamespace(alternatives=()) for _ in range(terms)), joint_placer)
 
 
 @pytest.fixture(autouse=True)
@@ -141,7 +141,7 @@ def test_terms_in_order_are_tried_instant_by_instant() -> None:
     """More that is free may spoil the order, so nothing follows from one instant for another."""
     fits = [False, True, False, False]
     assert found(Instants(fits), demand(terms=2)) == 10
-    assert found(Instants(fits), demand(terms=2, together=True)) is None
+    assert found(Instants(fits), demand(terms=2, joint_placer=True)) is None
     assert found(Instants([False] * 3), demand(terms=2)) is None
 
 
