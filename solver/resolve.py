@@ -24,7 +24,6 @@ from ..model.resreq import (
     same_classes,
     select_mask,
 )
-from ..model.resreq.affinity import asks_for_a_number, cores_of_a_slot
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
@@ -163,7 +162,7 @@ class Resolver:
                 *(job, queue, held),
                 exclusive=job.exclusive,
                 first=position == 0,
-                cores=cores_of_a_slot(simple.affinity),
+                cores=simple.cores_of_a_slot,
             )
         return self._kept.running_uses[key]
 
@@ -202,9 +201,11 @@ class Resolver:
 
     def binds_cores(self, job: Job) -> bool:
         """Whether affinity[] of a job asks for more than a number of cores that hosts have told."""
-        asked = [simple.affinity for simple in self._simples(job) if simple.affinity]
+        asked = [simple for simple in self._simples(job) if simple.affinity]
         hosts = self.instance.cluster.hosts
-        counted = all(map(asks_for_a_number, asked)) and all(h.cores is not None for h in hosts)
+        counted = all(simple.asks_for_a_number_of_cores for simple in asked) and all(
+            h.cores is not None for h in hosts
+        )
         return bool(asked) and not counted
 
     def unsure_of_home(self, job: Job) -> bool:
@@ -343,7 +344,7 @@ class Resolver:
         self, job: Job, queue: Queue, simple: Simple, slots: int, most: int, *, first: bool
     ) -> TermDemand:
         alternatives = []
-        cores = cores_of_a_slot(simple.affinity)
+        cores = simple.cores_of_a_slot
         for held in _alternatives(simple):
             alternatives.append(
                 self.table.alternative(

@@ -114,7 +114,8 @@ def test_links_lead_somewhere() -> None:
     for name, text in PAGES.items():
         prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
         for link in re.findall(r"\]\(([^)#\s]+)", prose):
-            known = link.startswith("http") or (ROOT / name).parent.joinpath(link).exists()
+            made = link.startswith("reference/")  # by `make docs`
+            known = made or link.startswith("http") or (ROOT / name).parent.joinpath(link).exists()
             missing += [] if known else [(name, link)]
     assert missing == []
 

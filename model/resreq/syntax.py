@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -177,6 +178,13 @@ class Cu:
     excl: bool = False
 
 
+#: ``core``, ``core(2)``, ``core(2)*3``; ``distribute=any`` is LSF's default.
+_NUMBER = r"\s*core\s*(?:\(\s*(\d+)\s*\))?\s*(?:\*\s*(\d+)\s*)?"
+_CORES = re.compile(rf"{_NUMBER}(?::\s*distribute\s*=\s*any\s*)?")
+#: The same with more in its parentheses or behind: ``core(2,same=socket):membind=localonly``.
+_AT_LEAST = re.compile(r"\s*core\s*(?:\(\s*(\d+))?")
+
+
 @dataclass(frozen=True, slots=True)
 class Simple:
     """A simple requirement; an absent section is None (same and affinity: empty)."""
@@ -187,10 +195,27 @@ class Simple:
     span: Span | None = None
     same: tuple[str, ...] = ()
     cu: Cu | None = None
-    #: The text inside affinity[], which no plan heeds.
+    #: The text inside affinity[], of which plans count a number of cores.
     affinity: str = ""
-    #: Stripe and gtile of span[], which no plan heeds either.
+    #: Stripe and gtile of span[], which no plan considers.
     tiling: str = ""
+
+    @property
+    def cores_of_a_slot(self) -> int:
+        """Cores that each slot takes on its host by affinity[], at least; 0 without (AFF-01).
+
+        Threads, sockets and NUMA nodes are not counted: 0.
+        """
+        found = _CORES.fullmatch(self.affinity)
+        if found:
+            return int(found[1] or 1) * int(found[2] or 1)
+        least = _AT_LEAST.match(self.affinity)
+        return int(least[1] or 1) if least else 0
+
+    @property
+    def asks_for_a_number_of_cores(self) -> bool:
+        """Whether affinity[] asks for so many cores and nothing else, such as where they are."""
+        return _CORES.fullmatch(self.affinity) is not None
 
 
 @dataclass(frozen=True, slots=True)

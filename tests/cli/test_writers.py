@@ -59,6 +59,7 @@ WRITERS: dict[str, tuple[str, bytes]] = {
     "import pool --output": (f"import pool {POOL} --output OUT", b"format: "),
     "report --output": (f"report {HEADLINE} --method greedy --output OUT", b"<!"),
     "report --png": (f"report {HEADLINE} --method greedy --png OUT", b"\x89PNG"),
+    "report --animate": (f"report {HEADLINE} --animate OUT", b"<svg"),
     "report --svg": (f"report {HEADLINE} --method greedy --svg OUT", b"<?xml"),
     "backtest --jobs": ("backtest LOG --questions 4 --samples 4 --jobs OUT", b"job,"),
     "backtest --picture": ("backtest LOG --questions 4 --samples 4 --picture OUT", b"<?xml"),
