@@ -113,7 +113,7 @@ def test_a_largest_cost_that_is_no_makespan(method: Any) -> None:
 @pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize("name", ["flow", "worst-delay"])
 def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) -> None:
-    found = plan(THREE, objective=name)
+    found = plan(THREE, objective=name, effort=0.5)
     assert [fault.check for fault in validate(THREE, found)] == ["value"]
     assert f"objective {name} is none of lexicographic" in str(validate(THREE, found)[0])
     assert (found.status, found.bound) == ("heuristic", None)
@@ -121,7 +121,7 @@ def test_the_judge_refuses_an_objective_without_a_formula_of_its_own(name: Any) 
 
 @pytest.mark.usefixtures("toys", "judged")
 def test_a_judge_with_a_formula_judges_it() -> None:
-    found = plan(THREE, objective="flow")  # type: ignore[arg-type]
+    found = plan(THREE, objective="flow", effort=0.5)  # type: ignore[arg-type]
     assert validate(THREE, found) == []
     assert validate(THREE, replace(found, value=1.0, bound=1.0)) != []
 
@@ -130,7 +130,7 @@ def test_what_is_not_registered_is_an_error_everywhere() -> None:
     for method in METHODS:
         with pytest.raises(InputError, match="unknown objective 'flow': use one of lexicographic"):
             plan(THREE, method, objective="flow")  # type: ignore[arg-type]
-    forged = replace(plan(THREE, objective="weighted"), objective="flow")  # type: ignore[arg-type]
+    forged = replace(plan(THREE, objective="weighted", effort=0.5), objective="flow")  # type: ignore[arg-type]
     assert [fault.check for fault in validate(THREE, forged)] == ["value"]
 
 
@@ -172,7 +172,7 @@ def test_the_time_based_plan_has_the_objective_that_was_asked_for(name: Objectiv
     found = plan(THREE, "time-based", objective=name)
     assert (found.objective, found.status) == (name, "heuristic")
     assert validate(THREE, found) == []
-    best = plan(THREE, objective=name)
+    best = plan(THREE, objective=name, effort=0.5)
     assert found.value is not None
     assert best.value is not None
     aborted = {job.id for job in THREE.pending} - {item.job for item in found}
