@@ -27,7 +27,7 @@ from ..errors import InputError, Problem, nearest
 from ..gpu_request import with_gpu_constraints
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, parse_array
-from .names import host_requests, tokens
+from .names import check_job_group, host_requests, tokens
 from .text import positive_duration
 from .units import Clock, LimitOnHost, parse_stamp
 
@@ -730,6 +730,10 @@ def _instant(name: str) -> Callable[[BsubLine, str], None]:
     return read
 
 
+def _job_group(submission: BsubLine, text: str) -> None:
+    submission.fields["job_group"] = check_job_group(text.strip())
+
+
 def _name(submission: BsubLine, text: str) -> None:
     """The name of a job, and the elements of an array; how many there may be is asked later."""
     name, spec = parse_array(" ".join(text.split()), LARGEST_INDEX)
@@ -765,7 +769,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-G": _text("group"),
     "-P": _line("project"),
     "-app": _text("application"),
-    "-g": _text("job_group"),
+    "-g": _job_group,
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),

@@ -108,7 +108,7 @@ class ModifyEntry(Section):
     orphan_term: f.YesNo | None = None
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo | None = None
-    job_group: f.JobGroupName | None = None
+    job_group: f.JobGroupOrNone | None = None
 
 
 class ChangeEntry(Section):

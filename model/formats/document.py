@@ -273,7 +273,7 @@ class JobEntry(Section):
     array: f.Elements | None = None
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo = False
-    job_group: f.JobGroupName | Literal[""] = ""
+    job_group: f.JobGroupOrNone = ""
 
 
 class RunningEntry(JobEntry):

@@ -67,6 +67,11 @@ def _machine_name(value: object) -> str:
     return "" if value == "" else _new_name(value)
 
 
+def _job_group(value: object) -> str:
+    """The name of a job group, or "" for none."""
+    return "" if value == "" else names.check_job_group(value)
+
+
 def _job_id(value: object) -> str:
     """A name, or an element of a job array: ``123[4]``."""
     if type(value) is str and value.isalnum():
@@ -224,8 +229,9 @@ Text: TypeAlias = Annotated[str, Strict()]
 Name: TypeAlias = Annotated[str, BeforeValidator(_name), Strict(), WithJsonSchema(_NAME)]
 NewName: TypeAlias = Annotated[str, PlainValidator(_new_name), WithJsonSchema(_NAME)]
 JobGroupName: TypeAlias = Annotated[
-    str, BeforeValidator(_name), Strict(), Field(pattern=r"^/[^/\s]+(/[^/\s]+)*$")
+    str, PlainValidator(names.check_job_group), WithJsonSchema(_NAME)
 ]
+JobGroupOrNone: TypeAlias = Annotated[str, PlainValidator(_job_group), WithJsonSchema(_NAME)]
 MachineName: TypeAlias = Annotated[str, PlainValidator(_machine_name), WithJsonSchema(_NAME)]
 JobId: TypeAlias = Annotated[str, PlainValidator(_job_id), WithJsonSchema(_NAME)]
 Elements: TypeAlias = Annotated[

@@ -182,6 +182,13 @@ def plain_names(value: object) -> tuple[str, ...]:
     return found
 
 
+def check_job_group(value: object) -> str:
+    """The name of a job group as bgadd takes it; ValueError for any other value."""
+    if isinstance(value, str) and re.fullmatch(r"(/[^/\s]+)+", value):
+        return value
+    raise ValueError(f"must be a job group such as /risk/daily, not {value!r}")
+
+
 def check_name(name: str) -> str:
     """The name itself if it can be told from LSF's own signs."""
     if not name or _FORBIDDEN.search(name):

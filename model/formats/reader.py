@@ -130,6 +130,11 @@ def _with_config(
     """An instance that adds to a directory of LSF configuration."""
     from .lsf.site import overlay
 
+    config = data["config"]
+    named = config.get("directory") if isinstance(config, dict) else config
+    if isinstance(named, str) and named and not (Path(source).parent / named).exists():
+        message = f"there is no directory {named!r}: it counts from the folder of this file"
+        raise InputError(_located([Finding(("config",), message)], source, lines))
     try:
         whole = overlay(data, source)
     except ValueError as error:

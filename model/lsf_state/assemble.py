@@ -39,12 +39,12 @@ from ..job import (
     RunningJob,
     TooManyElements,
     elements,
-    job_groups_of,
     parse_array,
     too_many_elements,
 )
 from ..omissions import GPUS, Omission
 from ..resreq import RequirementMerging
+from . import values
 from .acceptable import acceptable
 from .bjobs import ENDED, WAITING, SeenJob
 from .bqueues import SeenHost
@@ -56,7 +56,7 @@ from .gpus import SeenGpus
 from .queues import merged_queues
 from .seen import Seen
 from .unknown import without_unknown
-from .values import Remarks, blank
+from .values import Remarks
 
 
 def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
@@ -747,7 +747,7 @@ class _Jobs:
             exclusive=seen.exclusive,
             gpu=gpu,
             unheeded=seen.unheeded,
-            job_group="" if blank(seen.job_group) else (job_groups_of(seen.job_group) or ("",))[-1],
+            job_group=self._job_group(seen),
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),
@@ -755,6 +755,12 @@ class _Jobs:
             if seen.queued_as is None
             else (seen.queued_as[0] - self.zero, seen.queued_as[1]),
         )
+
+    def _job_group(self, seen: SeenJob) -> str:
+        """Its job group; a name that cannot be read is in `unheeded`."""
+        with suppress(ValueError):
+            return values.job_group(seen.job_group)
+        return ""
 
     def _home(self, name: str) -> str:
         """The submission host as the cluster calls it; "" where it is none of its hosts."""

@@ -269,9 +269,14 @@ class SeenJob:
     @property
     def unheeded(self) -> tuple[str, ...]:
         """What was said of it that nobody obeys, in the words of bsub where it has some."""
-        if values.blank(self.reservation):
-            return tuple(self.unread)
-        return (*self.unread, f"-U {self.reservation.strip()}")
+        found = list(self.unread)
+        if not values.blank(self.reservation):
+            found.append(f"-U {self.reservation.strip()}")
+        try:
+            values.job_group(self.job_group)
+        except ValueError:
+            found.append(f"-g {self.job_group.strip()}")
+        return tuple(found)
 
 
 def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:

@@ -233,16 +233,19 @@ def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
             # A group without an owner or a class has one word less.
             row = dict(zip(names, words, strict=False))
             reading.at(f"job group {words[0]}", number, Touched())
+            name = reading.value("GROUP_NAME", words[0], values.job_group)
+            if not name:
+                continue  # the root has no limit
             if "JLIMIT" not in names:
-                yield JobGroup(words[0], None)
+                yield JobGroup(name, None)
                 continue
             found = next((word for word in words[1:] if "/" in word and word != "()"), "")
             if not found:
                 reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is no STARTED/LIMIT")
                 continue
             limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
-            if not reading.names and words[0] != "/":
-                yield JobGroup(words[0].rstrip("/"), limit)
+            if not reading.names:
+                yield JobGroup(name, limit)
 
 
 def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..display import HOUR, MINUTE
 from ..errors import InputError, Problem
-from ..formats.names import check_name, host_requests
+from ..formats.names import check_job_group, check_name, host_requests
 from ..formats.reading import file_bytes
 from ..formats.sniff import KINDS, kind_of_text, other_kind
 from ..omissions import Omission
@@ -50,6 +50,12 @@ _SLACK = timedelta(days=1)
 def blank(text: str) -> bool:
     """Whether a value says nothing."""
     return text.strip() in ("", "-", "N/A", "none", "NONE")
+
+
+def job_group(text: str) -> str:
+    """``/a/b`` of ``/a/b/``; empty for none and for the root. ValueError for any other text."""
+    name = "" if blank(text) else text.strip().rstrip("/")
+    return name and check_job_group(name)
 
 
 def whole(text: str) -> int | None:

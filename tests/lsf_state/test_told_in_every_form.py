@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import slotwise as sw
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.errors import InputError
 from slotwise.model.formats.submit import refusals, submitted_job
@@ -114,6 +115,7 @@ def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
         (waits(first=" Reservation <bob#1>,"), "unheeded", ("-U bob#1",)),
         (record(JOB_GROUP="/ris/a"), "job_group", "/ris/a"),
         (waits(first=" Job Group </ris/a>,"), "job_group", "/ris/a"),
+        (record(JOB_GROUP="ris a"), "unheeded", ("-g ris a",)),
         (record(ESTIMATED_RUN_TIME="10.0"), "estimated_run_time", 600),
         (waits(parts=" ESTIMATED_RUNTIME:\n 10.0 min"), "estimated_run_time", 600),
         (waits(parts=" ESTIMATED_RUNTIME: 10.0 min"), "estimated_run_time", 600),
@@ -125,6 +127,19 @@ def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
 )
 def test_a_fact_of_a_job_is_read_or_told(text: str, field: str, value: Any) -> None:
     assert getattr(job_of(text), field) == value
+
+
+@pytest.mark.parametrize(
+    ("printed", "group", "told"),
+    [("/ris/a/", "/ris/a", ()), ("/", "", ()), ("-", "", ()), ("/r//a", "", ("-g /r//a",))],
+)
+def test_what_is_imported_of_job_groups_can_be_read_back(
+    printed: str, group: str, told: tuple[str, ...]
+) -> None:
+    it = made(bjobs=record(JOB_GROUP=printed), bhosts=OPEN)
+    waiting = it.pending[0]
+    assert (waiting.job_group, waiting.unheeded) == (group, told)
+    assert sw.loads(sw.dump(it)) == it
 
 
 @pytest.mark.parametrize("asked", ["rusage[mem=2000]", "select[swp>5 && tmp>1]", "select[ut<0.5]"])

@@ -163,3 +163,26 @@ def test_plans_agree_with_a_literal_reading(seed: int) -> None:
     without = sw.plan(replace(problem, job_groups=free))
     if [item.start for item in without] != wanted:
         assert sw.validate(problem, without)
+
+
+@pytest.mark.parametrize("name", ["canada", "/canada/", "/a//b", "/", "/a b"])
+def test_a_wrong_name_is_told_alike_in_every_form(name: str) -> None:
+    """An entry, a field of a job, a bsub line and an object in memory; no word of a validator."""
+    told = f"must be a job group such as /risk/daily, not {name!r}"
+    head = "format: slotwise/1\nhosts: [{name: A, slots: 1}]\n"
+    for rest in (
+        f"job_groups: [{{name: '{name}'}}]",
+        f"pending: [{{id: '1', job_group: '{name}'}}]",
+        f"""pending: [{{id: '1', bsub: "-g '{name}'"}}]""",
+    ):
+        with pytest.raises(sw.InputError) as caught:
+            sw.loads(f"{head}{rest}\n")
+        (problem,) = caught.value.problems
+        assert told in problem.message
+        assert problem.line == 3
+    for problem in (
+        instance(host("A", 1), pending=(job("p", 1, job_group=name),)),
+        instance(host("A", 1), job_groups=(JobGroup(name),)),
+    ):
+        with pytest.raises(sw.InputError, match="must be a job group such as"):
+            sw.plan(problem)
