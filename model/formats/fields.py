@@ -68,7 +68,7 @@ def _machine_name(value: object) -> str:
 
 
 def _job_group(value: object) -> str:
-    """The name of a job group, or "" for none."""
+    """The name of a job group; empty for none."""
     return "" if value == "" else names.check_job_group(value)
 
 

@@ -757,7 +757,7 @@ class _Jobs:
         )
 
     def _job_group(self, seen: SeenJob) -> str:
-        """Its job group; a name that cannot be read is in `unheeded`."""
+        """Its job group; empty if the name cannot be read."""
         with suppress(ValueError):
             return values.job_group(seen.job_group)
         return ""
