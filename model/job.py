@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated
 
+from .absolute_priority import StatedPriority
 from .facts import Fact
 from .input_limits import limits, take_names
 
@@ -97,6 +98,8 @@ class Job:
     whole_hosts: bool = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: str = ""
+    #: What an administrator set of its absolute priority (bmod -aps), None for nothing.
+    aps: StatedPriority | None = None
 
     @property
     def array_id(self) -> str | None:
@@ -163,6 +166,8 @@ class Application:
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
+    #: What its jobs count as APP of an absolute priority.
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)

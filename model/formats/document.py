@@ -274,6 +274,7 @@ class JobEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo = False
     job_group: f.JobGroupOrNone = ""
+    aps: f.AbsoluteStated | None = None
 
 
 class RunningEntry(JobEntry):

@@ -357,6 +357,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "array_limit": job.array_limit,
             "whole_hosts": job.whole_hosts or None,
             "job_group": _some(job.job_group),
+            "aps": None if job.aps is None else str(job.aps),
         }
     )
 
