@@ -219,7 +219,14 @@ def _people(instance: Instance) -> Plain:
 
 def _group(group: UserGroup) -> Plain:
     shares = text.write_user_shares(group.user_shares) if group.user_shares else None
-    return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
+    return _kept(
+        {
+            "name": group.name,
+            "members": _words(group.members),
+            "USER_SHARES": shares,
+            "PRIORITY": _unless(group.priority, 0),
+        }
+    )
 
 
 def _params(instance: Instance) -> Plain:

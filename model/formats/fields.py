@@ -20,6 +20,7 @@ from pydantic import (
     create_model,
 )
 
+from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
 from ..display import MINUTE, strange_character

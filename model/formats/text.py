@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..cluster import MAX_GPUS, Gpus, Thresholds
 from ..configuration import Scope
 from ..display import MINUTE
