@@ -183,7 +183,8 @@ def share_problems(instance: Instance) -> list[Problem]:
         return large
     groups = Groups(instance.groups)
     lists = [*_group_problems(instance, groups), *_queue_problems(instance, groups)]
-    lists += [*_set_problems(instance), *absolute_problems(instance)]
+    lists += _set_problems(instance)
+    lists += absolute_problems(instance) if _has_absolute(instance) else ()
     found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
     found += _pool_problems(instance)
     if lists:
@@ -198,7 +199,17 @@ def share_warnings(instance: Instance) -> list[Problem]:
         for path, name, known in _unknown_groups(instance)
     ]
     found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
-    return [*found, *absolute_warnings(instance), *usage_warnings(instance)]
+    found += absolute_warnings(instance) if _has_absolute(instance) else ()
+    return [*found, *usage_warnings(instance)]
+
+
+def _has_absolute(instance: Instance) -> bool:
+    """Whether something is said of absolute priority, or of priorities that grow."""
+    return (
+        instance.params.job_priority_over_time is not None
+        or any(queue.aps_priority or queue.queue_group for queue in instance.queues)
+        or any(job.aps for jobs in (instance.pending, instance.future) for job in jobs)
+    )
 
 
 def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[str]]]:

@@ -320,6 +320,9 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("res_req", f.Requirements, _listed("res_req")),
         _single("unheeded", f.Options, _listed("unheeded")),
         _single("hosts", f.Hosts, lambda job: _hosts(job.hosts)),
+        _single(
+            "aps", f.AbsoluteStated | None, lambda job: None if job.aps is None else str(job.aps)
+        ),
     ),
     RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
     HostRequest: (),
