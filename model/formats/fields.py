@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -566,8 +566,9 @@ def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict
 
 
 @cache
-def _looks(kind: type) -> tuple[tuple[KnownField, Callable[[Any], Any], Any], ...]:
+def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any], ...]:
     """The fields of a class, what gives the value of each, and its default; pairs as tuples."""
+    assert isinstance(kind, type)
     return tuple(
         (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])
         for known in known_fields(kind).values()
