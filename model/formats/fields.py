@@ -551,7 +551,8 @@ def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict
     defaults: by field, values in place of the defaults of its class.
     """
     found: dict[str, Any] = {}
-    for known, look, default in _looks(type(item)):
+    kind: type = type(item)
+    for known, look, default in _looks(kind):
         value = look(item)
         if value == default if known.name not in defaults else value == defaults[known.name]:
             continue
