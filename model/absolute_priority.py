@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-
 #: The factors and what each is made of; FS is a value by itself.
 FACTORS: Mapping[str, tuple[str, ...]] = {
     "FS": (),
@@ -176,7 +175,9 @@ def _seconds(name: str, text: str) -> int:
     """A grace period: hours where no unit is given."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhSMH]?)", text)
     if match is None:
-        raise ValueError(f"GRACE_PERIOD of {name} must be a time like 10h, 10m or 10s, not {text!r}")
+        raise ValueError(
+            f"GRACE_PERIOD of {name} must be a time like 10h, 10m or 10s, not {text!r}"
+        )
     seconds = round(float(match[1]) * _UNITS[match[2].lower() or "h"])
     if seconds < 1:
         raise ValueError(f"GRACE_PERIOD of {name} must not be 0")

@@ -25,7 +25,8 @@ def loaded(instance: Instance, module: str) -> bool:
 def with_loaded_modules(instance: Instance) -> Instance:
     """The instance as the scheduler sees it: without what only missing modules would act on.
 
-    That is preemption, fairshare of all kinds, absolute priority, Limit sections and advance reservations.
+    That is preemption, fairshare of all kinds, absolute priority, Limit sections and advance
+    reservations.
     (schmod_reserve and schmod_parallel are looked at where slots and memory are reserved.)
     """
     if instance.params.modules is None:

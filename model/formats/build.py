@@ -73,7 +73,9 @@ def build(
         applications=applications,
         job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
         users=tuple(User(**given(User, entry)) for entry in document.users),
-        groups=tuple(UserGroup(e.name, e.members, e.user_shares, e.priority) for e in document.user_groups),
+        groups=tuple(
+            UserGroup(e.name, e.members, e.user_shares, e.priority) for e in document.user_groups
+        ),
         partitions=tuple(
             HostPartition(
                 e.name, hosts.home(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares

@@ -199,7 +199,7 @@ def write_user_shares(shares: tuple[tuple[str, int], ...]) -> str:
 
 
 def absolute_priority(value: object) -> AbsolutePriority:
-    """APS_PRIORITY: ``WEIGHT[[JPRIORITY, 1] …] LIMIT[…] GRACE_PERIOD[…]``, or these as a mapping."""
+    """APS_PRIORITY: ``WEIGHT[[JPRIORITY, 1] …] LIMIT[…]``, or its sections as a mapping."""
     if isinstance(value, Mapping):
         value = " ".join(
             f"{name}[{' '.join(f'[{factor}, {number}]' for factor, number in pairs.items())}]"

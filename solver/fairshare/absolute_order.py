@@ -9,7 +9,7 @@ job. Dynamic priorities (FS) are those of the parent's FAIRSHARE.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from ..availability.resources import Per
 from ..resolve import Resolver, requirement_parts
 from .accounts import Account, ShareTree, significant
 from .waiting_jobs import QueueTraversal, Rank
+
 
 @dataclass(frozen=True, slots=True)
 class AbsoluteValue:
@@ -179,7 +180,9 @@ def _priority_of(name: str, known: Iterable[tuple[str, int]]) -> float:
     return next((float(priority) for other, priority in known if other == name), 0.0)
 
 
-def absolute_orders(instance: Instance, trees: Mapping[str, ShareTree]) -> tuple[AbsoluteOrder, ...]:
+def absolute_orders(
+    instance: Instance, trees: Mapping[str, ShareTree]
+) -> tuple[AbsoluteOrder, ...]:
     """The APS groups of an instance at work; trees: of its policies, by name."""
     return tuple(
         AbsoluteOrder(instance, group, trees.get(group.parent)) for group in aps_groups(instance)

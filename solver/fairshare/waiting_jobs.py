@@ -79,7 +79,7 @@ class WaitingJobs:
         #: For each queue how many its jobs could take at most.
         self.slots = dict.fromkeys(priority, 0)
         self._priority = priority
-        #: Where job priorities grow, who says how, and when that of a job grows next, with its rank.
+        #: Where job priorities grow: by what, and when that of a job grows next, with its rank.
         self._growth = params if params is not None and params.grows_priorities else None
         self._growing: list[tuple[int, Rank]] = []
         #: The time of the priorities (seconds).

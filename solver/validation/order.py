@@ -225,9 +225,10 @@ def _overtaken(
             if not waits or max(job.submit, job.begin or 0) >= time:
                 continue
             at = standings.of(job, time)
-            if own is not None and at is not None and at.group == own.group:
-                if at.place < own.place:
-                    text = f"job {record.job}: it starts at {time} s before job {job.id}, which "
-                    text += "asks for the same and comes before it then"
-                    yield Violation("order", text, record.job, time=time)
-                    break
+            if own is None or at is None or at.group != own.group:
+                continue
+            if at.place < own.place:
+                text = f"job {record.job}: it starts at {time} s before job {job.id}, which asks "
+                text += "for the same and comes before it then"
+                yield Violation("order", text, record.job, time=time)
+                break

@@ -188,7 +188,9 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_lsf_refuses_is_refused_in_a_file_and_in_memory(text: str) -> None:
-    document = f"format: slotwise/1\nhosts: [{{name: A}}]\nqueues: [{{name: q, APS_PRIORITY: '{text}'}}]"
+    document = (
+        f"format: slotwise/1\nhosts: [{{name: A}}]\nqueues: [{{name: q, APS_PRIORITY: '{text}'}}]"
+    )
     with pytest.raises(InputError, match="APS_PRIORITY") as told:
         sw.loads(document)
     assert WRONG[text] in str(told.value)
@@ -248,7 +250,9 @@ def test_what_has_no_effect_is_named() -> None:
 
 def test_a_file_keeps_all_of_it() -> None:
     problem = site(pending("1", aps=StatedPriority("admin", -2.5)), pending("2", "short"))
-    problem = replace(problem, params=replace(HUNDRED, job_priority_over_time=(3, 20), default_queue="normal"))
+    problem = replace(
+        problem, params=replace(HUNDRED, job_priority_over_time=(3, 20), default_queue="normal")
+    )
     assert sw.loads(sw.dump(problem)) == problem
 
 

@@ -57,9 +57,7 @@ def test_what_is_wrong_has_its_line(tmp_path: Path) -> None:
 
 
 def test_priorities_that_grow_by_eligible_time_are_named(tmp_path: Path) -> None:
-    both = params(
-        MAX_USER_PRIORITY=100, JOB_PRIORITY_OVER_TIME="3/20", TRACK_ELIGIBLE_PENDINFO="Y"
-    )
+    both = params(MAX_USER_PRIORITY=100, JOB_PRIORITY_OVER_TIME="3/20", TRACK_ELIGIBLE_PENDINFO="Y")
     named = "because of TRACK_ELIGIBLE_PENDINFO"
     assert named in " ".join(read(tmp_path, {"lsb.params": both}).notes)
     alone = params(TRACK_ELIGIBLE_PENDINFO="Y")
