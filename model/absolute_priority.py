@@ -21,7 +21,7 @@ METRICS = tuple(name for factor, parts in FACTORS.items() for name in parts or (
 NAMES = frozenset((*FACTORS, *METRICS))
 #: No value is larger.
 LARGEST = 1_000_000.0
-#: What they are if no weight, limit or grace period is given.
+#: What APS_PRIORITY says of them.
 SECTIONS = ("WEIGHT", "LIMIT", "GRACE_PERIOD")
 _SECTION = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*\[(?P<list>(?:\s*\[[^\[\]]*\]\s*,?)+)\s*\]\s*")
 _PAIR = re.compile(r"\[\s*(?P<name>[^\[\],\s]+)\s*[,\s]\s*(?P<value>[^\[\],]*?)\s*\]")
@@ -37,14 +37,14 @@ class AbsolutePriority:
     #: How far a weighted value may be from 0.
     limits: Mapping[str, float] = field(default_factory=dict)
     #: Seconds for which a job has to be pending before the value counts.
-    grace_periods: Mapping[str, int] = field(default_factory=dict)
+    delays: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """As lsb.queues has it."""
         sections = (
             ("WEIGHT", {name: _short(value) for name, value in self.weights.items()}),
             ("LIMIT", {name: _short(value) for name, value in self.limits.items()}),
-            ("GRACE_PERIOD", {name: _time(value) for name, value in self.grace_periods.items()}),
+            ("GRACE_PERIOD", {name: _time(value) for name, value in self.delays.items()}),
         )
         return " ".join(
             f"{section}[{' '.join(f'[{name}, {value}]' for name, value in pairs.items())}]"
@@ -104,15 +104,15 @@ class AbsolutePriority:
     def terms(self, metrics: Mapping[str, float], pended: int) -> dict[str, float]:
         """What each value adds, before the limit of its factor; pended: seconds.
 
-        metrics: of the job, by name. A value counts nothing before its grace period is over.
+        metrics: of the job, by name. A value counts nothing before its GRACE_PERIOD is over.
         """
         found: dict[str, float] = {}
         for factor, parts in FACTORS.items():
-            if pended < self.grace_periods.get(factor, 0):
+            if pended < self.delays.get(factor, 0):
                 continue
             outer = self.weight(factor) if parts else 1.0
             for part in parts or (factor,):
-                if part in self.weights and pended >= self.grace_periods.get(part, 0):
+                if part in self.weights and pended >= self.delays.get(part, 0):
                     inner = self.weights[part] * metrics.get(part, 0.0)
                     limit = self.limits.get(part) if parts else None
                     found[part] = outer * _capped(inner, limit)
@@ -127,9 +127,9 @@ class AbsolutePriority:
             total += _capped(inside, self.limits.get(factor))
         return min(total, LARGEST)
 
-    def grace_ends(self, submit: int) -> Iterator[int]:
+    def delay_ends(self, submit: int) -> Iterator[int]:
         """When values of a job begin to count (seconds from the origin)."""
-        yield from (submit + seconds for seconds in set(self.grace_periods.values()))
+        yield from (submit + seconds for seconds in set(self.delays.values()))
 
 
 def _capped(value: float, limit: float | None) -> float:
@@ -144,7 +144,7 @@ def _pairs(section: str, text: str) -> Iterator[tuple[str, str]]:
     for match in _PAIR.finditer(text):
         name = match["name"].upper()
         if name == "ADMIN":
-            raise ValueError("ADMIN has no weight, limit or grace period: bmod -aps gives it")
+            raise ValueError("ADMIN has no WEIGHT, LIMIT or GRACE_PERIOD: bmod -aps gives it")
         if name not in NAMES:
             raise ValueError(f"{section}: no factor is called {match['name']!r}: {_known()}")
         if name in seen:
@@ -172,7 +172,7 @@ def _number(section: str, name: str, text: str) -> float:
 
 
 def _seconds(name: str, text: str) -> int:
-    """A grace period: hours where no unit is given."""
+    """GRACE_PERIOD: hours where no unit is given."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhSMH]?)", text)
     if match is None:
         raise ValueError(

@@ -14,7 +14,7 @@ from .shares import aps_groups, grouped_queues
 
 
 def absolute_problems(instance: Instance) -> Iterator[Problem]:
-    """Groups with queues that there are not, and what absolute priority cannot stand beside."""
+    """Groups with queues that there are not, and what absolute priority cannot be combined with."""
     by_name = {queue.name: queue for queue in instance.queues}
     crossed = {
         name: queue.name
@@ -120,7 +120,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
         return
     if queue.fairshare_queues:
         yield Problem(
-            f"queue {queue.name}: FAIRSHARE_QUEUES is ignored beside APS_PRIORITY, QUEUE_GROUP "
+            f"queue {queue.name}: FAIRSHARE_QUEUES is ignored, with APS_PRIORITY QUEUE_GROUP "
             "replaces it",
             path=f"{path}.FAIRSHARE_QUEUES",
         )
@@ -133,7 +133,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
             f"queue {queue.name}: {factor} counts for nothing, none of {parts} has a weight",
             path=where,
         )
-    for section, names in (("LIMIT", formula.limits), ("GRACE_PERIOD", formula.grace_periods)):
+    for section, names in (("LIMIT", formula.limits), ("GRACE_PERIOD", formula.delays)):
         for name in names:
             if not any(part in formula.metrics for part in (name, *FACTORS.get(name, ()))):
                 yield Problem(
@@ -144,7 +144,7 @@ def _queue_warnings(queue: Queue, parent: str, path: str) -> Iterator[Problem]:
 
 def _job_warnings(instance: Instance, parent_of: dict[str, str]) -> Iterator[Problem]:
     """What an administrator said of jobs that has no effect where they are."""
-    told = 0
+    count = 0
     for section, jobs in (("pending", instance.pending), ("future", instance.future)):
         for index, job in enumerate(jobs):
             message = ""
@@ -155,6 +155,6 @@ def _job_warnings(instance: Instance, parent_of: dict[str, str]) -> Iterator[Pro
             if message:
                 key = "aps" if job.aps is not None and job.queue not in parent_of else "queued_as"
                 yield Problem(message, path=f"{section}[{index}].{key}")
-                told += 1
-                if told >= limits().errors:
+                count += 1
+                if count >= limits().errors:
                     return

@@ -67,7 +67,7 @@ class Queue:
     #: "QUEUE" where these queues are served by their priority, "" for by the shares alone.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
     #: APS_PRIORITY, the formula by which its pending jobs, and those of the queues of QUEUE_GROUP,
-    #: stand in one order; None for the order of the queue.
+    #: stand in one order; None if the queue decides.
     aps_priority: Annotated[AbsolutePriority | None, Fact("aps_formula", "APS_PRIORITY")] = None
     queue_group: Annotated[tuple[str, ...], Fact("words", "QUEUE_GROUP")] = ()
     #: Its percentage of the slots of its pool (queue-based fairshare).
@@ -217,7 +217,7 @@ class Params:
     #: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
     #: JOB_PRIORITY_OVER_TIME: by how much the priority of a pending job grows, and after how many
-    #: minutes each time; None where it stays.
+    #: minutes each time; None if it stays.
     job_priority_over_time: Annotated[
         tuple[int, int] | None, Fact("priority_growth", "JOB_PRIORITY_OVER_TIME")
     ] = None
@@ -284,7 +284,7 @@ class Params:
         return job.priority + more * (pended // (60 * minutes))
 
     def next_growth(self, job: Job, now: int) -> int | None:
-        """When the priority of a pending job grows next (seconds), None where it stays."""
+        """When the priority of a pending job grows next (seconds), None if it stays."""
         if self.job_priority_over_time is None or not self.max_user_priority:
             return None
         more, minutes = self.job_priority_over_time

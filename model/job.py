@@ -98,7 +98,7 @@ class Job:
     whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
-    #: What an administrator set of its absolute priority (bmod -aps), None for nothing.
+    #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
 
     @property

@@ -38,8 +38,8 @@ def with_loaded_modules(instance: Instance) -> Instance:
         queues = (_without_shares(queue) for queue in instance.queues)
         instance = replace(instance, queues=tuple(queues), partitions=())
     if not loaded(instance, "schmod_aps"):
-        plain = (replace(q, aps_priority=None, queue_group=()) for q in instance.queues)
-        instance = replace(instance, queues=tuple(plain))
+        queues = (replace(q, aps_priority=None, queue_group=()) for q in instance.queues)
+        instance = replace(instance, queues=tuple(queues))
     if not loaded(instance, "schmod_limit"):
         instance = replace(instance, limits=())
     if not loaded(instance, "schmod_advrsv"):

@@ -363,8 +363,8 @@ class SlotPool:
 def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     """Every queue-level policy, in the order of the queues that define them.
 
-    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. Of a queue
-    with absolute priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
+    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. QUEUE_GROUP counts
+    in the place of FAIRSHARE_QUEUES in a queue with absolute priority.
     """
     listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(
@@ -379,7 +379,7 @@ def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
 
 
 def _sharing(queue: Queue) -> tuple[str, ...]:
-    """The queues that a queue orders beside its own jobs."""
+    """The queues whose jobs a queue orders with its own."""
     return queue.fairshare_queues if queue.aps_priority is None else queue.queue_group
 
 
@@ -411,7 +411,7 @@ def aps_groups(instance: Instance) -> tuple[ApsGroup, ...]:
 
 
 def grouped_queues(queue: Queue) -> tuple[str, ...]:
-    """Queues whose jobs stand in one order with its own; () where it has no absolute priority."""
+    """Queues whose jobs stand in one order with its own; () without absolute priority."""
     return queue.queue_group if queue.aps_priority is not None else ()
 
 

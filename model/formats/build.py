@@ -73,9 +73,7 @@ def build(
         applications=applications,
         job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
         users=tuple(User(**given(User, entry)) for entry in document.users),
-        groups=tuple(
-            UserGroup(e.name, e.members, e.user_shares, e.priority) for e in document.user_groups
-        ),
+        groups=tuple(map(_user_group, document.user_groups)),
         partitions=tuple(
             HostPartition(
                 e.name, hosts.home(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
@@ -130,6 +128,10 @@ def _clock(document: d.Document) -> tuple[Clock, str | None]:
     origin = None if text is None else datetime.fromisoformat(text)
     clock = Clock(origin)
     return Clock(origin, clock.seconds(now)), text
+
+
+def _user_group(entry: d.GroupEntry) -> UserGroup:
+    return UserGroup(entry.name, entry.members, entry.user_shares, entry.priority)
 
 
 def _params(entry: d.Section, queues: Sequence[Queue]) -> Params:

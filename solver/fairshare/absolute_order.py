@@ -32,7 +32,7 @@ class AbsoluteValue:
     #: The value of the formula, with the administrator's part; without a system priority it
     #: decides.
     value: float
-    #: A system priority, which stands above all values; None for none.
+    #: A system priority, which stands above all values; None if there is none.
     system: float | None = None
     #: What each metric adds, before the limits of whole factors; the administrator's part as ADMIN.
     terms: Mapping[str, float] | None = None
@@ -57,7 +57,7 @@ class AbsoluteValue:
 
 
 class AbsoluteOrder:
-    """One APS group at work; tree: of the parent's FAIRSHARE, None where it has none."""
+    """One APS group at work; tree: of the parent's FAIRSHARE, None without one."""
 
     def __init__(self, instance: Instance, group: ApsGroup, tree: ShareTree | None) -> None:
         self.group = group
@@ -120,10 +120,10 @@ class AbsoluteOrder:
         return {rank: values[rank] for rank in places}
 
     def next_change(self, jobs: Iterable[Job], now: int) -> float:
-        """When a value of one of these jobs next changes in one step: a grace period is over."""
-        if not self.group.formula.grace_periods:
+        """When a value of one of these jobs next changes in one step: a GRACE_PERIOD is over."""
+        if not self.group.formula.delays:
             return math.inf
-        ends = (end for job in jobs for end in self.group.formula.grace_ends(job.submit))
+        ends = (end for job in jobs for end in self.group.formula.delay_ends(job.submit))
         return min((end for end in ends if end > now), default=math.inf)
 
     def _fixed_metrics(self, job: Job) -> dict[str, float]:
@@ -171,9 +171,9 @@ class AbsoluteOrder:
 
 
 def fewest_hosts(simple: Simple, slots: int) -> int:
-    """On how many hosts these slots are at least, by span[ptile=n]."""
-    most = None if simple.span is None else simple.span.ptile
-    return -(-slots // most) if most else 1
+    """The fewest hosts that these slots fit on by span[ptile=n]."""
+    tile = None if simple.span is None else simple.span.ptile
+    return -(-slots // tile) if tile else 1
 
 
 def _priority_of(name: str, known: Iterable[tuple[str, int]]) -> float:

@@ -166,7 +166,7 @@ class _AbsolutePlaces:
 
 
 def _places(order: DispatchOrder, absolute: AbsoluteOrder, now: int) -> _AbsolutePlaces | None:
-    """The order of a group, None where fewer than two of its jobs wait."""
+    """The order of a group, None if fewer than two of its jobs wait."""
     jobs = order.queued.jobs
     ranks = list(order.queued.of_queues(absolute.group.queues))
     if len(ranks) < 2:

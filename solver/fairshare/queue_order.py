@@ -16,7 +16,7 @@ def queue_key(job: Job, priority: int, job_priority: int | None = None) -> tuple
 
     Ids that are numbers count as such, that of an array for its elements, which go by index. Names
     leave the order to a stable sort: the place in the input, which is the order of submission.
-    job_priority: what that of the job has grown to (JOB_PRIORITY_OVER_TIME), None for as submitted.
+    job_priority: what that of the job has grown to (JOB_PRIORITY_OVER_TIME), None if it stays.
     """
     name = job.array_id or job.id
     number = int(name) if name.isascii() and name.isdigit() else 0

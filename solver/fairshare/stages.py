@@ -278,7 +278,7 @@ class StagePlan:
     pool: str = ""
     #: No other of it follows.
     last: bool = False
-    #: The parent queue of the APS group served here, "" for none.
+    #: The parent queue of the APS group served here, "" if none.
     absolute: str = ""
 
 
@@ -341,7 +341,7 @@ class Offer:
     ineligibility: str = ""
     #: The comparisons that led to the account, from the top of the share tree down.
     contests: tuple[Contest, ...] = ()
-    #: Its absolute priority, None where none decides.
+    #: Its absolute priority, None if none decides.
     absolute: AbsoluteValue | None = None
 
     @property

@@ -114,12 +114,12 @@ class WaitingJobs:
                 heapq.heappush(self._growing, (time, rank))
 
     def _own_priority(self, job: Job) -> int | None:
-        """What the priority of a job has grown to, None where none grows."""
+        """What the priority of a job has grown to, None if none grows."""
         return None if self._growth is None else self._growth.priority_at(job, self._now)
 
     @property
     def next_growth(self) -> int | None:
-        """When the priority of a job that waits grows next, None where none does."""
+        """When the priority of a job that waits grows next, None if none does."""
         while self._growing and not self._waits(self._growing[0][1]):
             heapq.heappop(self._growing)
         return self._growing[0][0] if self._growing else None

@@ -1,4 +1,4 @@
-"""In which order jobs have their turns, as the rules have it: queues, priorities, APS (APS-01).
+"""In which order jobs are tried, as the rules have it: queues, priorities, APS (APS-01).
 
 Of orders that hang on shares nothing is said but of jobs that are alike in all that shares see.
 """
@@ -48,7 +48,7 @@ class Standings:
         self._parents = _parents(self._instance)
 
     def of(self, job: Job, now: int) -> Standing | None:
-        """Where a job stands at `now`; None where nothing can be said of it."""
+        """Where a job stands at `now`; None if nothing can be said of it."""
         own = grown(self._instance, job, now)
         parent = self._parents.get(job.queue)
         if parent is None or parent.aps_priority is None:
@@ -56,7 +56,7 @@ class Standings:
             return Standing(("queue", *(_seen_by_shares(job) if self._shared else ())), place)
         formula = parent.aps_priority
         by_shares = bool(parent.user_shares) and "FS" in formula.weights
-        if by_shares and "FS" in formula.grace_periods:
+        if by_shares and "FS" in formula.delays:
             return None
         group = ("absolute", parent.name, *(_seen_by_shares(job) if by_shares else ()))
         if job.aps is not None and job.aps.kind == "system":
@@ -70,7 +70,7 @@ class Standings:
         weights, limits = formula.weights, formula.limits
 
         def counts(name: str) -> bool:
-            return pended >= formula.grace_periods.get(name, 0)
+            return pended >= formula.delays.get(name, 0)
 
         def within(value: float, name: str) -> float:
             bound = abs(limits[name]) if name in limits else float("inf")
@@ -160,7 +160,7 @@ def _seen_by_shares(job: Job) -> tuple[object, ...]:
 
 
 def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
-    """No job that is left out as behind the others comes before one of them."""
+    """No job that is omitted as behind the others comes before one of them."""
     standings = Standings(facts)
     now = facts.instance.now
     last: dict[tuple[object, ...], tuple[Place, str]] = {}
@@ -172,11 +172,11 @@ def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
         at = standings.of(facts.pending[name], now)
         later = None if at is None else last.get(at.group)
         if at is not None and later is not None and at.place < later[0]:
-            text = f"job {name}: it is left out as behind the others, and comes before {later[1]}"
+            text = f"job {name}: it is omitted as behind the others, and comes before {later[1]}"
             yield Violation("entry", text, name)
 
 
-#: Fields by which jobs may differ that start in the order of their places; -b is looked at.
+#: Fields by which jobs may differ that start in the order of their places; -b is examined.
 _OWN = frozenset(
     {"id", "submit", "begin", "priority", "queued_as", "aps", "weight", "name", "orphan_term"}
     | {"run_time", "cpu_time"}
@@ -187,8 +187,8 @@ _ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _
 def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
     """A job that waits, and one behind it that asks for just the same and starts.
 
-    Looked at where places change as time goes by, or are given by absolute priority. One that held
-    slots before it started keeps them, and may start before those that have come to stand ahead.
+    Examined if places change as time goes by, or are given by absolute priority. One that held
+    slots before it started keeps them, and starts before those that have come to stand ahead.
     """
     growing = instance.params.job_priority_over_time is not None
     if not growing and not any(queue.aps_priority for queue in instance.queues):

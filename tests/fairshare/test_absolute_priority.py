@@ -144,7 +144,7 @@ def test_a_grace_period_keeps_a_value_at_nothing() -> None:
         "GRACE_PERIOD[[MEM,10h] [JPRIORITY, 10m] [QPRIORITY,10s] [RSRC, 11]]"
     )
     formula = AbsolutePriority.parse(text)
-    assert formula.grace_periods == {
+    assert formula.delays == {
         **{"MEM": 10 * HOUR, "JPRIORITY": 10 * MINUTE, "QPRIORITY": 10, "RSRC": 11 * HOUR}
     }
     metrics = {"MEM": 5.0, "JPRIORITY": 50.0, "QPRIORITY": 30.0}
