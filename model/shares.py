@@ -363,8 +363,8 @@ class SlotPool:
 def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     """Every queue-level policy, in the order of the queues that define them.
 
-    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. QUEUE_GROUP counts
-    in the place of FAIRSHARE_QUEUES in a queue with absolute priority.
+    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. In a queue
+    with absolute priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
     """
     listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(
