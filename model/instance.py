@@ -10,6 +10,7 @@ from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage
 from .errors import UnknownNameError
 from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
+from .service_class import GuaranteedPool, ServiceClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,10 @@ class Instance:
     applications: tuple[Application, ...] = ()
     #: Job groups (bjgroup); none where nobody said which there are.
     job_groups: tuple[JobGroup, ...] = ()
+    #: Service classes (bsla); none where no file has any.
+    service_classes: tuple[ServiceClass, ...] = ()
+    #: Guaranteed resource pools (bresources -g), in the order of lsb.resources.
+    guaranteed_pools: tuple[GuaranteedPool, ...] = ()
     users: tuple[User, ...] = ()
     groups: tuple[UserGroup, ...] = ()
     partitions: tuple[HostPartition, ...] = ()

@@ -97,6 +97,8 @@ class Job:
     whole_hosts: bool = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: str = ""
+    #: -sla, the service class it was submitted to; "" for none.
+    service_class: str = ""
 
     @property
     def array_id(self) -> str | None:

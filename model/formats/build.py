@@ -31,6 +31,7 @@ from ..instance import (
 )
 from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from .fields import given
 from .finding import Finding, Location
@@ -72,6 +73,12 @@ def build(
         future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
         job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
+        service_classes=tuple(
+            ServiceClass(**given(ServiceClass, e)) for e in document.service_classes
+        ),
+        guaranteed_pools=tuple(
+            GuaranteedPool(**given(GuaranteedPool, e)) for e in document.guaranteed_pools
+        ),
         users=tuple(User(**given(User, entry)) for entry in document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(

@@ -15,6 +15,7 @@ from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
 from ..job import Application, JobGroup
 from ..omissions import Change
+from ..service_class import GuaranteedPool, ServiceClass
 from . import fields as f
 from .fields import entry
 
@@ -119,6 +120,8 @@ if TYPE_CHECKING:
     QueueEntry: TypeAlias = Section
     ApplicationEntry: TypeAlias = Section
     JobGroupEntry: TypeAlias = Section
+    ServiceClassEntry: TypeAlias = Section
+    PoolEntry: TypeAlias = Section
     UserEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
@@ -140,6 +143,12 @@ else:
         "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
     )
     JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
+    ServiceClassEntry = entry(
+        "ServiceClassEntry", ServiceClass, Section, "A service class (lsb.serviceclasses)."
+    )
+    PoolEntry = entry(
+        "PoolEntry", GuaranteedPool, Section, "A guaranteed resource pool (lsb.resources)."
+    )
     UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
     ParamsEntry = entry(
         "ParamsEntry",
@@ -274,6 +283,7 @@ class JobEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo = False
     job_group: f.JobGroupOrNone = ""
+    service_class: f.Name = ""
 
 
 class RunningEntry(JobEntry):
@@ -345,6 +355,8 @@ class Document(Section):
     queues: list[QueueEntry] = []
     applications: list[ApplicationEntry] = []
     job_groups: list[JobGroupEntry] = []
+    service_classes: list[ServiceClassEntry] = []
+    guaranteed_pools: list[PoolEntry] = []
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
     advance_reservations: list[ReservationEntry] = []

@@ -53,6 +53,8 @@ def to_document(instance: Instance) -> Plain:
         "queues": [plain(queue) for queue in _declared(instance)],
         "applications": [plain(profile) for profile in instance.applications],
         "job_groups": [plain(group) for group in instance.job_groups],
+        "service_classes": [plain(item) for item in instance.service_classes],
+        "guaranteed_pools": [plain(pool) for pool in instance.guaranteed_pools],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
@@ -357,6 +359,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "array_limit": job.array_limit,
             "whole_hosts": job.whole_hosts or None,
             "job_group": _some(job.job_group),
+            "service_class": _some(job.service_class),
         }
     )
 

@@ -51,6 +51,7 @@ from ..instance import (
 )
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from . import fields as f
 from . import text
@@ -381,6 +382,8 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Queue: d.QueueEntry,
     Application: d.ApplicationEntry,
     JobGroup: d.JobGroupEntry,
+    ServiceClass: d.ServiceClassEntry,
+    GuaranteedPool: d.PoolEntry,
     User: d.UserEntry,
     UserGroup: d.GroupEntry,
     HostPartition: d.PartitionEntry,

@@ -32,6 +32,7 @@ from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
+from .guarantees import unmodelled
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .scopes import Scopes, remarks
 
@@ -230,6 +231,7 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
+    yield from unmodelled(job, resolver)
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST

@@ -15,7 +15,7 @@ from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
-from . import capacity, hosts, shape, times, units
+from . import capacity, guarantees, hosts, shape, times, units
 from .facts import Facts, Violation
 
 #: Seconds that a job lasts that has not ended.
@@ -53,7 +53,7 @@ _OF_STRETCHES: tuple[Rule, ...] = (
     capacity.kinds,
 )
 #: What stretches keep that begin with a start: what goes on again counts and is not asked.
-_OF_STARTS: tuple[Rule, ...] = (capacity.limits,)
+_OF_STARTS: tuple[Rule, ...] = (capacity.limits, guarantees.guarantees)
 #: What a preempted job keeps: all but its slots.
 _OF_AMOUNTS: tuple[Rule, ...] = (capacity.amounts, capacity.shared, capacity.enough)
 #: What each job keeps from its first start to its end.

@@ -149,6 +149,10 @@ class _Mended:
             changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
             self._waiting[kind][index] = replace(job, **changed)
             (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
+        elif key == "service_class":
+            said = (*job.unheeded, f"-sla {job.service_class}")
+            self._waiting[kind][index] = replace(job, service_class="", unheeded=said)
+            self._bare.setdefault(kind, []).append((reason, job.id))
         elif key in ("run_limit", "cpu_limit"):
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
             self._limited.setdefault((kind, key), {})[index] = reason
