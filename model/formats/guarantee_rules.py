@@ -29,14 +29,14 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
         place = ("guaranteed_pools", index)
         if not pool.distribution:
             yield Finding(place, "guarantees nothing: give DISTRIBUTION")
-        for item in pool.distribution:
-            found = classes.get(item.service_class)
+        for share in pool.distribution:
+            found = classes.get(share.service_class)
             if found is None:
-                hint = nearest(item.service_class, classes)
-                message = f"unknown service class {item.service_class!r}{hint}"
+                hint = nearest(share.service_class, classes)
+                message = f"unknown service class {share.service_class!r}{hint}"
                 yield Finding((*place, "DISTRIBUTION"), message, undefined=True)
             elif not found.guarantees:
-                message = f"service class {item.service_class} has no goal GUARANTEE"
+                message = f"service class {share.service_class} has no goal GUARANTEE"
                 yield Finding((*place, "DISTRIBUTION"), message)
         for name in pool.hosts:
             plain = name.removeprefix("~")

@@ -1,4 +1,4 @@
-"""The texts of lsb.serviceclasses and of GuaranteedResourcePool sections, read and written (GUA-01).
+"""The texts of lsb.serviceclasses and GuaranteedResourcePool sections, read and written (GUA-01).
 
 Every reader takes a text and raises ValueError with a sentence that says what would be right.
 """

@@ -11,7 +11,7 @@ leaves less than what its classes have unused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
 
@@ -76,7 +76,9 @@ def _members(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
         host.status.lower() in MEMBERS and host.name not in reserved
         for host in instance.cluster.hosts
     ]
-    return named_hosts(instance, pool) & np.array(there, dtype=bool)
+    mask = named_hosts(instance, pool)
+    mask &= np.array(there, dtype=bool)
+    return mask
 
 
 def _total(instance: Instance, pool: GuaranteedPool, mask: NDArray[np.bool_]) -> float:
@@ -160,11 +162,10 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
     }
     if own in count:
         yield count[own]
-    sizes: Callable[[int], bool] = lambda size: True
-    if len(relevant) > MOST:
-        sizes = lambda size: size <= 1 or size >= len(relevant) - 1
-    for size in range(len(relevant) + 1):
-        for subset in combinations(relevant, size) if sizes(size) else ():
+    every = range(len(relevant) + 1)
+    sizes = every if len(relevant) <= MOST else (0, 1, len(relevant) - 1, len(relevant))
+    for size in sizes:
+        for subset in combinations(relevant, size):
             others = [item for item in amounts if item not in subset and amounts[item] > 0]
             if not others or (own in count and own not in subset):
                 continue

@@ -32,8 +32,8 @@ from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
-from .guarantees import unmodelled
 from .eligibility import Eligibility, InitialSituation, preempting_now
+from .guarantees import unmodelled
 from .scopes import Scopes, remarks
 
 

@@ -86,7 +86,7 @@ CASES: list[tuple[str, Instance, list[str]]] = [
         waits(
             pending=job("j", 2),
             service_classes=(ServiceClass("sc"),),
-            guaranteed_pools=(GuaranteedPool("gp", distribution=(Guarantee("sc", Share(3.0)),)),),
+            guaranteed_pools=(GuaranteedPool("gp", distribution=(Guarantee("sc", Share(7.0)),)),),
         ),
         ["Resources of guaranteed resource pool (gp) are reserved for its owners"],
     ),

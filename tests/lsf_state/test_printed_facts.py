@@ -104,7 +104,8 @@ def _json_job(job: dict[str, Any]) -> dict[str, str]:
 
 _CLAUSES = {"name": "Job Name", "user": "User", "project": "Project", "group": "User Group",
             "application": "Application", "status": "Status", "queue": "Queue",
-            "reservation": "Reservation", "job_group": "Job Group", "service_class": "Service Class", "priority": "Job Priority",
+            "reservation": "Reservation", "job_group": "Job Group", "priority": "Job Priority",
+            "service_class": "Service Class",
             "dependency": "Dependency Condition", "res_req": "Requested Resources"}  # fmt: skip
 
 

@@ -149,7 +149,11 @@ def test_a_file_is_read_as_it_was_written() -> None:
     [
         ("guaranteed_pools", "description: x\nomitted", ""),
         ("AUTO_ATTACH: Y}", "AUTO_ATTACH: Y, GOALS: '[VELOCITY 9]'}", "goals of service class sc1"),
-        ("{name: sc2}", '{name: sc2, ACCESS_CONTROL: "LIC_PROJECTS[l]", AUTO_ATTACH: Y}', "licence"),
+        (
+            "{name: sc2}",
+            '{name: sc2, ACCESS_CONTROL: "LIC_PROJECTS[l]", AUTO_ATTACH: Y}',
+            "licence",
+        ),
         ("format:", "params: {SIMPLIFIED_GUARANTEE: Y}\nformat:", "SIMPLIFIED_GUARANTEE"),
         ("TYPE: slots", "TYPE: hosts", "that several jobs share"),
         ("-q own -W 60 -n 3", "-q own -x -W 60 -n 3", "exclusive jobs"),
@@ -166,7 +170,7 @@ def test_what_is_not_modelled_is_named_and_nothing_proved(old: str, new: str, sa
     found = sw.plan(sw.loads(text))
     (item,) = [item for item in found.omissions if says in item.what]
     assert item.jobs
-    assert not any(found[name].proved for name in item.jobs)
+    assert not any(entry.proved for entry in found if entry.job in item.jobs)
 
 
 def literal(
