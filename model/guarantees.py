@@ -1,15 +1,10 @@
-"""Which service class each job is in, and which hosts a guaranteed pool names (GUA-01)."""
+"""Which service class each job is in: that of -sla, or one that attaches it (GUA-01)."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .instance import Instance
 from .job import Job
-from .resreq import HostTable, parse_with_notes, requirement_options, select_mask
-from .resreq.syntax import Simple
-from .service_class import ALL, GuaranteedPool, ServiceClass
+from .service_class import ALL, ServiceClass
 from .shares import Groups
 
 
@@ -23,7 +18,7 @@ class ServiceClasses:
         self._attaching = [item for item in instance.service_classes if item.auto_attach]
 
     def of(self, job: Job) -> str:
-        """The class of a job, "" where it is in none: that of -sla, else one that attaches it."""
+        """The class of a job or "": that of -sla, else one that attaches it."""
         if not self.by_name:
             return ""
         if job.service_class:
@@ -39,7 +34,7 @@ class ServiceClasses:
         return all(self._meets(part, names, job) for part, names in item.access.items())
 
     def may_admit(self, item: ServiceClass, job: Job) -> bool:
-        """Whether it does as far as it is known: licence projects of jobs are not."""
+        """Whether it meets the parts that are known: no licence project of a job is."""
         return all(
             part == "LIC_PROJECTS" or self._meets(part, names, job)
             for part, names in item.access.items()
@@ -73,24 +68,3 @@ class ServiceClasses:
     def _has_user(self, names: tuple[str, ...], user: str) -> bool:
         found = self._groups.members_users(names)
         return found is None or user in found
-
-
-def named_hosts(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
-    """Hosts that HOSTS and RES_SELECT choose, [H]; ResreqError for a selection that is none."""
-    cluster = instance.cluster
-
-    def expanded(name: str) -> tuple[str, ...]:
-        everything = name == ALL
-        return tuple(h.name for h in cluster.hosts) if everything else cluster.expand(name) or ()
-
-    wanted = [name for name in pool.hosts if not name.startswith("~")] or [ALL]
-    inside = {host for name in wanted for host in expanded(name)}
-    inside -= {h for name in pool.hosts if name.startswith("~") for h in expanded(name[1:])}
-    mask = np.array([host.name in inside for host in cluster.hosts], dtype=bool)
-    if not pool.res_select:
-        return mask
-    table = HostTable(cluster)
-    options = requirement_options(instance.params, table.vocabulary)
-    asked = parse_with_notes(pool.res_select, options).requirement
-    assert isinstance(asked, Simple)
-    return mask & select_mask(asked.select, table)

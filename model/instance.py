@@ -96,7 +96,7 @@ class Instance:
     applications: tuple[Application, ...] = ()
     #: Job groups (bjgroup); none where nobody said which there are.
     job_groups: tuple[JobGroup, ...] = ()
-    #: Service classes (bsla); none where no file has any.
+    #: Service classes (bsla).
     service_classes: tuple[ServiceClass, ...] = ()
     #: Guaranteed resource pools (bresources -g), in the order of lsb.resources.
     guaranteed_pools: tuple[GuaranteedPool, ...] = ()

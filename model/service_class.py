@@ -17,7 +17,7 @@ from .facts import Fact
 GUARANTEE = "GUARANTEE"
 #: Parts of ACCESS_CONTROL.
 ACCESS = ("QUEUES", "USERS", "FAIRSHARE_GROUPS", "APPS", "PROJECTS", "LIC_PROJECTS")
-#: Of all queues, hosts or users.
+#: Every queue, host or user.
 ALL = "all"
 
 
@@ -43,7 +43,7 @@ class ServiceClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class GuaranteedAmount:
     """An amount of a pool: as such, or a percentage of what the pool has."""
 
     amount: float
@@ -59,7 +59,7 @@ class Guarantee:
     """What a pool guarantees to one service class."""
 
     service_class: str
-    share: Share
+    share: GuaranteedAmount
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class LoanPolicy:
     queues: tuple[str, ...]
     #: Queues with ``!``: no other word of the policy counts for their jobs.
     exempt: tuple[str, ...] = ()
-    #: Seconds that such a job may run at most, None for any.
+    #: Seconds; jobs that may run longer have no loans.
     duration: int | None = None
     #: No loans while a class with unused guarantees has pending jobs.
     close_on_demand: bool = False
-    #: Of each unused guarantee so much is no loan.
-    retain: Share | None = None
+    #: This much of each unused guarantee is no loan.
+    retain: GuaranteedAmount | None = None
     #: No loan that leaves less than this of the pool idle.
-    idle_buffer: Share | None = None
+    idle_buffer: GuaranteedAmount | None = None
 
     def takes(self, queue: str) -> bool:
         """Whether jobs of a queue may have loans."""
@@ -92,15 +92,13 @@ class GuaranteedPool:
     #: ``slots``, ``hosts``, ``package[slots=1:mem=1000]`` or ``resource[lic]``.
     type: Annotated[str, Fact("pool_type", "TYPE")] = "slots"
     distribution: Annotated[tuple[Guarantee, ...], Fact("distribution", "DISTRIBUTION")] = ()
-    #: Names, ``~name`` for what is left out; empty for all.
+    #: Names, ``~name`` for exceptions; empty for all.
     hosts: Annotated[tuple[str, ...], Fact("words", "HOSTS")] = ()
     #: A selection that narrows them.
     res_select: Annotated[str, Fact("requirement", "RES_SELECT")] = ""
     loans: Annotated[LoanPolicy | None, Fact("loans", "LOAN_POLICIES")] = None
     #: Slots that jobs of its classes may use on one host of a pool of slots.
     slots_per_host: Annotated[int | None, Fact("count", "SLOTS_PER_HOST")] = None
-    #: They may change the pool, and have no say in starts.
-    administrators: Annotated[tuple[str, ...], Fact("words", "ADMINISTRATORS")] = ()
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
 
     @property
@@ -110,7 +108,7 @@ class GuaranteedPool:
 
     @property
     def arguments(self) -> Mapping[str, str]:
-        """Of a package its amounts by name, of a resource its name under ``name``."""
+        """The amounts of a package by name; the name of a resource under ``name``."""
         inner = self.type.partition("[")[2].removesuffix("]")
         if self.kind == "resource":
             return {"name": inner}
@@ -118,5 +116,5 @@ class GuaranteedPool:
 
     @property
     def has_hosts(self) -> bool:
-        """Whether it is a pool of what hosts have: a host is in one such pool at most."""
+        """Whether its amounts are those of hosts; each host is in one such pool."""
         return self.kind != "resource"

@@ -17,7 +17,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
-from slotwise.model.service_class import Guarantee, GuaranteedPool, ServiceClass, Share
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.planning import plan
@@ -125,7 +125,9 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         job_groups=(JobGroup("/x", 1),),
         service_classes=(ServiceClass("sc"),),
         guaranteed_pools=(
-            GuaranteedPool("gp", distribution=(Guarantee("sc", Share(2.0)),), hosts=("a",)),
+            GuaranteedPool(
+                "gp", distribution=(Guarantee("sc", GuaranteedAmount(2.0)),), hosts=("a",)
+            ),
         ),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),

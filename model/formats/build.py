@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..configuration import (
     HostPartition,
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
+_Object = TypeVar("_Object")
+
+
 def build(
     document: d.Document, columns: Mapping[str, EntryColumns] | None = None
 ) -> tuple[Instance, list[Finding]]:
@@ -58,7 +61,7 @@ def build(
     cluster = hosts.cluster()
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
-    applications = tuple(Application(**given(Application, e)) for e in document.applications)
+    applications = _objects(Application, document.applications)
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
@@ -72,14 +75,10 @@ def build(
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
-        job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
-        service_classes=tuple(
-            ServiceClass(**given(ServiceClass, e)) for e in document.service_classes
-        ),
-        guaranteed_pools=tuple(
-            GuaranteedPool(**given(GuaranteedPool, e)) for e in document.guaranteed_pools
-        ),
-        users=tuple(User(**given(User, entry)) for entry in document.users),
+        job_groups=_objects(JobGroup, document.job_groups),
+        service_classes=_objects(ServiceClass, document.service_classes),
+        guaranteed_pools=_objects(GuaranteedPool, document.guaranteed_pools),
+        users=_objects(User, document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
             HostPartition(
@@ -109,6 +108,11 @@ def build(
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
+
+
+def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
+    """Objects whose fields have facts."""
+    return tuple(kind(**given(kind, entry)) for entry in entries)
 
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:

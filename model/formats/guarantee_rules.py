@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from ..cluster import NamedHosts
 from ..errors import InputError, nearest
-from ..guarantees import ServiceClasses, named_hosts
+from ..guarantees import ServiceClasses
 from ..instance import Instance
 from ..job import Job
+from ..resreq.pool_hosts import named_hosts
 from ..service_class import ALL, GuaranteedPool
 from .finding import Finding, Location
 from .guarantee_text import access_text
@@ -39,9 +40,9 @@ def guarantee_findings(instance: Instance) -> Iterator[Finding]:
                 message = f"service class {share.service_class} has no goal GUARANTEE"
                 yield Finding((*place, "DISTRIBUTION"), message)
         for name in pool.hosts:
-            plain = name.removeprefix("~")
-            if plain != ALL and plain not in hosts:
-                yield Finding((*place, "HOSTS"), unknown_host(hosts, plain), undefined=True)
+            known_as = name.removeprefix("~")
+            if known_as != ALL and known_as not in hosts:
+                yield Finding((*place, "HOSTS"), unknown_host(hosts, known_as), undefined=True)
         if pool.loans is not None:
             listed = (*pool.loans.queues, *pool.loans.exempt)
             yield from _queues((*place, "LOAN_POLICIES"), listed, queues)
@@ -78,7 +79,7 @@ def _selection(place: Location, pool: GuaranteedPool, instance: Instance) -> Ite
 
 
 def _refused(instance: Instance) -> Iterator[Finding]:
-    """Jobs whose service class does not take them, as bsub refuses."""
+    """Jobs that their service class does not take."""
     classes = ServiceClasses(instance)
     sections: tuple[tuple[str, Iterable[Job]], ...] = (
         ("pending", instance.pending),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from ..display import MINUTE
 from ..input_limits import check_length
-from ..service_class import ACCESS, Guarantee, LoanPolicy, Share
+from ..service_class import ACCESS, Guarantee, GuaranteedAmount, LoanPolicy
 from .names import tokens
 from .units import parse_size
 
@@ -25,10 +25,10 @@ def goals(value: object) -> tuple[str, ...]:
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return tuple(value)
     found = re.findall(r"\[([^\[\]]+)\]", _checked(value))
-    plain = [item.strip() for item in found] or tokens(value)
-    if not plain:
+    words = [item.strip() for item in found] or tokens(value)
+    if not words:
         raise ValueError(f"must be a goal such as [GUARANTEE], not {value!r}")
-    return tuple(plain)
+    return tuple(words)
 
 
 def goals_text(value: Iterable[str]) -> str:
@@ -105,15 +105,15 @@ def distribution_text(value: Iterable[Guarantee]) -> str | None:
     return " ".join(pairs) or None
 
 
-def share(text: str) -> Share:
+def share(text: str) -> GuaranteedAmount:
     """``5`` or ``10%``."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None or (match[2] and float(match[1]) > 100):
         raise ValueError(f"must be an amount such as 5, or 10%, not {text!r}")
-    return Share(float(match[1]), bool(match[2]))
+    return GuaranteedAmount(float(match[1]), bool(match[2]))
 
 
-def share_text(value: Share) -> str:
+def share_text(value: GuaranteedAmount) -> str:
     """The text of an amount or a percentage."""
     return f"{value.amount:.10g}{'%' * value.percent}"
 
@@ -130,11 +130,11 @@ def loans(value: object) -> LoanPolicy:
         raise ValueError(f"needs QUEUES[all] or QUEUES[names], not {value!r}")
     if found.get("CLOSE_ON_DEMAND") is not None:
         raise ValueError("CLOSE_ON_DEMAND has nothing in brackets")
-    plain = tuple(name for name in queues if not name.startswith("!"))
+    listed = tuple(name for name in queues if not name.startswith("!"))
     exempt = tuple(name[1:] for name in queues if name.startswith("!"))
     retain, buffer = found.get("RETAIN"), found.get("IDLE_BUFFER")
     return LoanPolicy(
-        plain,
+        listed,
         exempt,
         _duration(found["DURATION"]) if "DURATION" in found else None,
         "CLOSE_ON_DEMAND" in found,
@@ -145,12 +145,12 @@ def loans(value: object) -> LoanPolicy:
 
 def _duration(text: str | None) -> int | None:
     """Minutes, or ``forever``."""
-    plain = (text or "").strip()
-    if plain == "forever":
+    word = (text or "").strip()
+    if word == "forever":
         return None
-    if not (plain.isascii() and plain.isdigit() and 0 < int(plain) < 10**8):
-        raise ValueError(f"DURATION has whole minutes of 1 or more, not {plain!r}")
-    return int(plain) * MINUTE
+    if not (word.isascii() and word.isdigit() and 0 < int(word) < 10**8):
+        raise ValueError(f"DURATION has whole minutes of 1 or more, not {word!r}")
+    return int(word) * MINUTE
 
 
 def loans_text(value: LoanPolicy | None) -> str | None:

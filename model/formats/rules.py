@@ -493,7 +493,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         _usage,
         _reservations,
         memory_findings,
-        guarantee_findings,
+        _guarantees,
     )
     found: list[Finding] = []
     for part in parts:
@@ -504,6 +504,11 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     poll()
     found += _shares(instance)
     return found
+
+
+def _guarantees(instance: Instance) -> Iterator[Finding]:
+    if instance.service_classes or instance.guaranteed_pools:
+        yield from guarantee_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:

@@ -311,7 +311,7 @@ class Residual:
         return self.table.pools[index].left(self._of_pool(index), self._of_pool)
 
     def _of_pool(self, index: int) -> float:
-        """What is free of the capacity of a pool."""
+        """The available part of the capacity of a pool."""
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:

@@ -1,12 +1,12 @@
 """Guaranteed resource pools as pools of the resource table (GUA-01).
 
-What a job may take of a pool is what is free less the unmet guarantees of all classes but its own.
-With u the use of a class, g its guarantee and T what the pool has, a start is allowed if the sum of
-max(g, u) over the classes and of what all others use is at most T. Of a maximum each side is a
-bound, so that the rule is one plain limit for each subset of the classes: these and all jobs
+A job may take the free part of a pool less the unmet guarantees of all classes but its own. With u
+the use of a class, g its guarantee and T the size of the pool, a start is allowed if the sum of
+max(g, u) over the classes and of the use by all others is at most T. A maximum is at most a number
+if both sides are, so that the rule is one limit for each subset of the classes: these and all jobs
 without a guarantee use at most T less the guarantees of the classes outside the subset. A class may
 always use its own guarantee, also while others use more than their part (loans): such a limit never
-leaves less than what its classes have unused.
+leaves less than the unused guarantees of its classes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.guarantees import ServiceClasses, named_hosts
+from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import Job, classes
+from ...model.resreq.pool_hosts import named_hosts
 from ...model.service_class import GuaranteedPool
 
 #: States in which a host is a member of its pool, in lower case.
 MEMBERS = frozenset({"ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full"})
-#: So many classes have a limit for each subset, whether they have jobs or not.
+#: Up to this number of classes each subset has a limit, whether they have jobs or not.
 FEW = 3
-#: And so many of those that have jobs.
+#: The number of classes with jobs up to which each subset has one.
 MOST = 6
 
 
@@ -95,7 +96,7 @@ def _total(instance: Instance, pool: GuaranteedPool, mask: NDArray[np.bool_]) ->
 
 
 def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]) -> int:
-    """Packages that so many slots and so much memory make."""
+    """Packages that these slots and this memory make."""
     have = {"slots": float(slots), "mem": amounts.get("mem", 0.0)}
     counts = (have[name] / float(each) + 1e-9 for name, each in pool.arguments.items())
     return max(0, int(min(counts)))
@@ -108,8 +109,8 @@ class GuaranteeRow:
     key: str
     pool: MeasuredPool
     capacity: float
-    #: Counts of classes, each with its capacity less the guarantee: what is free of the count above
-    #: that is unused guarantee. Their sum is always free here.
+    #: Counts of classes, each with its capacity less the guarantee: availability of the count above
+    #: that is unused guarantee, and the sum of these is always available here.
     unused: tuple[tuple[GuaranteeRow, float], ...] = ()
     #: For whose classes it keeps something free; () for a count, which never binds.
     kept_for: tuple[str, ...] = ()
@@ -131,15 +132,15 @@ class GuaranteeRows:
             yield from self.of_class(number, own)
 
     def of_class(self, number: int, own: str) -> tuple[GuaranteeRow, ...]:
-        """The rows of one pool that jobs of a class count in, "" for jobs without a class."""
+        """The rows of one pool for jobs of a class, or without one ("")."""
         pool = self.pools[number]
         own = own if own in pool.guaranteed else ""
         if (number, own) not in self._rows:
             self._rows[number, own] = tuple(_rows(pool, own, self._relevant[number]))
         return self._rows[number, own]
 
-    def crowded(self, number: int) -> bool:
-        """Whether so many classes have jobs that not every subset has its limit."""
+    def has_too_many(self, number: int) -> bool:
+        """Whether not every subset of the classes with jobs has its limit."""
         return len(self._relevant[number]) > MOST
 
 

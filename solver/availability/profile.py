@@ -488,7 +488,7 @@ class Profile:
         )
 
     def _of_pool(self, index: int, at: int) -> float:
-        """What is free at an instant of the capacity of a pool."""
+        """The available part of the capacity of a pool at an instant."""
         usage = self._pool_usage.get(index)
         capacity = self.table.pools[index].capacity
         return capacity if usage is None else capacity - float(usage.at(at)[0])

@@ -106,12 +106,12 @@ class Pool:
     short: Pending
     #: What that reason names.
     subject: str = ""
-    #: Counts of owners, by index, each with what is used up of it by its guarantee: what is free
-    #: above that is unused guarantee, and their sum is always free here (GUA-01).
+    #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
+    #: is unused guarantee, and the sum of these is always available here (GUA-01).
     unused: tuple[tuple[int, float], ...] = ()
 
     def left(self, free: float, free_of: Callable[[int], float]) -> float:
-        """What is free of it. free: of its capacity; free_of: the same of another pool."""
+        """Its availability. free: of its capacity; free_of: likewise of another pool."""
         if not self.unused:
             return free
         owed = sum(max(0.0, free_of(index) - beyond) for index, beyond in self.unused)
@@ -184,7 +184,7 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
-    #: Limits of guaranteed pools; None where there is none.
+    #: Limits of guaranteed pools, if there are any.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
     _distinguished: tuple[bool, bool] = (False, False)

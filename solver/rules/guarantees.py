@@ -64,5 +64,8 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
                 yield f"that advance reservation {item.name} takes hosts out of pool {name}"
     if instance.params.simplified_guarantee and kind in ("slots", "package"):
         yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
-    if rows.crowded(number):
+    for queue in instance.queues:
+        if queue.ignores_guarantees and any(job.queue == queue.name for job in jobs):
+            yield f"that jobs of queue {queue.name} see no guarantees (SLA_GUARANTEES_IGNORE)"
+    if rows.has_too_many(number):
         yield f"some guarantees of pool {name}, which has many classes"

@@ -231,7 +231,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
-    yield from unmodelled(job, resolver)
+    if job.service_class or resolver.instance.service_classes:
+        yield from unmodelled(job, resolver)
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST

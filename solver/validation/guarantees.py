@@ -2,7 +2,7 @@
 
 A start is allowed where the job's class has, with it, no more than its guarantee; else the larger
 of use and guarantee of each class, and what all others use, are no more than the pool has. A job
-that its loan policy takes may go beyond that, as the last of its second.
+within the loan policy may go beyond that, as the last of its second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...model.job import Job
 from ...model.resreq import HostTable, parse_with_notes, requirement_options
 from ...model.resreq.syntax import Simple
-from ...model.service_class import GuaranteedPool, Share
+from ...model.service_class import GuaranteedAmount, GuaranteedPool
 from .capacity import blame
 from .facts import SLACK, Facts, Holding, Violation, of_shared_on, satisfies, shown
 from .hosts import view
@@ -32,10 +32,8 @@ class Guaranteed:
     amounts: dict[str, float]
 
 
-def guarantees(facts: Facts) -> Iterator[Violation]:
+def kept_for_owners(facts: Facts) -> Iterator[Violation]:
     """No planned job takes what its pools keep for others."""
-    if not facts.instance.guaranteed_pools:
-        return
     of_class = {id(item): _class_of(facts, item.job) for item in facts.holdings()}
     for found in _pools(facts):
         for time, starting in facts.starts().items():
@@ -56,7 +54,7 @@ def _pools(facts: Facts) -> Iterator[Guaranteed]:
         yield Guaranteed(pool, hosts, total, amounts)
 
 
-def _amount(share: Share, total: float) -> float:
+def _amount(share: GuaranteedAmount, total: float) -> float:
     return share.amount * total / 100 // 1 if share.percent else share.amount
 
 

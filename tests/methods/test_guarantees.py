@@ -11,7 +11,7 @@ import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
 from slotwise.model.formats.encode import to_document
 from slotwise.model.instance import Instance
-from slotwise.model.service_class import Guarantee, GuaranteedPool, ServiceClass, Share
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 
 pytestmark = pytest.mark.behaviour("GUA-01")
 
@@ -39,7 +39,7 @@ pending:
 
 def pool(**amounts: float) -> GuaranteedPool:
     """A pool p of slots of all hosts."""
-    shares = tuple(Guarantee(name, Share(amount)) for name, amount in amounts.items())
+    shares = tuple(Guarantee(name, GuaranteedAmount(amount)) for name, amount in amounts.items())
     return GuaranteedPool("p", distribution=shares)
 
 

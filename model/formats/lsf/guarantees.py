@@ -14,8 +14,9 @@ from .sections import LsfEntry, LsfSection, entries
 CLASS_SECTIONS = ("ServiceClass",)
 POOL = "GuaranteedResourcePool"
 _OF_CLASS = lsf_keys(ServiceClass) | {"NAME"}
-_OF_POOL = lsf_keys(GuaranteedPool) | {"NAME"}
-#: Of classes with goals of time, which are named as such.
+#: Administrators of a pool have no say in starts.
+_OF_POOL = lsf_keys(GuaranteedPool) | {"NAME", "ADMINISTRATORS"}
+#: Parameters of classes with goals of time, which are named as such.
 _OF_TIME = frozenset({"PRIORITY", "USER_GROUP", "CONTROL_ACTION", "VIOLATION_PERIOD"})
 
 
@@ -51,14 +52,13 @@ def read_pool(entry: LsfEntry, draft: Draft, notes: Notes, problems: Problems) -
     item.put("name", name, "NAME")
     for key in ("TYPE", "HOSTS", "RES_SELECT", "DISTRIBUTION", "LOAN_POLICIES", "DESCRIPTION"):
         item.take(key, plain=False)
-    item.take("ADMINISTRATORS", plain=False)
     item.take("SLOTS_PER_HOST")
     note_rest(notes, entry, "guaranteed pool", _OF_POOL, f"pool {name}")
     draft.add("guaranteed_pools", item)
 
 
 def _resource(entry: LsfEntry) -> str:
-    """The resource of a pool of TYPE resource[name], "" of any other."""
+    """The resource of a pool of TYPE resource[name], else ""."""
     try:
         kind = guarantee_text.pool_type(entry.text("TYPE"))
     except ValueError:
@@ -67,7 +67,7 @@ def _resource(entry: LsfEntry) -> str:
 
 
 def _unknown(entry: LsfEntry, draft: Draft) -> str:
-    """Why nothing can be said of a pool, "" where something can."""
+    """Why nothing can be said of a pool, else ""."""
     if not draft.document.get("service_classes"):
         return "LSF sets resources aside by it; no lsb.serviceclasses says for whom"
     shared = {item["name"] for item in draft.document.get("shared_resources", ())}
