@@ -87,10 +87,7 @@ def build(
             for i, e in enumerate(document.host_partitions)
         ),
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
-        reservation_usage=tuple(
-            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
-            for name, method in document.reservation_usage.items()
-        ),
+        reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
         share_usage=_share_usage(document, clock, findings),
         pool_usage=_pool_usage(document, clock, findings),
@@ -108,6 +105,14 @@ def build(
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
+
+
+def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
+    """How resources count; PER_TASK is what 10.1 calls PER_SLOT."""
+    return tuple(
+        ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+        for name, method in document.reservation_usage.items()
+    )
 
 
 def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
