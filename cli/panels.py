@@ -28,12 +28,14 @@ PANELS: Final[dict[str, str]] = {
         "method objective reservation reservations policy methods simulate explain "
         "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
-    "Output": "format output wide w gantt png svg animate open jobs cycle-log shares table picture",
+    "Output": (
+        "format output once wide w gantt png svg animate open jobs cycle-log shares table picture"
+    ),
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit workers",
+    "Time and processors": "time-limit every workers",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
