@@ -164,6 +164,8 @@ class PanelledGroup(TyperGroup):
         for parameter in found:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            if parameter.name == "show_completion":
+                parameter.help = "Show completion for the current shell, to copy it."
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -116,7 +116,7 @@ def listed_lines(page: TopPage, width: int) -> list[Text]:
 
 
 def _head(page: TopPage) -> Iterator[Text]:
-    title = _cropped(" slotwise top ", "bold reverse")
+    title = _cropped("").append(" slotwise top ", style="bold reverse")
     listing = page.listing
     if page.stale:
         title.append(" STALE ", style="bold red")
