@@ -165,7 +165,7 @@ class PanelledGroup(TyperGroup):
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
             if parameter.name == "show_completion":
-                parameter.help = "Show completion for the current shell, to copy it."
+                parameter.help = "Show completion for the current shell, to copy it."  # type: ignore[attr-defined]
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
