@@ -19,6 +19,7 @@ from ..configuration import (
     UserGroup,
     usual_queue,
 )
+from ..facts import known_fields
 from ..input_limits import counting, limits
 from ..instance import (
     AdvanceReservation,
@@ -42,6 +43,8 @@ from .units import Clock
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+T = TypeVar("T")
 
 
 _Object = TypeVar("_Object")
@@ -89,11 +92,11 @@ def build(
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
         reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
-        share_usage=_share_usage(document, clock, findings),
-        pool_usage=_pool_usage(document, clock, findings),
-        held=_held(document, clock, findings),
-        borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
-        lsf_says=_said(document, clock, findings),
+        share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
+        pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
+        held=_timed(HeldHosts, "held", document.held, clock, findings),
+        borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
+        lsf_says=_timed(SaidByLsf, "lsf_says", document.lsf_says, clock, findings),
         omissions=tuple(map(_omission, document.omissions)),
         params=params,
         now=clock.now,
@@ -205,59 +208,19 @@ def _reservations(
     return tuple(built)
 
 
-def _share_usage(
-    document: d.Document, clock: Clock, findings: list[Finding]
-) -> tuple[ShareUsage, ...]:
-    return tuple(
-        ShareUsage(
-            entry.policy,
-            entry.account,
-            entry.cpu_time,
-            entry.historical_run_time,
-            entry.committed_run_time,
-            _stamp(("share_usage", index, "stamp"), entry.stamp, clock, findings),
-        )
-        for index, entry in enumerate(document.share_usage)
-    )
-
-
-def _pool_usage(
-    document: d.Document, clock: Clock, findings: list[Finding]
-) -> tuple[PoolUsage, ...]:
-    return tuple(
-        PoolUsage(
-            entry.queue,
-            entry.slot_seconds,
-            _stamp(("pool_usage", index, "stamp"), entry.stamp, clock, findings),
-        )
-        for index, entry in enumerate(document.pool_usage)
-    )
-
-
-def _held(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[HeldHosts, ...]:
-    def time(index: int, key: str, given: int | datetime | None) -> int | None:
-        return None if given is None else _stamp(("held", index, key), given, clock, findings)
-
-    return tuple(
-        HeldHosts(
-            entry.job,
-            tuple(entry.hosts),
-            time(index, "since", entry.since),
-            time(index, "rest_until", entry.rest_until),
-        )
-        for index, entry in enumerate(document.held)
-    )
-
-
-def _said(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[SaidByLsf, ...]:
-    def time(index: int, given: int | datetime | None) -> int | None:
-        place = ("lsf_says", index, "start")
-        return None if given is None else _stamp(place, given, clock, findings)
-
-    return tuple(
-        SaidByLsf(entry.job, entry.reason, time(index, entry.start))
-        for index, entry in enumerate(document.lsf_says)
-    )
+def _timed(
+    kind: type[T], section: str, entries: Sequence[d.Section], clock: Clock, findings: list[Finding]
+) -> tuple[T, ...]:
+    """Objects of a class whose instants are read by the clock; without a stamp it is now."""
+    found = []
+    for index, entry in enumerate(entries):
+        values = given(kind, entry)
+        for known in known_fields(kind).values():
+            if known.fact.kind == "instant" and (known.name in values or known.name == "stamp"):
+                place = (section, index, known.key)
+                values[known.name] = _stamp(place, values.get(known.name), clock, findings)
+        found.append(kind(**values))
+    return tuple(found)
 
 
 def _stamp(

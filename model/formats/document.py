@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
+from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
 from ..service_class import GuaranteedPool, ServiceClass
@@ -135,6 +136,11 @@ if TYPE_CHECKING:
     UserEntry: TypeAlias = Section
     JobEntry: TypeAlias = JobKeys
     RunningEntry: TypeAlias = JobKeys
+    ShareUsageEntry: TypeAlias = Section
+    PoolUsageEntry: TypeAlias = Section
+    HeldEntry: TypeAlias = Section
+    BackfilledEntry: TypeAlias = Section
+    SaidEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
         """lsb.params and lsf.conf."""
@@ -171,6 +177,39 @@ else:
     )
     RunningEntry = entry(
         "RunningEntry", RunningJob, JobEntry, "A job that runs.", allocation=(f.Allocation, ...)
+    )
+    ShareUsageEntry = entry(
+        "ShareUsageEntry",
+        ShareUsage,
+        Section,
+        "What a share account has used, as bqueues -l and bhpart print it.",
+        stamp=(f.Instant | None, None),
+    )
+    PoolUsageEntry = entry(
+        "PoolUsageEntry",
+        PoolUsage,
+        Section,
+        "What a queue of a slot pool has accumulated.",
+        stamp=(f.Instant | None, None),
+    )
+    HeldEntry = entry(
+        "HeldEntry",
+        HeldHosts,
+        Section,
+        "On which hosts a pending job held slots or memory after the cycle before now.",
+    )
+    BackfilledEntry = entry(
+        "BackfilledEntry",
+        BorrowedSlots,
+        Section,
+        "What a running job has taken, by backfill, of what pending jobs held.",
+        slots=(f.Allocation, ...),
+    )
+    SaidEntry = entry(
+        "SaidEntry",
+        SaidByLsf,
+        Section,
+        "What bjobs said of a pending job when the instance was made; no plan goes by it.",
     )
     ParamsEntry = entry(
         "ParamsEntry",
@@ -228,49 +267,6 @@ class ReservationEntry(Section):
     start: f.Instant
     end: f.Instant
     allocation: f.Allocation
-
-
-class ShareUsageEntry(Section):
-    """What a share account has used, as bqueues -l and bhpart print it."""
-
-    policy: f.Name
-    account: f.Name
-    cpu_time: f.Amount = 0.0
-    historical_run_time: f.Amount = 0.0
-    committed_run_time: f.Amount | None = None
-    stamp: f.Instant | None = None
-
-
-class PoolUsageEntry(Section):
-    """What a queue of a slot pool has accumulated."""
-
-    queue: f.Name
-    slot_seconds: f.Amount
-    stamp: f.Instant | None = None
-
-
-class HeldEntry(Section):
-    """On which hosts a pending job held slots or memory after the cycle before now."""
-
-    job: f.Name
-    hosts: f.Words = ()
-    since: f.Instant | None = None
-    rest_until: f.Instant | None = None
-
-
-class BorrowedEntry(Section):
-    """What a running job has taken, by backfill, of what pending jobs held."""
-
-    job: f.Name
-    slots: f.Allocation
-
-
-class SaidEntry(Section):
-    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
-
-    job: f.Name
-    reason: f.Line = ""
-    start: f.Instant | None = None
 
 
 class OmissionEntry(Section):
@@ -332,7 +328,7 @@ class Document(Section):
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
     held: list[HeldEntry] = []
-    borrowed: list[BorrowedEntry] = []
+    borrowed: list[BackfilledEntry] = []
     lsf_says: list[SaidEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []

@@ -331,7 +331,6 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
-    BorrowedSlots: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -387,7 +386,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
     HeldHosts: d.HeldEntry,
-    BorrowedSlots: d.BorrowedEntry,
+    BorrowedSlots: d.BackfilledEntry,
     SaidByLsf: d.SaidEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,
