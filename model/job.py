@@ -100,6 +100,8 @@ class Job:
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
     #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
+    #: -sla, the service class to which it was submitted.
+    service_class: Annotated[str, Fact("name")] = ""
 
     @property
     def array_id(self) -> str | None:

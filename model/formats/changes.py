@@ -111,6 +111,7 @@ class ModifyEntry(Section):
     whole_hosts: f.YesNo | None = None
     job_group: f.JobGroupOrNone | None = None
     aps: f.AbsoluteStated | Literal[""] | None = None
+    service_class: f.Name | None = None
 
 
 class ChangeEntry(Section):
