@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
+from sampling import SAMPLING
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
@@ -45,6 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are collected: they all stay
+    SAMPLING.all_cases = "not slow" not in config.getoption("markexpr")
     if output := config.getoption("--cpu-seconds"):
         config.pluginmanager.register(CpuSeconds(Path(output)))
 
@@ -63,6 +67,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     output = config.getoption("--behaviours")
     if output is not None:
         Path(output).write_text(json.dumps(counts, indent=1), encoding="utf-8")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests are looked through no more for garbage among them
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
