@@ -79,7 +79,8 @@ def left_a_plan_of_all_jobs(
 
 
 @pytest.mark.parametrize(
-    ("method", "how", "poll"), pairwise(["greedy", "time-based", "optimal"], SIGNALS, [1, 20])
+    ("method", "how", "poll"),
+    some(pairwise(["greedy", "time-based", "optimal"], SIGNALS, [1, 20]), 3),
 )
 def test_a_signal_leaves_a_plan_of_all_jobs(
     cluster: Path, how: signal.Signals, method: str, poll: int
@@ -123,6 +124,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", some([0.2, 5.0], 1))
 def test_a_limit_that_keeps_jobs_from_their_turn_is_said(cluster: Path, step: float) -> None:
     arguments = ["solve", str(cluster), "--method", "time-based", "--time-limit", "2"]
@@ -176,7 +178,7 @@ PHASES = [
 ]
 
 
-@pytest.mark.parametrize(("phase", "how"), pairwise(PHASES, SIGNALS))
+@pytest.mark.parametrize(("phase", "how"), some(pairwise(PHASES, SIGNALS), 3))
 def test_a_signal_is_heard_in_every_phase(
     cluster: Path, how: signal.Signals, phase: tuple[str, str]
 ) -> None:

@@ -165,7 +165,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, linked: bool) -> None:
     assert sorted(os.listdir(tmp_path)) == names
 
 
-@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("linked", some([False, True], 1))
 def test_a_file_that_grows_too_large_is_refused_and_the_old_one_stays(
     tmp_path: Path, linked: bool
 ) -> None:
@@ -197,7 +197,7 @@ def test_what_is_our_own_standard_output_is_not_replaced(tmp_path: Path, log: st
     assert "mean_wait" in text
 
 
-@pytest.mark.parametrize("option", ["--jobs", "--cycle-log", "--checkpoint"])
+@pytest.mark.parametrize("option", some(["--jobs", "--cycle-log", "--checkpoint"], 1))
 @pytest.mark.parametrize("where", ["nowhere/out.csv", "folder.csv", "loop.csv", "dangling.csv"])
 def test_a_path_that_cannot_be_written_is_refused_at_once(
     tmp_path: Path, option: str, where: str
@@ -224,7 +224,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("command", LONG)
-@pytest.mark.parametrize("where", ["nowhere/out", "folder", "socket"])
+@pytest.mark.parametrize("where", some(["nowhere/out", "folder", "socket"], 1))
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
     tmp_path: Path, command: str, where: str
 ) -> None:
@@ -413,7 +413,7 @@ def test_every_command_with_a_stream_at_fault(
     fault(name, line(name), tmp_path)
 
 
-@pytest.mark.parametrize("how", ["closed", "full", "gone"])
+@pytest.mark.parametrize("how", some(["closed", "full", "gone"], 1))
 def test_messages_that_nobody_can_read_do_not_spoil_the_answer(tmp_path: Path, how: str) -> None:
     log = tmp_path / "two.swf"
     log.write_text(SWF + "nonsense\n")

@@ -271,6 +271,7 @@ def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{SLOTWISE} solve --example kth-sp2-queue-20 --method greedy | head -n 1"
     done = subprocess.run(

@@ -136,7 +136,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("over_hosts", [False, True])
+@pytest.mark.parametrize("over_hosts", some([False, True], 1))
 def test_in_the_replay_there_is_no_answer(files: tuple[Path, Path], over_hosts: bool) -> None:
     log, moment = files
     words = ["backtest", str(log), *(["--cluster", str(moment)] if over_hosts else [])]

@@ -48,6 +48,7 @@ def test_the_planner_loop_starts_every_job_when_the_plan_says() -> None:
     assert loop().stdout == "second 0: start small, large; then nothing (optimal)\n"
 
 
+@pytest.mark.slow
 def test_the_planner_loop_ends_where_a_job_can_never_start(tmp_path: Path) -> None:
     file = tmp_path / "huge.yaml"
     text = "format: slotwise/1\nhosts: [{name: a, slots: 1}]\npending: [{id: x, slots: 9}]\n"

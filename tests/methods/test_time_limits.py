@@ -142,7 +142,7 @@ def test_a_plan_wherever_it_is_cancelled(
     assert cuts > 1 or grace
 
 
-@pytest.mark.parametrize("seed", some(range(6), 2))
+@pytest.mark.parametrize("seed", some(range(6), 1))
 def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
     """Later stops keep at least as many places in the future; the others say why they have none."""
     small = busy(seed)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
+from sampling import some
 from slotwise.model.cluster import Cluster, ComputeUnit, Host, SharedResource, Thresholds
 from slotwise.model.configuration import HostPartition, Limit, Queue, ReservationUsage, Scope
 from slotwise.model.instance import AdvanceReservation, Instance
@@ -510,14 +511,17 @@ def test_of_several_thresholds_each_closes_its_hosts(method: str, objective: str
 @every_exact_method
 @pytest.mark.parametrize(
     ("load", "asked", "start"),
-    [
-        (0.5, "rusage[r1m=0.6]", 3600),
-        (0.5, "rusage[r1m=0.6:duration=10]", 600),
-        (0.5, "rusage[r1m=0.6:duration=10:decay=1]", 120),
-        (0.5, "rusage[r1m=0.4]", 0),
-        (2.0, "rusage[r1m=0.6]", None),
-        (0.5, "rusage[it=0.6]", 0),
-    ],
+    some(
+        [
+            (0.5, "rusage[r1m=0.6]", 3600),
+            (0.5, "rusage[r1m=0.6:duration=10]", 600),
+            (0.5, "rusage[r1m=0.6:duration=10:decay=1]", 120),
+            (0.5, "rusage[r1m=0.4]", 0),
+            (2.0, "rusage[r1m=0.6]", None),
+            (0.5, "rusage[it=0.6]", 0),
+        ],
+        30,
+    ),
 )
 def test_a_load_that_a_running_job_reserves_falls_as_it_ends(
     method: str, objective: str, load: float, asked: str, start: int | None

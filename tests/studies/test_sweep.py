@@ -405,6 +405,7 @@ def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
     assert f"--scheduler {address}" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", some(["--scheduler tcp://h:8786", "--jobqueue lsf"], 1))
 def test_without_dask_it_says_what_to_install(tmp_path: Path, option: str) -> None:
     study = study_file(tmp_path)
@@ -660,6 +661,7 @@ def test_a_job_that_the_scheduler_refuses_is_one_line(tmp_path: Path) -> None:
     assert (tmp_path / "killed").read_text().split() == ["7"]
 
 
+@pytest.mark.slow
 def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless dask-jobqueue's configuration says otherwise."""
     dask = pytest.importorskip("dask")
