@@ -8,9 +8,12 @@ import os
 import signal
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
 from sampling import SAMPLING
@@ -26,6 +29,9 @@ if ".cache" not in Path(__file__).parts:
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The tree of commands is made once: making it takes longer than most commands.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)  # noqa: SLF001
 
 register_profiles()
 

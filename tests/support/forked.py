@@ -6,6 +6,7 @@ the program starts, and what it loads, is for tests that do start it.
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -16,8 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+import slotwise as sw
+import typer.main
 from slotwise.cli import start
+from slotwise.cli.main import app
 
+# What most commands load and make when they first run, so that no child has to.
+for module in ("cli.report.command", "solver.outlook.outlook", "model.sources.registry"):
+    importlib.import_module(f"slotwise.{module}")
+typer.main.get_command(app)
+sw.simulate(sw.load(sw.example("headline")))
 _LIMIT = 120  # seconds until a child that hangs is ended
 
 
@@ -31,20 +40,40 @@ def slotwise(
 
     together: messages go to the output, in between.
     """
-    words = [str(word) for word in arguments]
+    return _child(["slotwise", *map(str, arguments)], start.main, cwd, before, together)
+
+
+def program(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """What `python -c code arguments` says, but that it finds its modules loaded."""
+    names = {"__name__": "__main__"}
+    return _child(["-c", *map(str, arguments)], lambda: exec(code, names), None, lambda: None)
+
+
+def _child(
+    words: list[str],
+    main: Callable[[], None],
+    cwd: Path | None,
+    before: Callable[[], None],
+    together: bool = False,
+) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
-            _run(words, cwd, before, out.fileno(), (out if together else err).fileno())
+            _run(words, main, cwd, before, out.fileno(), (out if together else err).fileno())
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
         err.seek(0)
         said = out.read().decode(), err.read().decode()
-    return subprocess.CompletedProcess(["slotwise", *words], code, *said)
+    return subprocess.CompletedProcess(words, code, *said)
 
 
 def _run(
-    words: list[str], cwd: Path | None, before: Callable[[], None], out: int, err: int
+    words: list[str],
+    main: Callable[[], None],
+    cwd: Path | None,
+    before: Callable[[], None],
+    out: int,
+    err: int,
 ) -> NoReturn:
     code = 1
     try:
@@ -55,12 +84,13 @@ def _run(
             open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
             for number, mode in ((0, "r"), (1, "w"), (2, "w"))
         )
+        sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
         if cwd is not None:
             os.chdir(cwd)
         before()
         signal.alarm(_LIMIT)
-        sys.argv = ["slotwise", *words]
-        start.main()
+        sys.argv = words
+        main()
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -68,7 +98,8 @@ def _run(
         traceback.print_exc()
     finally:
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
         finally:
             os._exit(code)
