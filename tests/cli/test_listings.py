@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import slotwise as sw
+from forked import slotwise
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import pairwise, some
@@ -281,9 +281,7 @@ def test_completion_of_examples_and_jobs(words: str, found: list[str]) -> None:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    done = subprocess.run(
-        [SLOTWISE], env=os.environ | completing, capture_output=True, text=True, check=False
-    )
+    done = slotwise(before=lambda: os.environ.update(completing))
     assert done.stdout.split() == found
     assert done.stderr == ""
 
