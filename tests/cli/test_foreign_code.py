@@ -119,7 +119,7 @@ def _run_in(
     ("line", "start", "python_path"),
     [
         *some(
-            [(line, list(STARTS)[at % 2], PATHS[at // 2 % 2]) for at, line in enumerate(LINES)], 9
+            [(line, list(STARTS)[at % 2], PATHS[at // 2 % 2]) for at, line in enumerate(LINES)], 5
         ),
         *(
             pytest.param(line, start, path, marks=pytest.mark.slow)

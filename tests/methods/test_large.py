@@ -174,7 +174,10 @@ def test_what_stays_free_is_what_each_leaves_of_what_those_before_it_leave(
 
 
 @pytest.mark.behaviour("MEM-08")
-@pytest.mark.parametrize(("draw", "seeds"), [(licensed, 8), (contested, 8), (tight, 1)])
+@pytest.mark.parametrize(
+    ("draw", "seeds"),
+    [(licensed, 4), (contested, 4), pytest.param(tight, 1, marks=pytest.mark.slow)],
+)
 def test_places_that_limits_and_licences_cut_are_nearly_always_held_as_reckoned_literally(
     draw: Callable[[int], Instance], seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

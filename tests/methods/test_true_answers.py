@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from judging import entry, faults, host, job, problem, racks, running
@@ -22,9 +23,20 @@ EVERY_METHOD = [
     ("time-based", "lexicographic"),
     *((method, objective) for method in ("optimal", "milp") for objective in tuple(objectives())),
 ]
+#: What runs by default of it: each method in priority order and in another way.
+FIRST = [("optimal", "slowdown"), ("optimal", "makespan"), ("milp", "total-start")]
 EXACT = [item for item in EVERY_METHOD if item[0] != "time-based"]
-every_method = pytest.mark.parametrize(("method", "objective"), EVERY_METHOD)
-every_exact_method = pytest.mark.parametrize(("method", "objective"), EXACT)
+
+
+def _marked(known: list[tuple[str, str]]) -> list[Any]:
+    first = {item for item in known if item in FIRST or item[1] == "lexicographic"}
+    return [
+        pytest.param(*item, marks=[] if item in first else [pytest.mark.slow]) for item in known
+    ]
+
+
+every_method = pytest.mark.parametrize(("method", "objective"), _marked(EVERY_METHOD))
+every_exact_method = pytest.mark.parametrize(("method", "objective"), _marked(EXACT))
 
 
 def answer(instance: Instance, method: str, objective: str) -> Plan:
