@@ -63,6 +63,10 @@ def _sources(given: dict[str, Any]) -> Iterator[Path]:
 Format = Literal["text", "json", "csv"]
 
 
+#: Said where a command has no instance, or two.
+WANTED = "give an instance file or --example NAME (`slotwise examples` lists them)"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The instance that a command is about."""
@@ -81,15 +85,14 @@ class Source:
 
         Raises InputError when neither or both are given, or the instance is bad.
         """
-        wanted = "give an instance file or --example NAME (`slotwise examples` lists them)"
-        return read_source(self.path(wanted))
+        return read_source(self.path())
 
     @property
     def name(self) -> str:
         """As it was named."""
         return self.example or str(self.file)
 
-    def path(self, wanted: str) -> Path:
+    def path(self, wanted: str = WANTED) -> Path:
         """The one file that is meant; InputError, which says what is wanted, for none or two."""
         from ..instances import example as example_path
 
@@ -346,3 +349,13 @@ def seconds_of(text: str, option: str) -> int:
     if seconds < 1:
         raise InputError([Problem(f"must be a positive time, not {text!r}", option)])
     return seconds
+
+
+def interval_of(text: str, option: str) -> float:
+    """Seconds of an option that is a time between two events. Raises InputError for none."""
+    from ..model.formats.units import parse_interval
+
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
