@@ -14,7 +14,7 @@ import typer
 from ..model.errors import InputError, nearest
 from .declare import argument, command, option, taking, values_of
 from .explain import EXPLAINED, Explained
-from .forecast import DrawingOptions, likely_cells, likely_columns
+from .forecast import LikelyOptions, likely_cells, likely_columns
 from .options import FORMAT, OF_EACH_PLAN, Format, Search, Source, print_note
 from .outlook_text import caution_lines, start_lines, start_times
 from .process import Exit
@@ -196,7 +196,7 @@ def ask(
     whose: SubmitOptions,
     method: Explained = EXPLAINED,
     search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
-    drawing: DrawingOptions,
+    likely: LikelyOptions,
     selection: Annotated[Selection, taking("top wide", top=OF_ALTERNATIVES)],
     format: Format = FORMAT,
 ) -> None:
@@ -212,9 +212,9 @@ def ask(
     source, words = source.behind_file(words)
     after_file, stdin = source.file is not None, str(source.file) != "-"
     asked = asked_for(words, context, after_file=after_file, stdin=stdin)
-    drawn = drawing.drawing()
+    settings = likely.settings()
     instance = source.read()
-    past = drawing.past(instance)
+    past = likely.past(instance)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
@@ -231,7 +231,7 @@ def ask(
             margin=search.margin,
             cancel=cancel,
             history=past,
-            drawing=drawn,
+            drawing=settings,
         )
     _report(instance, answer, format, selection.top, selection.wide)
     if cancel.is_set() or answer.cut:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
-Plain = Literal["text", "json"]
-PLAIN = option("text", "text or json.")
+TextOrJson = Literal["text", "json"]
+TEXT_OR_JSON = option("text", "text or json.")
 
 
 @command
@@ -35,7 +35,7 @@ def check(
     changes: Path | None = option(
         None, "Also a file of changes over time, against each of them (docs/changes.md)."
     ),
-    format: Plain = PLAIN,
+    format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
@@ -150,7 +150,7 @@ def examples(
     name: str | None = argument(
         None, "Print this example's file.", autocompletion=example_names, show_default=False
     ),
-    format: Plain = PLAIN,
+    format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """List the shipped examples with what each shows, or print one."""
     from ..instances import description, example

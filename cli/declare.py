@@ -28,7 +28,7 @@ def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
     """The default of a field or a parameter that is an option.
 
     default: ... where it must be given. names: its spelling where it is not its name's. settings:
-    as of ``typer.Option``. A switch that is usually off has no ``--no-…``; an option whose type is
+    as of ``typer.Option``. A switch whose default is off has no ``--no-…``; an option whose type is
     a tuple may be repeated.
     """
     return _declared(typer.Option, default, names, settings | {"help": help})
@@ -54,13 +54,13 @@ def _declared(
 class Taking:
     """Which fields of a record a command takes, in which order, and what it says otherwise."""
 
-    #: None for all, as they are declared.
+    #: None if all are taken, as they are declared.
     names: tuple[str, ...] | None
     changed: Mapping[str, Any]
 
 
 def taking(names: str | None = None, /, **changed: Any) -> Taking:
-    """Beside a record in ``Annotated``: of these fields alone, the others keep their defaults.
+    """In ``Annotated`` behind a record: of these fields alone, the others keep their defaults.
 
     changed: of a field another help, or another :func:`option` or :func:`argument` (with ... for
     its default), by which a record of any floor may be options.
@@ -76,15 +76,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     records: dict[str, _Taken] = {}
     parameters: list[Parameter] = []
     hints = get_type_hints(function, include_extras=True)
-    for name, plain in signature(function).parameters.items():
+    for name, parameter in signature(function).parameters.items():
         taken = _taken(hints[name])
         if taken is not None:
             records[name] = taken
             parameters += taken.parameters()
-        elif isinstance(plain.default, Field):
-            parameters.append(_parameter(name, hints[name], plain.default))
+        elif isinstance(parameter.default, Field):
+            parameters.append(_parameter(name, hints[name], parameter.default))
         else:
-            parameters.append(plain.replace(annotation=hints[name]))
+            parameters.append(parameter.replace(annotation=hints[name]))
 
     @wraps(function)
     def run(**given: Any) -> None:
@@ -136,34 +136,34 @@ class _Taken:
 
 
 def _taken(hint: Any) -> _Taken | None:
-    """The record that a parameter is, None for an option by itself."""
+    """The record that a parameter is, None if it is an option by itself."""
     taking_of = taking()
     if get_origin(hint) is Annotated:
-        hint, *beside = get_args(hint)
-        taking_of = next((each for each in beside if isinstance(each, Taking)), taking_of)
+        hint, *more = get_args(hint)
+        taking_of = next((each for each in more if isinstance(each, Taking)), taking_of)
     if not (is_dataclass(hint) and isinstance(hint, type)):
         return None
     hints = get_type_hints(hint)
     known = {each.name: each for each in fields(hint)}
-    usual = [name for name, each in known.items() if _is_declared(each, taking_of)]
-    names = usual if taking_of.names is None else taking_of.names
+    declared = [name for name, each in known.items() if _is_declared(each, taking_of)]
+    names = declared if taking_of.names is None else taking_of.names
     chosen = {name: _changed(known[name], taking_of.changed.get(name)) for name in names}
     return _Taken(hint, {name: (hints[name], each) for name, each in chosen.items()})
 
 
-def _is_declared(plain: Field[Any], taken: Taking) -> bool:
-    return _DECLARED in plain.metadata or plain.name in taken.changed
+def _is_declared(own: Field[Any], taken: Taking) -> bool:
+    return _DECLARED in own.metadata or own.name in taken.changed
 
 
-def _changed(plain: Field[Any], how: Any) -> Field[Any]:
+def _changed(own: Field[Any], how: Any) -> Field[Any]:
     """A field with other words, or as another declaration has it; its default stays."""
     if how is None:
-        return plain
+        return own
     if isinstance(how, str):
-        said: Declared = plain.metadata[_DECLARED]
+        said: Declared = own.metadata[_DECLARED]
         how = _declared(said.kind, ..., said.names, {**said.settings, "help": how})
     if how.default is MISSING:
-        how.default = plain.default
+        how.default = own.default
     found: Field[Any] = how
     return found
 

@@ -10,7 +10,7 @@ import typer
 
 from ..model.escaping import markdown_code, markdown_text
 from .declare import command, option, taking, values_of
-from .forecast import DrawingOptions
+from .forecast import LikelyOptions
 from .import_snapshot import Listings
 from .options import Search, Source, print_note, progress
 from .process import Exit
@@ -35,7 +35,7 @@ def diagnose(
     *,
     most: int = option(3, "Jobs for which every change is tried, the worst first.", min=1),
     search: Annotated[Search, taking("time_limit", time_limit=OF_DIAGNOSIS)],
-    drawing: Annotated[DrawingOptions, taking("history samples seed workers calibration")],
+    likely: Annotated[LikelyOptions, taking("history samples seed workers calibration")],
     listings: Annotated[Listings, taking("bjobs bhosts bqueues bhpart lsid rusage now")],
     details: bool = option(False, "Who passes each job, and who waits longer by each remedy."),
     format: Literal["text", "md", "json"] = option(
@@ -54,13 +54,13 @@ def diagnose(
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
     from .process import cancel_on_signal, left_of
 
-    drawn = drawing.drawing()
+    settings = likely.settings()
     if listings.any_listing:
         instance = listings.instance(_site(source))
     else:
         _only_of_listings(listings)
         instance = source.read()
-    past = drawing.past(instance)
+    past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = diagnose_instance(
             instance,
@@ -70,7 +70,7 @@ def diagnose(
             cancel=cancel,
             on_progress=report,
             history=past,
-            drawing=drawn,
+            drawing=settings,
         )
     for remark in found.remarks:
         print_note(remark)

@@ -37,8 +37,8 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class DrawingOptions:
-    """Forecasts beside an answer, from a history: without one the others mean nothing."""
+class LikelyOptions:
+    """When jobs likely start, too: by a history, without which the others mean nothing."""
 
     history: Path | None = option(
         None,
@@ -56,8 +56,8 @@ class DrawingOptions:
         None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
     )
 
-    def drawing(self, workers: int | None = None) -> Drawing:
-        """How they are drawn; workers: where a command has them for all that it does.
+    def settings(self, workers: int | None = None) -> Drawing:
+        """As the solver takes them; workers: those of a command that has them for all that it does.
 
         Raises InputError for options without a history, and for a bad file of factors.
         """
@@ -87,7 +87,7 @@ class DrawingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastOptions:
-    """How futures are drawn where an answer is nothing else."""
+    """How the samples of a forecast are made, and what is shown of them."""
 
     history: Path = option(
         ...,
@@ -117,12 +117,12 @@ class ForecastOptions:
     keep_going: bool = option(False, "Report malformed records and read the rest.")
     workers: int = option(1, "Processes that draw futures: the same answer.", min=1)
 
-    def for_drawing(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """As ``solver.forecast.forecast`` takes them. Raises InputError for what makes no sense."""
-        plain = values_of(self, "samples", "seed", "policy", "calibrate", "workers")
+        given = values_of(self, "samples", "seed", "policy", "calibrate", "workers")
         precision = self.precision
-        plain["precision"] = None if precision is None else seconds_of(precision, "--precision")
-        return plain | {"calibration": calibration_of_file(self.calibration)}
+        given["precision"] = None if precision is None else seconds_of(precision, "--precision")
+        return given | {"calibration": calibration_of_file(self.calibration)}
 
 
 @command
@@ -149,7 +149,7 @@ def forecast(
         with cancel.reading():
             past = read_history(how.history, instance, keep_going=how.keep_going)
         jobs = selection.names or None
-        found = _drawn(instance, past, **how.for_drawing(), jobs=jobs, cancel=cancel)
+        found = _drawn(instance, past, **how.settings(), jobs=jobs, cancel=cancel)
     states = _states(instance, found)
     said = (*found.remarks, *sentences(found.omissions))
     for remark in (*said, *_without_start(instance, found, selection, states)):

@@ -93,7 +93,7 @@ class Source:
         return self.example or str(self.file)
 
     def path(self, wanted: str = WANTED) -> Path:
-        """The one file that is meant; InputError, which says what is wanted, for none or two."""
+        """The file, or that of an example; InputError that says what is wanted for none or two."""
         from ..instances import example as example_path
 
         if (self.file is None) == (self.example is None):
@@ -178,7 +178,7 @@ class LogReading:
         return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)
 
 
-#: Futures that may be drawn.
+#: The most samples of a forecast.
 MAX_SAMPLES = 100_000
 #: Jobs of an instance that the garbage collector had better not look at again.
 MANY_JOBS = 10_000

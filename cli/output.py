@@ -409,7 +409,7 @@ def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 @dataclass(frozen=True)
 class Resuming:
-    """How a long run is stopped, and goes on."""
+    """How a long run is stopped, and resumed."""
 
     checkpoint: Path | None = option(None, "Where Ctrl-C or SIGTERM leaves the state.")
     checkpoint_every: str | None = option(

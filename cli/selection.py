@@ -135,7 +135,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class PlanSelection(Selection):
-    """The same of a plan by itself, in which no job gains."""
+    """Jobs of a plan by itself, in which no job gains."""
 
     sort: Literal["priority", "start", "slots", "job"] = option(
         "priority", "Order of the jobs; the largest slots first."

@@ -65,7 +65,7 @@ class Switches:
 
 @dataclass(frozen=True, slots=True)
 class RunOfView:
-    """The simulation of which a moment is shown; fields as of ``solver.scheduler.history``."""
+    """The simulation that --at looks into; fields as of ``solver.scheduler.history``."""
 
     reservation: str | None = option(None, "With --at: as in simulate.", metavar="METHOD")
     top: int | None = option(None, "With --at: as in simulate.", "--reservations", min=1)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadOptions(LogReading):
-    """What else is read beside an instance or a log."""
+    """What else is read with an instance or a log."""
 
     cluster: Path | None = option(None, "Instance whose hosts and queues run a log.")
     hosts: int | None = option(None, "Spread the processors of an SWF log over N hosts.", min=1)

@@ -11,7 +11,7 @@ import typer
 
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
-from .forecast import DrawingOptions
+from .forecast import LikelyOptions
 from .options import FORMAT, GANTT, Format, Search, Source, print_note, progress
 from .output import check_apart, check_path
 from .process import Exit
@@ -188,7 +188,7 @@ def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
 def compare(
     source: Source,
     search: Annotated[Search, taking(time_limit=OF_OPTIMAL)],
-    drawing: Annotated[DrawingOptions, taking("history samples seed calibration")],
+    likely: Annotated[LikelyOptions, taking("history samples seed calibration")],
     selection: Selection,
     methods: bool = option(
         False,
@@ -210,10 +210,10 @@ def compare(
     from .report.terminal import check_format, print_gantt
 
     check_format(gantt, format)
-    drawn = drawing.drawing(None if drawing.history is None else search.workers)
+    settings = likely.settings(None if likely.history is None else search.workers)
     instance = source.read()
     selection.check(instance)
-    past = drawing.past(instance)
+    past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
         options = values_of(search) | {"time_limit": left_of(search.time_limit)}
         found = compare_methods(
@@ -222,7 +222,7 @@ def compare(
             cancel=cancel,
             on_progress=report,
             history=past,
-            drawing=drawn,
+            drawing=settings,
             **options,
         )
     _report(instance, found, format, selection)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..declare import command, option, taking, values_of
-from ..forecast import DrawingOptions
+from ..forecast import LikelyOptions
 from ..options import Search, Source, print_note, progress, read_source
 from ..output import check_apart, check_output, whole_file
 from ..process import Cancel, Exit, left_of
@@ -30,6 +30,7 @@ Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
 USUAL = Path("report.html")
 #: The option of each form of output.
 OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
+PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
 #: What --time-limit is of a report.
@@ -54,8 +55,8 @@ class Pages:
     output: Path | None = option(
         None, "The page (- for standard output); default report.html.", "-o", "--output"
     )
-    png: Path | None = option(None, "Also draw the Gantt chart there, for a paper.")
-    svg: Path | None = option(None, "Also draw the Gantt chart there, for a paper.")
+    png: Path | None = option(None, PICTURE_HELP)
+    svg: Path | None = option(None, PICTURE_HELP)
     animate: Path | None = option(None, "Also draw how jobs move to where they could be (SVG).")
     open: bool = option(False, "Show the page in the browser when it is written.")
 
@@ -77,8 +78,8 @@ class Asked:
     method: Wanted
     advice: AdviceOptions
     search: Search
-    forecasts: DrawingOptions
-    drawing: Drawing
+    forecasts: LikelyOptions
+    settings: Drawing
 
     @property
     def options(self) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def report(
     ],
     advice: AdviceOptions,
     instance: Path | None = option(None, "The instance that a saved plan was made for."),
-    drawing: Annotated[DrawingOptions, taking("history samples")],
+    likely: Annotated[LikelyOptions, taking("history samples")],
     simulate: bool = option(False, "Run the scheduler loop and report on that."),
     loop: Annotated[LoopOptions, taking("reservation until cluster hosts")],
 ) -> None:
@@ -125,14 +126,14 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    output, history = pages.output, drawing.history
+    output, history = pages.output, likely.history
     given = {"html": output, "png": pages.png, "svg": pages.svg, "animation": pages.animate}
     outputs = _outputs(given, (source.file, instance, history, loop.cluster))
     _check_request(simulate, method, loop, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
-    drawn = drawing.drawing(None if history is None else search.workers)
-    asked = Asked(method, advice, search, drawing, drawn)
+    settings = likely.settings(None if history is None else search.workers)
+    asked = Asked(method, advice, search, likely, settings)
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
             found = _simulated(source, loop, cancel)
@@ -236,7 +237,7 @@ def _planned(
             on_progress=show,
             methods=True,
             history=past,
-            drawing=asked.drawing,
+            drawing=asked.settings,
             time_limit=asked.for_plans(),
             **asked.options,
         )
