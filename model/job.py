@@ -97,6 +97,8 @@ class Job:
     whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
+    #: -sla, the service class to which it was submitted.
+    service_class: Annotated[str, Fact("name")] = ""
 
     @property
     def array_id(self) -> str | None:

@@ -31,7 +31,8 @@ from ..facts import KnownField, known_fields
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
-from . import names, text, units
+from ..service_class import Guarantee, LoanPolicy
+from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
 
@@ -380,6 +381,25 @@ Preemption: TypeAlias = Annotated[
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
 ]
+Goals: TypeAlias = Annotated[
+    tuple[str, ...], PlainValidator(guarantee_text.goals), WithJsonSchema(_WORDS)
+]
+Access: TypeAlias = Annotated[
+    dict[str, tuple[str, ...]],
+    PlainValidator(guarantee_text.access),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+PoolType: TypeAlias = Annotated[
+    str, PlainValidator(guarantee_text.pool_type), WithJsonSchema(_TEXT)
+]
+Distribution: TypeAlias = Annotated[
+    tuple[Guarantee, ...],
+    PlainValidator(guarantee_text.distribution),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+LoanPolicies: TypeAlias = Annotated[
+    LoanPolicy, PlainValidator(guarantee_text.loans), WithJsonSchema(_TEXT)
+]
 PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
 
@@ -478,6 +498,11 @@ KINDS: dict[str, FieldKind] = {
     "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
     "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
     "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
+    "goals": FieldKind(Goals, guarantee_text.goals_text, as_file=True),
+    "access": FieldKind(Access, guarantee_text.access_text, as_file=True),
+    "pool_type": FieldKind(PoolType),
+    "distribution": FieldKind(Distribution, guarantee_text.distribution_text, as_file=True),
+    "loans": FieldKind(LoanPolicies, guarantee_text.loans_text, as_file=True),
     "hosts": FieldKind(Hosts, _requests, as_file=True),
     "requirements": FieldKind(Requirements, _texts, as_file=True),
     "options": FieldKind(Options, _texts, as_file=True),
