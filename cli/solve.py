@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.errors import InputError
 from ..model.plan import Method
 from .declare import command, option, taking, values_of
 from .forecast import LikelyOptions
@@ -93,9 +94,9 @@ def solve(
 
 
 def _print_gantt(wanted: bool, instance: Instance, found: Plan) -> None:
-    from .report.terminal import print_gantt
-
     if wanted:
+        from .report.terminal import print_gantt
+
         print_gantt(instance, found)
 
 
@@ -156,10 +157,14 @@ def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated
     return plan_states(instance, found, Budget(left_of(time_limit)))
 
 
-def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
-    from .report.terminal import check_format
+def _check_format(gantt: bool, format: str) -> None:
+    """InputError for --gantt with a format that programs read."""
+    if gantt and format != "text":
+        raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
 
-    check_format(gantt, format)
+
+def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
+    _check_format(gantt, format)
     if lsf_plan is not None:
         check_path(lsf_plan, suffixes=())
         check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
@@ -207,9 +212,9 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .process import cancel_on_signal, left_of
-    from .report.terminal import check_format, print_gantt
+    from .report.terminal import print_gantt
 
-    check_format(gantt, format)
+    _check_format(gantt, format)
     settings = likely.settings(None if likely.history is None else search.workers)
     instance = source.read()
     selection.check(instance)

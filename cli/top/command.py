@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,11 +14,11 @@ from ..options import Source, interval_of, print_note, read_with_warnings
 from ..process import Exit, cancel_on_signal, left_of
 from ..tables import terminal_width
 from .jobs import Column, JobChoice
-from .live import TopOptions, live
-from .screen import TopPage, listed_lines
-from .terminal import check_terminal, is_live
 from .view import TopView
-from .work import TopSource, listed
+
+if TYPE_CHECKING:
+    from .screen import TopPage
+    from .work import TopSource
 
 #: Wall seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
@@ -43,6 +44,10 @@ def top(
 
     Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
     """
+    from .live import TopOptions, live
+    from .terminal import check_terminal, is_live
+    from .work import TopSource
+
     path = source.path()
     given = TopSource(lambda: read_with_warnings(path), source.name, path)
     options = TopOptions(None if every is None else interval_of(every, "--every"), time_limit)
@@ -59,6 +64,9 @@ def top(
 
 def _print(source: TopSource, view: TopView, time_limit: float) -> None:
     """The table on standard output, warnings on standard error."""
+    from .screen import TopPage
+    from .work import listed
+
     with cancel_on_signal() as cancel:
         listing = listed(source, lambda: left_of(time_limit), cancel)
     for line in listing.warnings:
@@ -71,6 +79,8 @@ def _print(source: TopSource, view: TopView, time_limit: float) -> None:
 def text_of(page: TopPage, width: int) -> str:
     """All rows as lines of at most `width` characters, in colour only on a terminal."""
     from rich.console import Console
+
+    from .screen import listed_lines
 
     buffer = io.StringIO()
     colours = True if sys.stdout.isatty() else None
