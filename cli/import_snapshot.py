@@ -171,7 +171,7 @@ def listed_instance(
     )
     if not given.has_any:
         raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
-    moment = None if now is None else _stamp(now)
+    moment = None if now is None else parse_now(now)
     dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
     reference = moment or _age(dated)
     return make_instance(given, reference, moment, site, rusage or "")
@@ -361,7 +361,7 @@ def _file_text(path: Path) -> str:
     return text
 
 
-def _stamp(text: str) -> datetime:
+def parse_now(text: str) -> datetime:
     from ..model.errors import InputError
     from ..model.formats.units import parse_stamp
 

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..model.errors import InputError
+from .import_slurm import slurm_files
 from .import_snapshot import Site, print_notes, snapshot_files
 from .options import (
     DefaultLimitOption,
@@ -606,6 +607,7 @@ app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
 app.command("snapshot", cls=PanelledCommand)(snapshot_files)
+app.command("slurm", cls=PanelledCommand)(slurm_files)
 for command in (lsf, events, acct, swf):
     app.command(cls=PanelledCommand)(command)
 

@@ -1,0 +1,64 @@
+"""``slotwise import slurm``: what a Slurm cluster does now, by what its commands printed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .import_snapshot import PrintedAt, parse_now, print_notes
+from .options import file_option
+from .output import Notation, Output, keep_inputs, write_instance
+
+if TYPE_CHECKING:
+    from ..model.instance import Instance
+    from ..model.sources.slurm.seen import Seen
+
+Folder = Annotated[
+    Path,
+    file_option("--from", help="Folder with what Slurm's commands printed, in files of any name."),
+]
+
+
+def slurm_files(
+    folder: Folder,
+    now: PrintedAt = None,
+    output: Output = None,
+    format: Notation = None,
+) -> None:
+    """Turn the output of Slurm's squeue, sinfo, scontrol and sacctmgr into an instance.
+
+    Each file is JSON or text, as the command has printed it: squeue --json (or scontrol show job -d
+    -o), scontrol show node, partition, config, reservation, licenses and assoc_mgr, sacctmgr -P
+    show qos and assoc, sdiag. What no method takes into account is named for the jobs it touches.
+
+    Exit codes: 0 done, 2 bad input.
+    """
+    from ..model.sources.slurm.folder import read_folder
+
+    keep_inputs(output, sorted(path for path in folder.glob("*") if path.is_file()))
+    seen = read_folder(folder)
+    moment = None if now is None else parse_now(now)
+    write_instance(instance_of(seen, moment), output, format)
+
+
+def instance_of(seen: Seen, now: datetime | None) -> Instance:
+    """The instance of what was printed; notes go to stderr.
+
+    now: when, None for what the records tell.
+    Raises InputError with everything that makes no instance.
+    """
+    from ..model.errors import InputError
+    from ..model.sources.slurm.assemble import assemble
+    from ..model.sources.slurm.folder import moment_of
+
+    if now is None:
+        time = moment_of(seen)
+        if time is None:
+            raise InputError("no input says when it was printed: give sdiag, or --now")
+        now = datetime.fromtimestamp(time, UTC)
+    made = assemble(seen, now)
+    print_notes(made.notes)
+    return made.instance
