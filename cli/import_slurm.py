@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from .import_snapshot import PrintedAt, parse_now, print_notes
 from .options import file_option
 from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.sources.slurm.seen import Seen
+    from ..model.sources.slurm.seen import SlurmState
 
 Folder = Annotated[
     Path,
@@ -44,7 +42,7 @@ def slurm_files(
     write_instance(instance_of(seen, moment), output, format)
 
 
-def instance_of(seen: Seen, now: datetime | None) -> Instance:
+def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     """The instance of what was printed; notes go to stderr.
 
     now: when, None for what the records tell.

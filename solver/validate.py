@@ -16,6 +16,7 @@ from .validation import capacity, claims, hosts, idle, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
+from .validation.slurm import slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
@@ -44,6 +45,13 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.enough,
     capacity.cores,
     capacity.limits,
+)
+#: Of these, what a plan as Slurm makes it keeps job by job.
+_OF_SLURM = tuple(
+    check
+    for check in _RULES
+    if check
+    not in (times.deadlines, times.dependencies, times.finishes, capacity.shared, capacity.limits)
 )
 #: What a plan says of itself.
 _CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
@@ -87,7 +95,14 @@ def validate(
             return False
         return not any(True for check in _RULES for _ in check(facts))
 
+    def of_few(other: Plan) -> Iterator[Violation]:
+        facts = facts_of(other)
+        for check in _OF_SLURM:
+            yield from check(facts)
+
     with no_collection():
+        if plan.method == "slurm":
+            return [*claims.entries(facts_of(plan)), *slurm_faults(instance, plan, of_few)]
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
         if found:

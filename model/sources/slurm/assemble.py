@@ -16,11 +16,11 @@ from ..lsf_state.values import Remarks
 from . import values
 from .conditions import NeverSatisfied, condition_of
 from .limits import Binding, limits_of
-from .requests import requested_of
-from .seen import Seen, SeenJob
+from .requests import licence_counts, requested_of
+from .seen import SlurmJob, SlurmState
 from .site import (
     MAX_PRIORITY,
-    SiteFacts,
+    SlurmSite,
     cluster_of,
     facts_of,
     gres_resource,
@@ -39,7 +39,7 @@ _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "re
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
 #: Reasons of a job that no passing of time helps.
-_NEVER = {
+_HOPELESS_REASONS = {
     "dependencyneversatisfied": "its dependency can never hold",
     "partitiontimelimit": "its limit is above that of its partition",
     "partitionnodelimit": "it requests more nodes than its partition allows",
@@ -51,14 +51,14 @@ _PLANNED_TASKS = 20
 
 
 @dataclass(slots=True)
-class Assembled:
+class AssembledSlurm:
     """An instance of what was printed, and the notes on it."""
 
     instance: Instance
     notes: Remarks
 
 
-def assemble(seen: Seen, now: datetime) -> Assembled:
+def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
     """The instance at `now`, its second 0. Raises InputError with all that makes no instance."""
     notes = Remarks()
     if not seen.nodes:
@@ -76,7 +76,7 @@ def assemble(seen: Seen, now: datetime) -> Assembled:
         params=params_of(seen),
         origin=now.isoformat(),
     )
-    builder = _Jobs(seen, facts, bound, int(now.timestamp()), notes)
+    builder = _SlurmJobs(seen, facts, bound, int(now.timestamp()), notes)
     running, pending = builder.running(), builder.pending()
     reservations = tuple(_reservations(seen, builder.zero, notes))
     instance = replace(
@@ -88,24 +88,34 @@ def assemble(seen: Seen, now: datetime) -> Assembled:
     )
     _check_use(instance, seen, notes)
     made = acceptable(instance, notes)
-    return Assembled(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
+    return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
 
 
-def _name_unknown(seen: Seen, notes: Remarks) -> None:
+def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
     for kind, names in sorted(seen.unknown.items()):
         notes.touch(f"fields of a {kind} that no version up to 25.11 has: {some(sorted(names))}")
 
 
-class _Jobs:
+def is_running(job: SlurmJob) -> bool:
+    """Whether a job has nodes."""
+    return not _RUNNING.isdisjoint(job.state) and bool(job.allocation)
+
+
+def is_pending(job: SlurmJob) -> bool:
+    """Whether a job waits."""
+    return not _PENDING.isdisjoint(job.state) and "completing" not in job.state
+
+
+class _SlurmJobs:
     """Jobs of the model; notes say what is not modelled of them."""
 
     def __init__(
-        self, seen: Seen, facts: SiteFacts, bound: Binding, zero: int, notes: Remarks
+        self, seen: SlurmState, facts: SlurmSite, bound: Binding, zero: int, notes: Remarks
     ) -> None:
         self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
-        self.listed: defaultdict[str, list[SeenJob]] = defaultdict(list)
+        self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
         for job in seen.jobs:
-            if self._is_running(job) or self._is_pending(job):
+            if is_running(job) or is_pending(job):
                 self.listed[job.id].append(job)
         #: By pending job: what is not modelled of it.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
@@ -118,19 +128,11 @@ class _Jobs:
         #: Last element of each array that waits, by its record.
         self.last: dict[str, str] = {}
 
-    @staticmethod
-    def _is_running(job: SeenJob) -> bool:
-        return not _RUNNING.isdisjoint(job.state) and bool(job.allocation)
-
-    @staticmethod
-    def _is_pending(job: SeenJob) -> bool:
-        return not _PENDING.isdisjoint(job.state) and "completing" not in job.state
-
     def running(self) -> tuple[RunningJob, ...]:
         """Jobs that have nodes."""
-        return tuple(self._run(job) for job in self.seen.jobs if self._is_running(job))
+        return tuple(self._run(job) for job in self.seen.jobs if is_running(job))
 
-    def _run(self, seen: SeenJob) -> RunningJob:
+    def _run(self, seen: SlurmJob) -> RunningJob:
         allocation = self._allocation(seen)
         slots = sum(allocation.values())
         job = replace(
@@ -138,6 +140,7 @@ class _Jobs:
             slots=slots,
             res_req=self._held(seen, allocation),
             gpu=self._gpus(seen, allocation),
+            exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
         )
         start = self.zero if seen.start is None else seen.start
         return RunningJob(
@@ -148,7 +151,7 @@ class _Jobs:
             suspended="suspended" in seen.state,
         )
 
-    def _finish(self, seen: SeenJob, start: int) -> int | None:
+    def _finish(self, seen: SlurmJob, start: int) -> int | None:
         """When Slurm expects it to end, None if its limit says so."""
         if "completing" in seen.state:
             return 1
@@ -164,7 +167,7 @@ class _Jobs:
             return max(1, int(end + wait + 60 * more) - self.zero)
         return None if end == start + int(seen.limit) else end - self.zero
 
-    def _allocation(self, seen: SeenJob) -> dict[str, int]:
+    def _allocation(self, seen: SlurmJob) -> dict[str, int]:
         """CPUs by node, where needed from the number of cores or of all CPUs."""
         found: dict[str, int] = {}
         for name, count in seen.allocation.items():
@@ -186,7 +189,7 @@ class _Jobs:
                 )  # fmt: skip
         return found
 
-    def _held(self, seen: SeenJob, allocation: dict[str, int]) -> tuple[str, ...]:
+    def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
         """What a running job uses besides CPUs."""
         uses = []
         memory = {name: seen.memory.get(name, 0.0) for name in allocation}
@@ -211,15 +214,16 @@ class _Jobs:
             if not is_gpu(name) and ":" not in name and name in self._consumed():
                 share = math.ceil(count / max(1, len(allocation)))
                 uses.append(f"{gres_resource(name)}={share}/host")
-        for part in filter(None, seen.wishes.licences.replace(";", ",").split(",")):
-            name, _, count = part.partition("|")[0].partition(":")
-            uses.append(f"{licence_name(name)}={count or 1}/job")
+        uses += [
+            f"{licence_name(name)}={count}/job"
+            for name, count in licence_counts(seen.places.licences)
+        ]
         return (f"rusage[{':'.join(uses)}]",) if uses else ()
 
     def _consumed(self) -> set[str]:
         return {name.partition(":")[0] for node in self.seen.nodes for name in node.gres}
 
-    def _gpus(self, seen: SeenJob, allocation: dict[str, int]) -> str:
+    def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
         held = {name: count for name, count in seen.gres_held.items() if is_gpu(name)}
         total = held.get("gpu") or sum(held.values())
         if not total or not allocation:
@@ -236,7 +240,7 @@ class _Jobs:
         """Jobs that wait and may start, in Slurm's order."""
         found: list[Job] = []
         for seen in self.seen.jobs:
-            if self._is_pending(seen):
+            if is_pending(seen):
                 found += self._waiting(seen)
         for what, ids in self.left.items():
             self.notes.append(f"left out {len(ids)} pending job(s), {some(ids)}: {what}")
@@ -251,24 +255,24 @@ class _Jobs:
                 by_text[text].append(job)
         yield from by_text.items()
 
-    def _why_left(self, seen: SeenJob) -> str:
+    def _why_left(self, seen: SlurmJob) -> str:
         """Why a job that waits cannot start by itself, "" if it can."""
         if seen.het:
             return "parts of heterogeneous jobs, which start together"
         if seen.held:
             return "held (scontrol release)"
-        if seen.wishes.reservation:
+        if seen.places.reservation:
             return "they run inside a reservation, which no method plans"
-        return _NEVER.get(seen.reason.lower(), "")
+        return _HOPELESS_REASONS.get(seen.reason.lower(), "")
 
-    def _waiting(self, seen: SeenJob) -> tuple[Job, ...]:
+    def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
         notes: list[str] = []
         condition = ""
         try:
             condition = condition_of(seen, self.listed, notes)
         except NeverSatisfied:
-            why = why or _NEVER["dependencyneversatisfied"]
+            why = why or _HOPELESS_REASONS["dependencyneversatisfied"]
         if why:
             self.left[why].append(seen.full_id)
             return ()
@@ -283,6 +287,7 @@ class _Jobs:
             hosts=requested.hosts,
             dependency=condition,
             begin=begin - self.zero if begin is not None and begin > self.zero else None,
+            estimated_run_time=seen.min_limit,
             deadline=None if seen.deadline is None else seen.deadline - self.zero,
         )
         made = self._elements(seen, job)
@@ -291,14 +296,14 @@ class _Jobs:
             self.omitted[item.id] += [*requested.omitted, *notes]
         return made
 
-    def _elements(self, seen: SeenJob, job: Job) -> tuple[Job, ...]:
+    def _elements(self, seen: SlurmJob, job: Job) -> tuple[Job, ...]:
         """The tasks of an array that wait in one record."""
         if not seen.tasks:
             return (replace(job, array_limit=seen.task_limit if job.array_id else None),)
         spec = self._spec(seen)
         return elements(job, spec)
 
-    def _spec(self, seen: SeenJob) -> ArraySpec:
+    def _spec(self, seen: SlurmJob) -> ArraySpec:
         text = seen.tasks
         if text.endswith("..."):  # Slurm cuts a long list
             text = text.rpartition(",")[0]
@@ -310,7 +315,7 @@ class _Jobs:
         limit = spec.limit or seen.task_limit
         return replace(spec, limit=limit)
 
-    def _plain(self, seen: SeenJob) -> Job:
+    def _plain(self, seen: SlurmJob) -> Job:
         """What a job is whether it runs or waits."""
         limit = seen.limit
         partition = self._partition(seen)
@@ -325,14 +330,14 @@ class _Jobs:
             name=seen.name,
         )
 
-    def _partition(self, seen: SeenJob) -> str:
+    def _partition(self, seen: SlurmJob) -> str:
         return seen.partitions[0] if seen.partitions else params_of(self.seen).default_queue
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
         """Reason and start of Slurm by pending job; an array's start is that of its last task."""
         known = set(waiting)
         for seen in self.seen.jobs:
-            if not self._is_pending(seen):
+            if not is_pending(seen):
                 continue
             job = self.last.get(seen.full_id, "")
             if job not in known:
@@ -347,14 +352,14 @@ class _Jobs:
                 yield SaidByLsf(job, reason[:MAX_OF_A_REASON], at)
 
 
-def _memory_of(seen: SeenJob, nodes: int, cpus: int) -> float:
+def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
     """MB that a running job has in all, by what it requested."""
     if seen.size.memory_per_cpu:
         return seen.size.memory_per_cpu * cpus
     return (seen.size.memory_per_node or 0.0) * nodes
 
 
-def _reservations(seen: Seen, zero: int, notes: Remarks) -> Iterator[AdvanceReservation]:
+def _reservations(seen: SlurmState, zero: int, notes: Remarks) -> Iterator[AdvanceReservation]:
     nodes = {node.name: node for node in seen.nodes}
     for item in seen.reservations:
         for flag in ("DAILY", "HOURLY", "WEEKLY", "WEEKDAY", "WEEKEND", "TIME_FLOAT", "FLEX"):
@@ -379,7 +384,7 @@ def _reservations(seen: Seen, zero: int, notes: Remarks) -> Iterator[AdvanceRese
         yield AdvanceReservation(item.name, max(0, item.start - zero), item.end - zero, slots)
 
 
-def _check_use(instance: Instance, seen: Seen, notes: Remarks) -> None:
+def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     """A note for nodes whose CPUs in use are not those of the jobs that were read."""
     used: Counter[str] = Counter()
     for run in instance.running:
@@ -394,8 +399,15 @@ def _check_use(instance: Instance, seen: Seen, notes: Remarks) -> None:
             f"nodes say otherwise than the running jobs how many CPUs are in use: {some(odd)}",
             hosts=odd,
         )
+    _check_memory(instance, seen, notes)
     for name, (total, busy) in seen.licences.items():
-        of_jobs = sum(_licences_of(job, name) for job in seen.jobs if _Jobs._is_running(job))
+        of_jobs = sum(
+            count
+            for job in seen.jobs
+            if is_running(job)
+            for own, count in licence_counts(job.places.licences)
+            if own == name
+        )
         if busy > of_jobs:
             notes.touch(
                 f"{busy - of_jobs:g} of {total:g} licences {name} are in use by no job that was "
@@ -403,15 +415,26 @@ def _check_use(instance: Instance, seen: Seen, notes: Remarks) -> None:
             )  # fmt: skip
 
 
-def _licences_of(job: SeenJob, name: str) -> int:
-    found = 0
-    for part in job.wishes.licences.replace(";", ",").split(","):
-        own, _, count = part.strip().partition(":")
-        if own == name:
-            found += int(count) if count.isdigit() else 1
-    return found
+def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
+    """A note for nodes whose memory in use is not that of the jobs that were read."""
+    known = {job.full_id: job for job in seen.jobs}
+    used: Counter[str] = Counter()
+    for run in instance.running:
+        for name, size in known[run.job.id].memory.items():
+            used[name] += round(size)
+    odd = [
+        node.name
+        for node in seen.nodes
+        if node.memory_used is not None and used and round(node.memory_used) != used[node.name]
+    ]
+    if odd:
+        notes.touch(
+            f"nodes say otherwise than the running jobs how much memory is in use: {some(odd)}",
+            hosts=odd,
+            resources=("mem",),
+        )
 
 
-def order_of(jobs: Sequence[SeenJob]) -> list[SeenJob]:
+def order_of(jobs: Sequence[SlurmJob]) -> list[SlurmJob]:
     """Records as they were given, the last of equal ones alone."""
     return list({job.full_id: job for job in jobs}.values())

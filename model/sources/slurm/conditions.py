@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .seen import SeenJob
+from .seen import SlurmJob
 
 #: Slurm's kinds of a dependency, as tests of bsub.
 _TESTS = {
@@ -24,7 +24,7 @@ class NeverSatisfied(ValueError):
     """A dependency that can never hold."""
 
 
-def condition_of(job: SeenJob, listed: Mapping[str, Sequence[SeenJob]], notes: list[str]) -> str:
+def condition_of(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]], notes: list[str]) -> str:
     """The condition under which a job may start, "" if nothing is left to wait for.
 
     listed: jobs that run or wait, by id. notes: gets what is not modelled. Raises NeverSatisfied.
@@ -43,7 +43,7 @@ def condition_of(job: SeenJob, listed: Mapping[str, Sequence[SeenJob]], notes: l
 
 
 def _tests(
-    part: str, job: SeenJob, listed: Mapping[str, Sequence[SeenJob]], notes: list[str]
+    part: str, job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]], notes: list[str]
 ) -> list[str]:
     state = _STATE.search(part)
     word = "" if state is None else state[1].lower()
@@ -80,7 +80,7 @@ def _tests(
     return found
 
 
-def _singleton(job: SeenJob, listed: Mapping[str, Sequence[SeenJob]]) -> list[str]:
+def _singleton(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]]) -> list[str]:
     """All jobs of its name and user that were submitted before it."""
     return [
         f"ended({number})"

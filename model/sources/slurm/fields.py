@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .values import blank, number
 
-Kind = Literal["job", "node", "partition", "reservation", "licence"]
+RecordKind = Literal["job", "node", "partition", "reservation", "licence"]
 Outcome = Literal["read", "named", "inert"]
 
 
@@ -25,7 +25,7 @@ class PrintedField:
     that is inert has no influence on a start.
     """
 
-    of: Kind
+    of: RecordKind
     what: str
     #: Fields of the JSON forms, of all versions; the first that has a value counts.
     json: tuple[str, ...] = ()
@@ -37,14 +37,19 @@ class PrintedField:
 
 
 def _row(
-    of: Kind, what: str, json: str = "", text: str = "", outcome: Outcome = "read", unset: str = ""
+    of: RecordKind,
+    what: str,
+    json: str = "",
+    text: str = "",
+    outcome: Outcome = "read",
+    unset: str = "",
 ) -> PrintedField:
     return PrintedField(
         of, what, tuple(json.split()), tuple(text.split()), outcome, tuple(unset.split())
     )
 
 
-def _inert(of: Kind, json: str = "", text: str = "") -> PrintedField:
+def _inert(of: RecordKind, json: str = "", text: str = "") -> PrintedField:
     return _row(of, "inert", json, text, "inert")
 
 
@@ -73,7 +78,6 @@ JOBS = (
     _row("job", "deadline", "deadline", "Deadline"),
     _row("job", "nodes", "nodes", "NodeList"),
     _row("job", "allocation", "job_resources", "Nodes"),
-    _row("job", "planned nodes", "scheduled_nodes", "SchedNodeList"),
     _row("job", "node count", "node_count", "NumNodes"),
     _row("job", "most nodes", "max_nodes"),
     _row("job", "cpus", "cpus", "NumCPUs"),
@@ -130,14 +134,15 @@ JOBS = (
         "federation_siblings_active gres_detail group_id group_name het_job_id_set het_job_offset "
         "job_size_str last_sched_evaluation maximum_switch_wait_time network nice preempt_time "
         "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
-        "restart_count scheduled_nodes_time selinux_context show_flags standard_error "
-        "standard_input standard_output stderr_expanded stdin_expanded stdout_expanded "
-        "suspend_time system_comment tres_bind tres_freq user_id wckey billable_tres "
-        "cron licenses_allocated segment_size submit_line reboot_time",
+        "restart_count scheduled_nodes scheduled_nodes_time selinux_context show_flags "
+        "standard_error standard_input standard_output stderr_expanded stdin_expanded "
+        "stdout_expanded suspend_time system_comment tres_bind tres_freq user_id wckey "
+        "billable_tres cron licenses_allocated segment_size submit_line reboot_time",
         "AccrueTime AdminComment AllocNode:Sid BatchFlag BatchHost BatchFeatures Command Comment "
         "CPU_IDs Mem GRES JOB_GRES ExitCode Extra GroupId HetJobIdSet HetJobOffset "
-        "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile ReqB:S:C:T Requeue "
-        "Restarts RunTime Scheduler StdErr StdIn StdOut SuspendTime SubmitLine SystemComment "
+        "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile "
+        "ReqB:S:C:T Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
+        "SuspendTime SubmitLine SystemComment "
         "WorkDir ResizeTime PreemptTime PreemptEligibleTime WCKey Container CpusPerTresBind "
         "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode",
     ),
@@ -257,22 +262,22 @@ FIELDS = (*JOBS, *NODES, *PARTITIONS, *RESERVATIONS, *LICENCES)
 
 
 @cache
-def _rows(kind: Kind) -> Mapping[str, PrintedField]:
+def _rows(kind: RecordKind) -> Mapping[str, PrintedField]:
     return {row.what: row for row in FIELDS if row.of == kind and row.what != "inert"}
 
 
 @cache
-def known_names(kind: Kind, *, text: bool) -> frozenset[str]:
+def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
     """Every field that a form may have, read or not."""
     rows = (row for row in FIELDS if row.of == kind)
     return frozenset(name for row in rows for name in (row.text if text else row.json))
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class SlurmRecord:
     """One record of a listing, of either form, by what its fields mean."""
 
-    kind: Kind
+    kind: RecordKind
     fields: Mapping[str, Any]
     #: Whether it is of ``scontrol show`` without JSON.
     is_text: bool

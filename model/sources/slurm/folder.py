@@ -14,7 +14,7 @@ from ...formats.reading import file_bytes, no_file, odd_kind
 from ..lsf_state.values import Text
 from . import values
 from .assemble import order_of
-from .fields import Kind, Record
+from .fields import RecordKind, SlurmRecord
 from .limits import read_limits
 from .read import job_of, node_of, partition_of, reservation_of
 from .records import (
@@ -25,7 +25,7 @@ from .records import (
     settings_of,
     version_of,
 )
-from .seen import Seen
+from .seen import SlurmState
 
 _RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
 _STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
@@ -35,15 +35,15 @@ _LAST_CYCLE = re.compile(r"Last cycle when: .*?\((\d{9,11})\)")
 _CONFIGURED = re.compile(r"Configuration data as of (\S+)")
 _STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
 _SLURM_CONF = re.compile(r"^\s*(?:ClusterName|SlurmctldHost|NodeName)\s*=", re.MULTILINE)
-#: Record-making functions by kind.
-_CLOCKED: Mapping[str, Callable[[Record, tzinfo | None], Any]] = {
+#: SlurmRecord-making functions by kind.
+_CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
     "job": job_of,
     "reservation": reservation_of,
 }
-_PLAIN: Mapping[str, Callable[[Record], Any]] = {"node": node_of, "partition": partition_of}
+_PLAIN: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "partition": partition_of}
 
 
-def read_folder(folder: Path) -> Seen:
+def read_folder(folder: Path) -> SlurmState:
     """Everything that the files of a folder say; InputError with all that is wrong with them."""
     return read_texts(_texts(folder), str(folder))
 
@@ -61,15 +61,15 @@ def _texts(folder: Path) -> Iterator[Text]:
             yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
 
 
-def read_texts(given: Iterable[Text], source: str) -> Seen:
+def read_texts(given: Iterable[Text], source: str) -> SlurmState:
     """Everything that texts say, JSON before text forms of one kind; source: for messages.
 
     Raises InputError with everything that is wrong, and if no text is of Slurm.
     """
     texts = [text for text in given if text.content.strip()]
-    seen = Seen()
+    seen = SlurmState()
     zone = _clock(texts, seen)
-    records: dict[Kind, list[Record]] = {}
+    records: dict[RecordKind, list[SlurmRecord]] = {}
     problems: list[Problem] = []
     for text in sorted(texts, key=lambda text: not text.is_json):
         try:
@@ -88,7 +88,7 @@ def read_texts(given: Iterable[Text], source: str) -> Seen:
     return seen
 
 
-def _read(text: Text, seen: Seen, records: dict[Kind, list[Record]]) -> None:
+def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
     """One text, by what it begins as; texts of no known kind are passed over."""
     content = text.content
     if text.is_json:
@@ -112,7 +112,7 @@ def _read(text: Text, seen: Seen, records: dict[Kind, list[Record]]) -> None:
         found = list(records_of_text(text))
     else:
         return
-    by_kind: dict[Kind, list[Record]] = {}
+    by_kind: dict[RecordKind, list[SlurmRecord]] = {}
     for record in found:
         by_kind.setdefault(record.kind, []).append(record)
     for kind, listed in by_kind.items():
@@ -121,7 +121,7 @@ def _read(text: Text, seen: Seen, records: dict[Kind, list[Record]]) -> None:
             records[kind] = listed
 
 
-def _says_more(kind: Kind, listed: list[Record], before: list[Record]) -> bool:
+def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
     """Whether a text form has what the JSON form of a kind lacks.
 
     Flags of a partition are in its text form alone; so are the tasks of jobs that end.
@@ -133,7 +133,7 @@ def _says_more(kind: Kind, listed: list[Record], before: list[Record]) -> bool:
     return False
 
 
-def _stamps(document: Mapping[str, Any], seen: Seen) -> None:
+def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
     """When it was printed, and when backfill ran last, by a JSON document (23.11 and later)."""
     for name in ("last_update", "last_backfill"):
         found = values.whole(document.get(name)) if document.get(name) is not None else None
@@ -144,7 +144,7 @@ def _stamps(document: Mapping[str, Any], seen: Seen) -> None:
                 seen.last_backfill = found
 
 
-def _clock(texts: Iterable[Text], seen: Seen) -> tzinfo | None:
+def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
     """The zone in which local times are printed, by sdiag; None if it does not say."""
     zone: tzinfo | None = None
     for text in texts:
@@ -163,10 +163,10 @@ def _clock(texts: Iterable[Text], seen: Seen) -> tzinfo | None:
 
 
 def _interpret(
-    kind: Kind,
-    records: list[Record],
+    kind: RecordKind,
+    records: list[SlurmRecord],
     zone: tzinfo | None,
-    seen: Seen,
+    seen: SlurmState,
     problems: list[Problem],
 ) -> None:
     for record in records:
@@ -192,7 +192,7 @@ def _interpret(
             seen.reservations.append(made)
 
 
-def moment_of(seen: Seen) -> int | None:
+def moment_of(seen: SlurmState) -> int | None:
     """Seconds since 1970 at which it was printed, as well as the records tell; None: not at all."""
     if seen.now is not None:
         return seen.now

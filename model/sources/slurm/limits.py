@@ -14,7 +14,7 @@ from ...configuration import Limit, Scope
 from ..lsf_state.values import Remarks, Text
 from . import values
 from .records import table_of
-from .seen import Seen, SeenJob, SeenLimit
+from .seen import SlurmJob, SlurmLimit, SlurmState
 from .site import licence_name
 
 #: Names of a limit in sacctmgr and in ``scontrol show assoc_mgr``, in small letters, by what it is.
@@ -38,7 +38,7 @@ _KNOWN = re.compile(
 )
 
 
-def read_limits(text: Text) -> list[SeenLimit]:
+def read_limits(text: Text) -> list[SlurmLimit]:
     """Limits of ``sacctmgr -P show qos``, ``show assoc`` or ``scontrol show assoc_mgr``."""
     if "Association Manager" in text.content[:4096]:
         return list(_of_manager(text))
@@ -46,7 +46,7 @@ def read_limits(text: Text) -> list[SeenLimit]:
     if rows and "account" in rows[0]:
         return list(_associations(rows))
     return [
-        SeenLimit("qos", name=row["name"].strip(), values=_plain(row))
+        SlurmLimit("qos", name=row["name"].strip(), values=_plain(row))
         for row in rows
         if row.get("name", "").strip()
     ]
@@ -56,7 +56,7 @@ def _plain(row: Mapping[str, str]) -> dict[str, str]:
     return {name.replace(" ", ""): cell.strip() for name, cell in row.items() if cell.strip()}
 
 
-def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SeenLimit]:
+def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
     """Associations; with ``tree`` accounts are indented by their level."""
     above: list[tuple[int, str]] = []
     for row in rows:
@@ -69,10 +69,10 @@ def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SeenLimit]:
                 above.pop()
             parent = parent or (above[-1][1] if above and level else "")
             above.append((level, name))
-        yield SeenLimit("association", "", name, user, parent, _plain(row))
+        yield SlurmLimit("association", "", name, user, parent, _plain(row))
 
 
-def _of_manager(text: Text) -> Iterator[SeenLimit]:
+def _of_manager(text: Text) -> Iterator[SlurmLimit]:
     blocks = re.split(r"(?m)^(?=ClusterName=|QOS=)", text.content)
     for block in blocks:
         head = block.split("\n", 1)[0]
@@ -82,10 +82,10 @@ def _of_manager(text: Text) -> Iterator[SeenLimit]:
             found.setdefault(key, cell)
         limits = {key: _in_use_removed(cell) for key, cell in found.items()}
         if head.startswith("QOS="):
-            yield SeenLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
+            yield SlurmLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
         elif head.startswith("ClusterName="):
             plain = {key: re.sub(r"\(.*?\)", "", found.get(key, "")) for key in found}
-            yield SeenLimit(
+            yield SlurmLimit(
                 "association", "", plain.get("account", ""), plain.get("username", ""),
                 plain.get("parentaccount", ""), limits,
             )  # fmt: skip
@@ -104,13 +104,13 @@ class Binding:
     #: Whether the project of a job has its QOS.
     by_qos: bool = False
 
-    def project(self, job: SeenJob) -> str:
+    def project(self, job: SlurmJob) -> str:
         """The project of a job: its account, with its QOS if one has limits."""
         account = job.account or "default"
         return f"{account}/{job.qos or 'none'}" if self.by_qos else account
 
 
-def limits_of(seen: Seen, notes: Remarks) -> Binding:
+def limits_of(seen: SlurmState, notes: Remarks) -> Binding:
     """The limits that bind jobs, and a note of those that are not modelled."""
     enforced = seen.settings.get("AccountingStorageEnforce", "limits").lower()
     bound = Binding()
@@ -147,9 +147,9 @@ def limits_of(seen: Seen, notes: Remarks) -> Binding:
     return bound
 
 
-def _binding(row: SeenLimit) -> bool:
-    names = (*_GROUP_TRES, *_GROUP_JOBS, *_USER_TRES, *_USER_JOBS, *_ACCOUNT_TRES, *_ACCOUNT_JOBS)
-    names = (*names, *_OWN_JOBS, *_NOT_MODELLED)
+def _binding(row: SlurmLimit) -> bool:
+    modelled = (_GROUP_TRES, _GROUP_JOBS, _USER_TRES, _USER_JOBS, _ACCOUNT_TRES, _ACCOUNT_JOBS)
+    names = {name for group in (*modelled, _OWN_JOBS, tuple(_NOT_MODELLED)) for name in group}
     return any(_is_set(row.values.get(name, "")) for name in names)
 
 
@@ -162,7 +162,7 @@ def _is_set(cell: str) -> bool:
     )
 
 
-def _accounts_below(rows: Iterable[SeenLimit]) -> dict[str, set[str]]:
+def _accounts_below(rows: Iterable[SlurmLimit]) -> dict[str, set[str]]:
     """Each account with those below it."""
     children: dict[str, set[str]] = {}
     for row in rows:
@@ -183,11 +183,11 @@ def _accounts_below(rows: Iterable[SeenLimit]) -> dict[str, set[str]]:
 
 
 def _add(
-    row: SeenLimit,
+    row: SlurmLimit,
     scope: Mapping[str, Scope],
     projects: Sequence[str],
     bound: Binding,
-    seen: Seen,
+    seen: SlurmState,
     notes: Remarks,
 ) -> None:
     """The limits of one row of a listing."""
@@ -218,7 +218,7 @@ def _add(
 
 
 def _amounts(
-    row: SeenLimit, tres_names: Iterable[str], job_names: Iterable[str]
+    row: SlurmLimit, tres_names: Iterable[str], job_names: Iterable[str]
 ) -> tuple[dict[str, float], list[str]]:
     """Amounts by the names of the model, and resources whose limits are not modelled."""
     found: dict[str, float] = {}

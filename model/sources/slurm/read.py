@@ -9,15 +9,22 @@ from datetime import tzinfo
 from typing import Any
 
 from . import values
-from .fields import Record
+from .fields import SlurmRecord
 from .records import BY_NODE
-from .seen import SeenJob, SeenNode, SeenPartition, SeenReservation, SizeOfJob, WishesOfJob
+from .seen import (
+    SlurmJob,
+    SlurmJobPlaces,
+    SlurmJobSize,
+    SlurmNode,
+    SlurmPartition,
+    SlurmReservation,
+)
 
 #: Reasons of a job that a user or an administrator holds.
 _HELD = ("jobhelduser", "jobheldadmin", "jobholdmaxrequeue")
 
 
-def job_of(record: Record, zone: tzinfo | None) -> SeenJob:
+def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
     """One job; ValueError for a value that cannot be read."""
     get = record.get
     number, task, tasks = _ids(record)
@@ -27,7 +34,7 @@ def job_of(record: Record, zone: tzinfo | None) -> SeenJob:
     limit = values.seconds(get("time limit"))
     size = _size(record)
     allocation, memory = _allocation(record, size)
-    return SeenJob(
+    return SlurmJob(
         number,
         values.words(get("state")),
         task,
@@ -51,18 +58,17 @@ def job_of(record: Record, zone: tzinfo | None) -> SeenJob:
         values.stamp(get("deadline"), zone),
         values.text(get("dependency")),
         size,
-        _wishes(record),
+        _places(record),
         allocation,
         memory,
         _held_gres(record),
-        values.host_list(get("planned nodes")),
         bool(values.whole(get("het job"))),
         tuple(record.named()),
         record.where,
     )
 
 
-def _ids(record: Record) -> tuple[str, int | None, str]:
+def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
     """Id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
     get = record.get
     number = str(values.whole(get("id")))
@@ -81,12 +87,14 @@ def _user(value: Any) -> str:
     return re.sub(r"\(\d+\)$", "", values.text(value))
 
 
-def _size(record: Record) -> SizeOfJob:
+def _size(record: SlurmRecord) -> SlurmJobSize:
     get = record.get
     nodes, most = _node_counts(get("node count"), get("most nodes"))
     cpus = values.whole(get("cpus")) or 1
     requested = values.tres(get("tres requested"))
     cpus = int(requested.get("cpu", cpus)) or cpus
+    # Of a job that waits NumNodes is a guess of Slurm; what it requests stands in its TRES.
+    nodes = int(requested.get("node", nodes)) or nodes
     tasks = values.whole(get("tasks")) or 1
     per_node = get("tasks per node")
     per_node = values.whole(str(per_node).partition(":")[0] if record.is_text else per_node) or 0
@@ -96,7 +104,7 @@ def _size(record: Record) -> SizeOfJob:
         per_task = least // max(1, per_node) if least > 1 else max(1, cpus // max(1, tasks))
     memory, by_cpu = _memory(record)
     whole = requested.get("mem")
-    return SizeOfJob(
+    return SlurmJobSize(
         cpus,
         tasks,
         max(1, per_task),
@@ -113,7 +121,7 @@ def _size(record: Record) -> SizeOfJob:
     )
 
 
-def _memory(record: Record) -> tuple[float | None, float | None]:
+def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
     """MB of a node and of a CPU, None if not requested."""
     found = []
     for what in ("memory per node", "memory per cpu"):
@@ -132,7 +140,7 @@ def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
     return values.whole(count) or 1, values.whole(most) or None
 
 
-def _wishes(record: Record) -> WishesOfJob:
+def _places(record: SlurmRecord) -> SlurmJobPlaces:
     get = record.get
     sharing = values.words(get("sharing"))
     if record.is_text:  # OverSubscribe
@@ -145,7 +153,7 @@ def _wishes(record: Record) -> WishesOfJob:
         listed = raw if isinstance(raw, list) else [raw]
         kind = next((str(word).lower() for word in listed if word), "")
         kind = "shared" if kind == "oversubscribe" else kind
-    return WishesOfJob(
+    return SlurmJobPlaces(
         values.text(get("features")),
         values.text(get("preferred features")),
         values.text(get("licences")),
@@ -156,7 +164,7 @@ def _wishes(record: Record) -> WishesOfJob:
     )
 
 
-def _held_gres(record: Record) -> dict[str, int]:
+def _held_gres(record: SlurmRecord) -> dict[str, int]:
     """Generic resources that a job has in all, by ``gpu:a100`` and ``gpu``."""
     held = values.tres(record.get("tres allocated"))
     return {
@@ -166,7 +174,7 @@ def _held_gres(record: Record) -> dict[str, int]:
     }
 
 
-def _allocation(record: Record, size: SizeOfJob) -> tuple[dict[str, int], dict[str, float]]:
+def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int], dict[str, float]]:
     """CPUs and MB by node of a job that runs; CPUs 0 if no input has them by node."""
     found = record.get("allocation")
     if isinstance(found, Mapping):
@@ -215,7 +223,7 @@ def _cores(sockets: Any) -> int:
     return total
 
 
-def node_of(record: Record) -> SeenNode:
+def node_of(record: SlurmRecord) -> SlurmNode:
     """One node; ValueError for a value that cannot be read."""
     get = record.get
     flags = values.words(get("state flags"))
@@ -226,7 +234,7 @@ def node_of(record: Record) -> SeenNode:
     gres = values.gres(get("gres"))
     partitions = get("partitions")
     listed = partitions if isinstance(partitions, list) else values.text(partitions).split(",")
-    return SeenNode(
+    return SlurmNode(
         values.text(get("name")),
         (*values.words(get("state")), *flags),
         cpus,
@@ -248,7 +256,7 @@ def node_of(record: Record) -> SeenNode:
 _WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
 
 
-def partition_of(record: Record) -> SeenPartition:
+def partition_of(record: SlurmRecord) -> SlurmPartition:
     """One partition; ValueError for a value that cannot be read."""
     get = record.get
     who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
@@ -258,7 +266,7 @@ def partition_of(record: Record) -> SeenPartition:
     sharing = get("sharing")
     up = values.words(get("state"))
     nodes = get("nodes")
-    return SeenPartition(
+    return SlurmPartition(
         values.text(get("name")),
         None if nodes is None else values.host_list(nodes),
         values.truth(get("default") or "no"),
@@ -280,14 +288,14 @@ def _finite(size: float | None) -> float | None:
     return None if size is None or math.isinf(size) or not size else size
 
 
-def reservation_of(record: Record, zone: tzinfo | None) -> SeenReservation:
+def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation:
     """One reservation; ValueError for a value that cannot be read."""
     get = record.get
     flags = get("flags")
     start, end = (values.stamp(get(what), zone) for what in ("start", "end"))
     if start is None or end is None:
         raise ValueError("a reservation without start or end")
-    return SeenReservation(
+    return SlurmReservation(
         values.text(get("name")),
         start,
         end,

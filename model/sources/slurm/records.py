@@ -9,10 +9,10 @@ from typing import Any
 
 from ...errors import InputError, Problem
 from ..lsf_state.values import Text
-from .fields import Kind, Record, known_names
+from .fields import RecordKind, SlurmRecord, known_names
 
 #: The field with which a record of ``scontrol show`` begins.
-BEGINNINGS: Mapping[str, Kind] = {
+BEGINNINGS: Mapping[str, RecordKind] = {
     "JobId": "job",
     "NodeName": "node",
     "PartitionName": "partition",
@@ -20,7 +20,7 @@ BEGINNINGS: Mapping[str, Kind] = {
     "LicenseName": "licence",
 }
 #: Members of a JSON document that are lists of records.
-ROOTS: Mapping[str, Kind] = {
+ROOTS: Mapping[str, RecordKind] = {
     "jobs": "job",
     "nodes": "node",
     "partitions": "partition",
@@ -59,7 +59,7 @@ def version_of(document: Mapping[str, Any]) -> str:
     return release if isinstance(release, str) else ""
 
 
-def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[Record]:
+def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
     """The records of a JSON document, of all kinds."""
     for root, kind in ROOTS.items():
         listed = document.get(root)
@@ -67,10 +67,10 @@ def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[Record
         for place, item in enumerate(listed if isinstance(listed, list) else ()):
             # Records of sacct have no job_state; they are of jobs that may have ended.
             if isinstance(item, Mapping) and (kind != "job" or "job_state" in item):
-                yield Record(kind, item, is_text=False, where=f"{source}, {kind} {place + 1}")
+                yield SlurmRecord(kind, item, is_text=False, where=f"{source}, {kind} {place + 1}")
 
 
-def records_of_text(text: Text) -> Iterator[Record]:
+def records_of_text(text: Text) -> Iterator[SlurmRecord]:
     """The records of ``scontrol show job|node|partition|reservation|licenses``, -o or not."""
     block: list[str] = []
     first = 0
@@ -84,7 +84,7 @@ def records_of_text(text: Text) -> Iterator[Record]:
             block.append(line.strip())
 
 
-def _record(line: str, where: str) -> Record:
+def _record(line: str, where: str) -> SlurmRecord:
     kind = BEGINNINGS[line.partition("=")[0]]
     known = known_names(kind, text=True)
     fields: dict[str, Any] = {}
@@ -106,7 +106,7 @@ def _record(line: str, where: str) -> Record:
             key, begin = name, found.end()
     if by_node:
         fields[BY_NODE] = by_node
-    return Record(kind, fields, is_text=True, where=where)
+    return SlurmRecord(kind, fields, is_text=True, where=where)
 
 
 def settings_of(text: Text) -> dict[str, str]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...job import HostRequest
-from .seen import SeenJob, SizeOfJob
-from .site import SiteFacts, gres_resource, is_gpu, licence_name, some
+from .seen import SlurmJob, SlurmJobSize
+from .site import SlurmSite, gres_resource, is_gpu, licence_name, some
 
 
 @dataclass(slots=True)
@@ -35,21 +35,21 @@ class Requested:
         return (" ".join(parts),) if parts else ()
 
 
-def requested_of(job: SeenJob, facts: SiteFacts) -> Requested:
+def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
     """The request of a job that waits."""
     found = Requested()
     _cpus(job.size, facts, found)
     _memory(job, facts, found)
     _gres(job.size, found)
-    _features(job.wishes.features, job.size, facts, found)
-    _licences(job.wishes.licences, found)
+    _features(job.places.features, job.size, facts, found)
+    _licences(job.places.licences, found)
     _nodes(job, facts, found)
     _sharing(job, facts, found)
     found.omitted += [f"{what} ({value})" for what, value in job.named]
-    if job.wishes.preferred:
-        found.omitted.append(f"--prefer {job.wishes.preferred}, which Slurm tries for now only")
-    if job.wishes.reservation:
-        found.omitted.append(f"reservation {job.wishes.reservation}, in which it runs")
+    if job.places.preferred:
+        found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
+    if job.places.reservation:
+        found.omitted.append(f"reservation {job.places.reservation}, in which it runs")
     if len(job.partitions) > 1:
         found.omitted.append(
             f"the other partitions that it may start in: planned in {job.partitions[0]} of "
@@ -57,12 +57,13 @@ def requested_of(job: SeenJob, facts: SiteFacts) -> Requested:
         )
     if job.min_limit:
         found.omitted.append(
-            f"--time-min {job.min_limit // 60}: Slurm plans it with that, here with its limit"
+            f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
+            "started Slurm raises its limit to what fits"
         )
     return found
 
 
-def _cpus(size: SizeOfJob, facts: SiteFacts, found: Requested) -> None:
+def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
     """Slots and span of tasks, CPUs and nodes."""
     factor = facts.threads if size.one_thread else 1
     of_task = size.cpus_per_task * factor
@@ -92,7 +93,8 @@ def _cpus(size: SizeOfJob, facts: SiteFacts, found: Requested) -> None:
     else:
         share = facts.rounded(max(of_task, math.ceil(cpus / nodes)))
         found.slots, found.span = nodes * share, f"ptile={share}"
-        if size.tasks > nodes or cpus % nodes:
+        whole = max((node.cpus for node in facts.nodes.values()), default=0)
+        if (size.tasks > nodes or cpus % nodes) and share < whole:
             found.omitted.append(
                 f"Slurm may share its {cpus} CPUs out to {nodes} nodes otherwise than as {share} "
                 "of each"
@@ -102,7 +104,7 @@ def _cpus(size: SizeOfJob, facts: SiteFacts, found: Requested) -> None:
             found.omitted.append(f"it may start on {more} nodes: planned on {nodes}")
 
 
-def _memory(job: SeenJob, facts: SiteFacts, found: Requested) -> None:
+def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Memory of a node or of a CPU; a job that requests none has its nodes to itself."""
     size = job.size
     per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
@@ -120,7 +122,7 @@ def _memory(job: SeenJob, facts: SiteFacts, found: Requested) -> None:
 
 
 def default_memory(
-    partitions: tuple[str, ...], facts: SiteFacts
+    partitions: tuple[str, ...], facts: SlurmSite
 ) -> tuple[float | None, float | None]:
     """DefMemPerNode and DefMemPerCPU that count: a partition's before the cluster's."""
     for name in partitions[:1]:
@@ -130,7 +132,7 @@ def default_memory(
     return facts.memory_per_node, facts.memory_per_cpu
 
 
-def _gres(size: SizeOfJob, found: Requested) -> None:
+def _gres(size: SlurmJobSize, found: Requested) -> None:
     wanted = dict(size.gres_per_node)
     tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
     for name, count in size.gres_per_task.items():
@@ -164,7 +166,7 @@ def _gres(size: SizeOfJob, found: Requested) -> None:
 _FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
 
 
-def _features(text: str, size: SizeOfJob, facts: SiteFacts, found: Requested) -> None:
+def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
     """``a&x``, ``a|b``, ``[a|b]`` and counts as a selection."""
     if not text:
         return
@@ -191,26 +193,28 @@ def _licences(text: str, found: Requested) -> None:
     """``foo:2,bar`` as rusage of the job."""
     if "|" in text:
         found.omitted.append(f"licences {text}: taken as the first of them")
-        text = text.partition("|")[0]
-    for name, count in _licence_counts(text):
+    for name, count in licence_counts(text):
         found.uses.append(f"{licence_name(name)}={count}/job")
 
 
-def _licence_counts(text: str) -> Iterator[tuple[str, int]]:
-    for part in text.replace(";", ",").split(","):
+def licence_counts(text: str) -> Iterator[tuple[str, int]]:
+    """Name and number of each licence of ``foo:2,bar``; the first of those with ``|`` between."""
+    for part in text.partition("|")[0].replace(";", ",").split(","):
         name, _, count = part.strip().partition(":")
         if name:
             yield name, int(count) if count.isdigit() else 1
 
 
-def _nodes(job: SeenJob, facts: SiteFacts, found: Requested) -> None:
+def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     """Nodes that it must have, and that it must not have."""
-    wishes, size = job.wishes, job.size
-    known = [name for name in wishes.required if name in facts.nodes]
-    if len(known) < len(wishes.required):
+    places, size = job.places, job.size
+    known = [name for name in places.required if name in facts.nodes]
+    if len(known) < len(places.required):
         found.omitted.append("required nodes that no input describes")
     single = size.tasks == 1 or size.max_nodes == 1
     room = sum(facts.nodes[name].cpus for name in known)
+    if len(known) == 1 and found.slots <= room:  # all on that node
+        found.omitted = [text for text in found.omitted if not text.startswith("at most")]
     if known and (len(known) == size.nodes or (single and len(known) == 1)):
         found.hosts = tuple(map(HostRequest, known))
         if size.max_nodes != size.nodes and not single and found.slots > room:
@@ -218,11 +222,11 @@ def _nodes(job: SeenJob, facts: SiteFacts, found: Requested) -> None:
             found.omitted.append(f"nodes that it must have ({some(known)})")
     elif known:
         found.omitted.append(f"nodes that it must have ({some(known)})")
-    found.selects += [f"hname != {name}" for name in wishes.excluded if name in facts.nodes]
+    found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
 
 
-def _sharing(job: SeenJob, facts: SiteFacts, found: Requested) -> None:
-    kind = job.wishes.sharing
+def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
+    kind = job.places.sharing
     partition = facts.partitions.get(job.partitions[0]) if job.partitions else None
     if partition is not None and partition.sharing.startswith("EXCLUSIVE"):
         kind = "none"

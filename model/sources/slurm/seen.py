@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOfJob:
+class SlurmJobSize:
     """How much of the cluster a job requests, or has."""
 
     cpus: int = 1
@@ -35,7 +35,7 @@ class SizeOfJob:
 
 
 @dataclass(frozen=True, slots=True)
-class WishesOfJob:
+class SlurmJobPlaces:
     """Where and with what a job may run."""
 
     features: str = ""
@@ -49,7 +49,7 @@ class WishesOfJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenJob:
+class SlurmJob:
     """One record of squeue or ``scontrol show job``."""
 
     #: As ``squeue -i`` has it: ``26`` of an array's pending tasks.
@@ -78,13 +78,12 @@ class SeenJob:
     min_limit: int | None = None
     deadline: int | None = None
     dependency: str = ""
-    size: SizeOfJob = SizeOfJob()
-    wishes: WishesOfJob = WishesOfJob()
+    size: SlurmJobSize = SlurmJobSize()
+    places: SlurmJobPlaces = SlurmJobPlaces()
     #: CPUs by node, of a running job; and MB by node.
     allocation: Mapping[str, int] = field(default_factory=dict)
     memory: Mapping[str, float] = field(default_factory=dict)
     gres_held: Mapping[str, int] = field(default_factory=dict)
-    planned_nodes: tuple[str, ...] = ()
     het: bool = False
     #: (fact, value) of what no method takes into account.
     named: tuple[tuple[str, str], ...] = ()
@@ -97,7 +96,7 @@ class SeenJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenNode:
+class SlurmNode:
     """One node."""
 
     name: str
@@ -118,7 +117,7 @@ class SeenNode:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenPartition:
+class SlurmPartition:
     """One partition."""
 
     name: str
@@ -141,7 +140,7 @@ class SeenPartition:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenReservation:
+class SlurmReservation:
     """One reservation."""
 
     name: str
@@ -155,7 +154,7 @@ class SeenReservation:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenLimit:
+class SlurmLimit:
     """Limits of a QOS, or of an association, by Slurm's names of them (``GrpTRES`` …)."""
 
     #: "qos" or "association".
@@ -169,16 +168,16 @@ class SeenLimit:
 
 
 @dataclass(slots=True)
-class Seen:
+class SlurmState:
     """Everything that was read."""
 
-    jobs: list[SeenJob] = field(default_factory=list)
-    nodes: list[SeenNode] = field(default_factory=list)
-    partitions: list[SeenPartition] = field(default_factory=list)
-    reservations: list[SeenReservation] = field(default_factory=list)
+    jobs: list[SlurmJob] = field(default_factory=list)
+    nodes: list[SlurmNode] = field(default_factory=list)
+    partitions: list[SlurmPartition] = field(default_factory=list)
+    reservations: list[SlurmReservation] = field(default_factory=list)
     #: Name to (total, used).
     licences: dict[str, tuple[float, float]] = field(default_factory=dict)
-    limits: list[SeenLimit] = field(default_factory=list)
+    limits: list[SlurmLimit] = field(default_factory=list)
     #: Of ``scontrol show config``.
     settings: dict[str, str] = field(default_factory=dict)
     version: str = ""

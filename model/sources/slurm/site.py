@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...formats.names import check_name
-from ...job import HostRequest
+from ...job import DEFAULT_LARGEST, HostRequest
 from ..lsf_state.values import Remarks
 from . import values
-from .seen import Seen, SeenNode, SeenPartition
+from .seen import SlurmNode, SlurmPartition, SlurmState
 
 #: States of a node that is down; of one that an administrator has closed; of one that is going.
 _DOWN = frozenset(
@@ -36,7 +36,7 @@ _RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "
 
 
 @dataclass(frozen=True, slots=True)
-class SiteFacts:
+class SlurmSite:
     """What the requests of jobs mean on this cluster."""
 
     #: CPUs that are allocated together: of a core under CR_Core, of a socket under CR_Socket.
@@ -47,8 +47,8 @@ class SiteFacts:
     #: Whether every job has whole nodes (select/linear).
     whole_nodes: bool
     #: Nodes by name, partitions by name, features by Slurm's name of them.
-    nodes: Mapping[str, SeenNode]
-    partitions: Mapping[str, SeenPartition]
+    nodes: Mapping[str, SlurmNode]
+    partitions: Mapping[str, SlurmPartition]
     feature_names: Mapping[str, str]
     #: DefMemPerNode and DefMemPerCPU of the cluster (MB), None if not set.
     memory_per_node: float | None = None
@@ -59,7 +59,7 @@ class SiteFacts:
         return math.ceil(cpus / self.unit) * self.unit
 
 
-def facts_of(seen: Seen, notes: Remarks) -> SiteFacts:
+def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     """How the cluster allocates, by ``scontrol show config``."""
     settings = {name.lower(): value for name, value in seen.settings.items()}
     select = settings.get("selecttype", "")
@@ -85,7 +85,7 @@ def facts_of(seen: Seen, notes: Remarks) -> SiteFacts:
             hosts=odd,
         )
     names = {name: feature_name(name) for node in seen.nodes for name in node.features}
-    return SiteFacts(
+    return SlurmSite(
         unit,
         threads,
         "memory" in words,
@@ -115,7 +115,7 @@ def some(names: Iterable[str]) -> str:
     return ", ".join(known[:3]) + more
 
 
-def cluster_of(seen: Seen, facts: SiteFacts, notes: Remarks) -> Cluster:
+def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
     """Nodes in the order of Slurm's configuration, with features, memory and generic resources."""
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
@@ -155,7 +155,7 @@ def gres_resource(name: str) -> str:
     return _resource(name)
 
 
-def _host(node: SeenNode, facts: SiteFacts, *, weighted: bool, notes: Remarks) -> Host:
+def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) -> Host:
     check_name(node.name)
     amounts = {"mem": node.memory}
     for name, count in node.gres.items():
@@ -182,7 +182,7 @@ def _host(node: SeenNode, facts: SiteFacts, *, weighted: bool, notes: Remarks) -
     )
 
 
-def status_of(node: SeenNode) -> str:
+def status_of(node: SlurmNode) -> str:
     """The state of a node in the words of bhosts."""
     words = set(node.state)
     cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
@@ -191,7 +191,7 @@ def status_of(node: SeenNode) -> str:
     return "closed_Adm" if words & _CLOSED else "ok"
 
 
-def queues_of(seen: Seen, notes: Remarks) -> tuple[Queue, ...]:
+def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
     """Partitions as queues; of a cluster without any of them described, those that nodes name."""
     partitions = list(seen.partitions)
     named = [name for node in seen.nodes for name in node.partitions]
@@ -205,15 +205,15 @@ def queues_of(seen: Seen, notes: Remarks) -> tuple[Queue, ...]:
             "tier 1 (give scontrol show partition)",
             queues=missing,
         )
-        partitions += [SeenPartition(name) for name in missing]
+        partitions += [SlurmPartition(name) for name in missing]
     order = f"order[{WEIGHT}]" if len({node.weight for node in seen.nodes}) > 1 else ""
     everything = {node.name for node in seen.nodes}
     return tuple(_queue(item, seen.nodes, everything, order, notes) for item in partitions)
 
 
 def _queue(
-    item: SeenPartition,
-    nodes: Sequence[SeenNode],
+    item: SlurmPartition,
+    nodes: Sequence[SlurmNode],
     everything: set[str],
     order: str,
     notes: Remarks,
@@ -255,7 +255,7 @@ def _limit(seconds: float | None) -> int | None:
     return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
 
 
-def params_of(seen: Seen) -> Params:
+def params_of(seen: SlurmState) -> Params:
     """The parameters of an instance that is of Slurm."""
     default = next((item.name for item in seen.partitions if item.default), "")
     settings = {name.lower(): value for name, value in seen.settings.items()}
@@ -267,7 +267,7 @@ def params_of(seen: Seen) -> Params:
         scheduler_version=seen.version,
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_interval(parameters),
-        max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or Params.max_job_array_size,
+        max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
     )
 
 

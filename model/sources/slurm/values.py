@@ -214,6 +214,8 @@ def host_list(value: Any) -> tuple[str, ...]:
     for part in _split(text(value)):
         pieces = re.split(r"\[([^\[\]]*)\]", part)
         if len(pieces) == 1:
+            if "[" in part or "]" in part:
+                raise ValueError(f"{part[:80]!r} is no list of nodes such as n[1-3,7]")
             names: Iterable[str] = (part,)
         else:
             choices = [
