@@ -38,22 +38,22 @@ def slurm_files(
 
     keep_inputs(output, sorted(path for path in folder.glob("*") if path.is_file()))
     seen = read_folder(folder)
-    moment = None if now is None else parse_now(now)
-    write_instance(instance_of(seen, moment), output, format)
+    instant = None if now is None else parse_now(now)
+    write_instance(instance_of(seen, instant), output, format)
 
 
 def instance_of(seen: SlurmState, now: datetime | None) -> Instance:
     """The instance of what was printed; notes go to stderr.
 
-    now: when, None for what the records tell.
+    now: the instant; None: as the records have it.
     Raises InputError with everything that makes no instance.
     """
     from ..model.errors import InputError
     from ..model.sources.slurm.assemble import assemble
-    from ..model.sources.slurm.folder import moment_of
+    from ..model.sources.slurm.folder import printed_at
 
     if now is None:
-        time = moment_of(seen)
+        time = printed_at(seen)
         if time is None:
             raise InputError("no input says when it was printed: give sdiag, or --now")
         now = datetime.fromtimestamp(time, UTC)

@@ -102,7 +102,9 @@ def validate(
 
     with no_collection():
         if plan.method == "slurm":
-            return [*claims.entries(facts_of(plan)), *slurm_faults(instance, plan, of_few)]
+            own = facts_of(plan)
+            found = [*claims.entries(own), *claims.value(own), *claims.status(own)]
+            return [*found, *slurm_faults(instance, plan, of_few)]
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
         if found:

@@ -16,14 +16,14 @@ import numpy as np
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.plan import Plan, PlannedJob, Unplaced
+from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
 from ..availability.demand import Demand
 from ..availability.profile import Profile
 from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
 from ..budget import Budget
 from ..pending_reasons import reason_unplaced
 from ..placement.earliest import Start, allocate_start
-from ..problem import PlanningProblem, not_looked_at
+from ..problem import PlanningProblem
 from .choose_nodes import JobShape, choose_nodes
 from .node_map import NodeMap
 from .settings import BackfillSettings
@@ -84,7 +84,7 @@ class _JobAnswer:
 
 
 def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
-    """What a cycle of Slurm's backfill says of the pending jobs, as far as the budget goes.
+    """What a cycle of Slurm's backfill says of the pending jobs, up to the end of the budget.
 
     Jobs that it leaves without a start have none here, with the reason.
     """
@@ -95,7 +95,12 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
     unseen = 0
     for demand in problem.demands:
         if budget.late():
-            planned.append(not_looked_at(demand.job, "slurm"))
+            planned.append(
+                PlannedJob(
+                    demand.job.id, None, method="slurm", waits_for=NOT_EXAMINED,
+                    fallback=NOT_EXAMINED,
+                )
+            )  # fmt: skip
             unseen += 1
             continue
         if demand.impossible and demand.after is None:
@@ -108,9 +113,9 @@ def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
             item = problem.planned(demand, found.start, "slurm", waits_for=found.why)
             planned.append(item)
     starts = [item.start - instance.now for item in planned if item.start is not None]
-    notes = [f"not considered: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
+    notes = [f"not modelled: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
     if unseen:
-        notes.append(f"cut short by the limit: {unseen} jobs not examined")
+        notes.append(f"truncated by the limit: {unseen} jobs not examined")
     return Plan(
         method="slurm",
         objective="lexicographic",
@@ -331,7 +336,7 @@ def _usable(
 
 
 def _caps(cycle: _BackfillCycle, demand: Demand, time: int) -> IntArray:
-    """CPUs that a job finds on each node beside running jobs, [H]."""
+    """CPUs that a job finds on each node given the running jobs, [H]."""
     alternative = replace(_alternative(demand), pool_uses=())
     return cycle.profile.capacity(demand, demand.terms[0], alternative, time).caps
 
@@ -371,7 +376,7 @@ def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
 def _group_ends(cycle: _BackfillCycle, usable: BoolArray, after: int) -> Iterator[int]:
     """Ends of running jobs at which the plugin tests: those of the last job of each group.
 
-    Jobs are released in the order of their ends until the next job, whatever its nodes, ends behind
+    Jobs are released in the order of their ends until the next job, on any nodes, ends behind
     the window; the window grows from group to group.
     """
     jobs = [run for run in cycle.running if run.end > after or after == cycle.now]

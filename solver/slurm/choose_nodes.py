@@ -15,7 +15,7 @@ class JobShape:
 
     slots: int
     min_nodes: int
-    #: None for any number.
+    #: None: any number.
     max_nodes: int | None
     #: CPUs of every node, 0 if they may differ.
     per_node: int = 0

@@ -1,7 +1,7 @@
 """What a plan of method "slurm" has to keep: Slurm's rules of a cycle, read for themselves.
 
 Such a plan is an estimate: it passes over deadlines, and licences and limits of later instants, and
-it rounds the times of its map. Each of its jobs has room beside the running jobs, and those that
+it rounds the times of its map. Each of its jobs fits given the running jobs, and those that
 start later have their nodes to themselves.
 """
 

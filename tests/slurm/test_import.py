@@ -18,7 +18,7 @@ from slotwise.model.sources.lsf_state.values import Text
 from slotwise.model.sources.slurm import values
 from slotwise.model.sources.slurm.assemble import assemble
 from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
-from slotwise.model.sources.slurm.folder import moment_of, read_folder, read_texts
+from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
 from slotwise.model.sources.slurm.records import records_of_json, records_of_text
 from typer.testing import CliRunner
 
@@ -42,7 +42,7 @@ def instance_of(texts: Mapping[str, str]) -> Instance:
     from datetime import UTC, datetime
 
     seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
-    time = moment_of(seen)
+    time = printed_at(seen)
     assert time is not None
     return assemble(seen, datetime.fromtimestamp(time, UTC)).instance
 

@@ -1,1 +1,1 @@
-"""A Slurm cluster at one moment: what its commands print, as an instance."""
+"""A Slurm cluster at one instant: what its commands print, as an instance."""

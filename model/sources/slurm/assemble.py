@@ -39,7 +39,7 @@ _PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "re
 #: Characters of a reason that are kept.
 MAX_OF_A_REASON = 200
 #: Reasons of a job that no passing of time helps.
-_HOPELESS_REASONS = {
+_INFEASIBLE_REASONS = {
     "dependencyneversatisfied": "its dependency can never hold",
     "partitiontimelimit": "its limit is above that of its partition",
     "partitionnodelimit": "it requests more nodes than its partition allows",
@@ -119,7 +119,7 @@ class _SlurmJobs:
                 self.listed[job.id].append(job)
         #: By pending job: what is not modelled of it.
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
-        #: Jobs that are left out of the pending ones, by the reason.
+        #: Jobs that are omitted from the pending ones, by the reason.
         self.left: defaultdict[str, list[str]] = defaultdict(list)
         #: Subtracted from priorities: those of priority/basic fall from 2**32, the model has 2**31.
         self.priority_shift = (
@@ -136,7 +136,7 @@ class _SlurmJobs:
         allocation = self._allocation(seen)
         slots = sum(allocation.values())
         job = replace(
-            self._plain(seen),
+            self._common(seen),
             slots=slots,
             res_req=self._held(seen, allocation),
             gpu=self._gpus(seen, allocation),
@@ -173,7 +173,7 @@ class _SlurmJobs:
         for name, count in seen.allocation.items():
             node = self.facts.nodes.get(name)
             if node is None:
-                self.notes.touch(f"job {seen.full_id} runs on {name}, which no input describes")
+                self.notes.touch(f"job {seen.full_id} uses {name}, which no input describes")
                 continue
             found[name] = -count * node.threads if count < 0 else count
         unknown = [name for name, count in found.items() if not count]
@@ -190,7 +190,7 @@ class _SlurmJobs:
         return found
 
     def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
-        """What a running job uses besides CPUs."""
+        """Memory, generic resources and licences of a running job."""
         uses = []
         memory = {name: seen.memory.get(name, 0.0) for name in allocation}
         if not any(memory.values()) and self.facts.has_memory:
@@ -237,13 +237,13 @@ class _SlurmJobs:
         return f"num={share + bool(rest)}/host"
 
     def pending(self) -> tuple[Job, ...]:
-        """Jobs that wait and may start, in Slurm's order."""
+        """Jobs that wait for nodes, in Slurm's order."""
         found: list[Job] = []
         for seen in self.seen.jobs:
             if is_pending(seen):
                 found += self._waiting(seen)
         for what, ids in self.left.items():
-            self.notes.append(f"left out {len(ids)} pending job(s), {some(ids)}: {what}")
+            self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
         for text, ids in self._by_text():
             self.notes.touch(text, ids, count=len(ids))
         return tuple(found)
@@ -263,7 +263,7 @@ class _SlurmJobs:
             return "held (scontrol release)"
         if seen.places.reservation:
             return "they run inside a reservation, which no method plans"
-        return _HOPELESS_REASONS.get(seen.reason.lower(), "")
+        return _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
 
     def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
         why = self._why_left(seen)
@@ -272,14 +272,14 @@ class _SlurmJobs:
         try:
             condition = condition_of(seen, self.listed, notes)
         except NeverSatisfied:
-            why = why or _HOPELESS_REASONS["dependencyneversatisfied"]
+            why = why or _INFEASIBLE_REASONS["dependencyneversatisfied"]
         if why:
             self.left[why].append(seen.full_id)
             return ()
         requested = requested_of(seen, self.facts)
         begin = seen.eligible
         job = replace(
-            self._plain(seen),
+            self._common(seen),
             slots=requested.slots,
             res_req=requested.res_req,
             exclusive=requested.exclusive,
@@ -307,7 +307,7 @@ class _SlurmJobs:
         text = seen.tasks
         if text.endswith("..."):  # Slurm cuts a long list
             text = text.rpartition(",")[0]
-            self.notes.touch(f"more tasks of array {seen.id}: Slurm has cut the list")
+            self.notes.touch(f"more tasks of array {seen.id}: Slurm has truncated the list")
         try:
             spec = parse_spec(text, LARGEST_INDEX, first=0)
         except ValueError as error:
@@ -315,7 +315,7 @@ class _SlurmJobs:
         limit = spec.limit or seen.task_limit
         return replace(spec, limit=limit)
 
-    def _plain(self, seen: SlurmJob) -> Job:
+    def _common(self, seen: SlurmJob) -> Job:
         """What a job is whether it runs or waits."""
         limit = seen.limit
         partition = self._partition(seen)
@@ -389,15 +389,15 @@ def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     used: Counter[str] = Counter()
     for run in instance.running:
         used.update(run.allocation)
-    odd = [
+    unequal = [
         node.name
         for node in seen.nodes
         if node.cpus_used is not None and node.cpus_used != used[node.name]
     ]
-    if odd:
+    if unequal:
         notes.touch(
-            f"nodes say otherwise than the running jobs how many CPUs are in use: {some(odd)}",
-            hosts=odd,
+            f"nodes say otherwise than the running jobs how many CPUs are in use: {some(unequal)}",
+            hosts=unequal,
         )
     _check_memory(instance, seen, notes)
     for name, (total, busy) in seen.licences.items():
@@ -422,15 +422,15 @@ def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
     for run in instance.running:
         for name, size in known[run.job.id].memory.items():
             used[name] += round(size)
-    odd = [
+    unequal = [
         node.name
         for node in seen.nodes
         if node.memory_used is not None and used and round(node.memory_used) != used[node.name]
     ]
-    if odd:
+    if unequal:
         notes.touch(
-            f"nodes say otherwise than the running jobs how much memory is in use: {some(odd)}",
-            hosts=odd,
+            f"nodes say otherwise than the running jobs how much memory is in use: {some(unequal)}",
+            hosts=unequal,
             resources=("mem",),
         )
 

@@ -25,7 +25,7 @@ class NeverSatisfied(ValueError):
 
 
 def condition_of(job: SlurmJob, listed: Mapping[str, Sequence[SlurmJob]], notes: list[str]) -> str:
-    """The condition under which a job may start, "" if nothing is left to wait for.
+    """The condition that a job waits for, "" if nothing is left to wait for.
 
     listed: jobs that run or wait, by id. notes: gets what is not modelled. Raises NeverSatisfied.
     """
@@ -47,29 +47,29 @@ def _tests(
 ) -> list[str]:
     state = _STATE.search(part)
     word = "" if state is None else state[1].lower()
-    plain = _STATE.sub("", part).strip()
+    bare = _STATE.sub("", part).strip()
     if word == "failed":
-        raise NeverSatisfied(plain)
-    if not plain or word == "fulfilled":
+        raise NeverSatisfied(bare)
+    if not bare or word == "fulfilled":
         return []
-    kind, *ids = plain.split(":")
+    kind, *ids = bare.split(":")
     if kind.lower() == "singleton":
         return _singleton(job, listed)
     test = _TESTS.get(kind.lower())
     if test is None:
-        notes.append(f"dependency {plain}")
+        notes.append(f"dependency {bare}")
         return []
     found = []
     for item in ids:
         match = _JOB.fullmatch(item.strip())
         if match is None:
-            notes.append(f"dependency {plain}")
+            notes.append(f"dependency {bare}")
             continue
         number, task, minutes = match.groups()
         if minutes:
-            notes.append(f"the {minutes} minutes of dependency {plain}")
+            notes.append(f"the {minutes} minutes of dependency {bare}")
         if number not in listed:
-            notes.append(f"dependency {plain}: no input has job {number}")
+            notes.append(f"dependency {bare}: no input has job {number}")
             continue
         name = number
         if kind.lower() == "aftercorr":

@@ -1,16 +1,15 @@
-"""A folder of what Slurm's commands printed, whatever its files are called."""
+"""A folder of what Slurm's commands printed, in files of any name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
-from ...confined import check_inside, is_inside
-from ...errors import InputError, Problem, unreadable
-from ...formats.reading import file_bytes, no_file, odd_kind
+from ...errors import InputError, Problem
+from ..lsf_state.folder import texts_in
 from ..lsf_state.values import Text
 from . import values
 from .assemble import order_of
@@ -40,25 +39,12 @@ _CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
     "job": job_of,
     "reservation": reservation_of,
 }
-_PLAIN: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "partition": partition_of}
+_TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "partition": partition_of}
 
 
 def read_folder(folder: Path) -> SlurmState:
     """Everything that the files of a folder say; InputError with all that is wrong with them."""
-    return read_texts(_texts(folder), str(folder))
-
-
-def _texts(folder: Path) -> Iterator[Text]:
-    check_inside(folder)
-    try:
-        paths = sorted(folder.iterdir())
-    except OSError as error:
-        raise unreadable(folder, error) from None
-    for path in paths:
-        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a link to nothing"):
-            raise no_file(path)
-        if path.is_file():
-            yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
+    return read_texts(texts_in(folder), str(folder))
 
 
 def read_texts(given: Iterable[Text], source: str) -> SlurmState:
@@ -178,7 +164,7 @@ def _interpret(
                 amounts = [values.number(record.get(what)) or 0.0 for what in ("total", "used")]
                 seen.licences[name] = (amounts[0], amounts[1])
                 continue
-            made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _PLAIN[kind](record)
+            made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
         except (ValueError, AttributeError, TypeError, KeyError) as error:
             problems.append(Problem(str(error), record.where))
             continue
@@ -192,7 +178,7 @@ def _interpret(
             seen.reservations.append(made)
 
 
-def moment_of(seen: SlurmState) -> int | None:
+def printed_at(seen: SlurmState) -> int | None:
     """Seconds since 1970 at which it was printed, as well as the records tell; None: not at all."""
     if seen.now is not None:
         return seen.now

@@ -46,13 +46,13 @@ def read_limits(text: Text) -> list[SlurmLimit]:
     if rows and "account" in rows[0]:
         return list(_associations(rows))
     return [
-        SlurmLimit("qos", name=row["name"].strip(), values=_plain(row))
+        SlurmLimit("qos", name=row["name"].strip(), values=_cells(row))
         for row in rows
         if row.get("name", "").strip()
     ]
 
 
-def _plain(row: Mapping[str, str]) -> dict[str, str]:
+def _cells(row: Mapping[str, str]) -> dict[str, str]:
     return {name.replace(" ", ""): cell.strip() for name, cell in row.items() if cell.strip()}
 
 
@@ -69,7 +69,7 @@ def _associations(rows: Sequence[Mapping[str, str]]) -> Iterator[SlurmLimit]:
                 above.pop()
             parent = parent or (above[-1][1] if above and level else "")
             above.append((level, name))
-        yield SlurmLimit("association", "", name, user, parent, _plain(row))
+        yield SlurmLimit("association", "", name, user, parent, _cells(row))
 
 
 def _of_manager(text: Text) -> Iterator[SlurmLimit]:
@@ -84,10 +84,10 @@ def _of_manager(text: Text) -> Iterator[SlurmLimit]:
         if head.startswith("QOS="):
             yield SlurmLimit("qos", name=re.sub(r"\(.*", "", head[4:]).strip(), values=limits)
         elif head.startswith("ClusterName="):
-            plain = {key: re.sub(r"\(.*?\)", "", found.get(key, "")) for key in found}
+            bare = {key: re.sub(r"\(.*?\)", "", found.get(key, "")) for key in found}
             yield SlurmLimit(
-                "association", "", plain.get("account", ""), plain.get("username", ""),
-                plain.get("parentaccount", ""), limits,
+                "association", "", bare.get("account", ""), bare.get("username", ""),
+                bare.get("parentaccount", ""), limits,
             )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmR
         listed = document.get(root)
         # Reservations and licences have a list in 23.02, later too.
         for place, item in enumerate(listed if isinstance(listed, list) else ()):
-            # Records of sacct have no job_state; they are of jobs that may have ended.
+            # Records of sacct have no job_state; their jobs may have finished.
             if isinstance(item, Mapping) and (kind != "job" or "job_state" in item):
                 yield SlurmRecord(kind, item, is_text=False, where=f"{source}, {kind} {place + 1}")
 

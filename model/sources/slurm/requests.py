@@ -23,7 +23,7 @@ class Requested:
     exclusive: bool = False
     gpu: str = ""
     hosts: tuple[HostRequest, ...] = ()
-    #: Sentences: it may start at another time or place for these.
+    #: Sentences: by these it may have another start.
     omitted: list[str] = field(default_factory=list)
 
     @property
@@ -52,8 +52,7 @@ def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
         found.omitted.append(f"reservation {job.places.reservation}, in which it runs")
     if len(job.partitions) > 1:
         found.omitted.append(
-            f"the other partitions that it may start in: planned in {job.partitions[0]} of "
-            f"{','.join(job.partitions)}"
+            f"its other partitions: planned in {job.partitions[0]} of {','.join(job.partitions)}"
         )
     if job.min_limit:
         found.omitted.append(
@@ -101,7 +100,7 @@ def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
             )
         if size.max_nodes != nodes:
             more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
-            found.omitted.append(f"it may start on {more} nodes: planned on {nodes}")
+            found.omitted.append(f"it can start on {more} nodes: planned on {nodes}")
 
 
 def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
@@ -171,20 +170,20 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     if not text:
         return
     counted = "*" in text
-    plain = re.sub(r"\*\d+", "", text)
-    if "[" in plain and (counted or size.nodes > 1 or size.max_nodes != 1):
+    bare = re.sub(r"\*\d+", "", text)
+    if "[" in bare and (counted or size.nodes > 1 or size.max_nodes != 1):
         found.omitted.append(f"-C {text}: taken as {'any of them' if counted else 'on each node'}")
     elif counted:
         found.omitted.append(f"-C {text}: counts of nodes are not modelled")
-    plain = plain.replace("[", "(").replace("]", ")")
+    bare = bare.replace("[", "(").replace("]", ")")
     if counted:
-        plain = plain.replace("&", "|")
-    unknown = [name for name in _FEATURE.findall(plain) if name not in facts.feature_names]
+        bare = bare.replace("&", "|")
+    unknown = [name for name in _FEATURE.findall(bare) if name not in facts.feature_names]
     if unknown:  # no node has it: nothing would start
         found.omitted.append(f"-C {text}: no node has {some(unknown)}")
         found.selects.append("0")
         return
-    selected = _FEATURE.sub(lambda word: facts.feature_names[word[0]], plain)
+    selected = _FEATURE.sub(lambda word: facts.feature_names[word[0]], bare)
     selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
     found.selects.append(f"({selected})" if "||" in selected else selected)
 
@@ -212,12 +211,12 @@ def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
     if len(known) < len(places.required):
         found.omitted.append("required nodes that no input describes")
     single = size.tasks == 1 or size.max_nodes == 1
-    room = sum(facts.nodes[name].cpus for name in known)
-    if len(known) == 1 and found.slots <= room:  # all on that node
+    capacity = sum(facts.nodes[name].cpus for name in known)
+    if len(known) == 1 and found.slots <= capacity:  # all on that node
         found.omitted = [text for text in found.omitted if not text.startswith("at most")]
     if known and (len(known) == size.nodes or (single and len(known) == 1)):
         found.hosts = tuple(map(HostRequest, known))
-        if size.max_nodes != size.nodes and not single and found.slots > room:
+        if size.max_nodes != size.nodes and not single and found.slots > capacity:
             found.hosts = ()
             found.omitted.append(f"nodes that it must have ({some(known)})")
     elif known:

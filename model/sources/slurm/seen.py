@@ -1,4 +1,4 @@
-"""What Slurm's commands print at one moment, as it is; nothing is decided here.
+"""What Slurm's commands print at one instant, as it is; nothing is decided here.
 
 Times are seconds since 1970, durations seconds, memory MB.
 """
@@ -18,7 +18,7 @@ class SlurmJobSize:
     cpus_per_task: int = 1
     #: Tasks of every node, 0 if none are given.
     tasks_per_node: int = 0
-    #: At least and at most; max_nodes None for no maximum.
+    #: At least and at most; max_nodes is None if there is no maximum.
     nodes: int = 1
     max_nodes: int | None = None
     #: None: not requested, and a default counts. 0 of a node: all of it.
@@ -147,7 +147,7 @@ class SlurmReservation:
     start: int
     end: int
     nodes: tuple[str, ...] = ()
-    #: Cores by node, where it has only a part of one.
+    #: Cores in all, if it has only a part of its nodes.
     cores: int | None = None
     flags: tuple[str, ...] = ()
     licences: str = ""

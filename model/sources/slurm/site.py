@@ -55,7 +55,7 @@ class SlurmSite:
     memory_per_cpu: float | None = None
 
     def rounded(self, cpus: int) -> int:
-        """CPUs of one node that are held for so many that are requested."""
+        """CPUs of one node that are held for a number that is requested."""
         return math.ceil(cpus / self.unit) * self.unit
 
 
@@ -79,10 +79,12 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
     elif "socket" in words:
         unit = cores * threads
     if len(shapes) > 1 and unit > 1:
-        odd = [n.name for n in seen.nodes if (n.cores_per_socket, n.threads) != (cores, threads)]
+        unequal = [
+            n.name for n in seen.nodes if (n.cores_per_socket, n.threads) != (cores, threads)
+        ]
         notes.touch(
-            f"nodes differ in cores or threads: CPUs of {some(odd)} are taken in groups of {unit}",
-            hosts=odd,
+            f"nodes differ in cores or threads: CPUs of {some(unequal)} are taken {unit} by {unit}",
+            hosts=unequal,
         )
     names = {name: feature_name(name) for node in seen.nodes for name in node.features}
     return SlurmSite(
@@ -104,8 +106,8 @@ def _finite(text: str | None) -> float | None:
 
 def feature_name(name: str) -> str:
     """A feature as the name of a boolean resource: ``intel_2020`` of ``intel-2020``."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"f_{plain}" if plain[:1].isdigit() or plain.lower() in _RESERVED else plain
+    bare = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
 
 
 def some(names: Iterable[str]) -> str:
