@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from .import_snapshot import PrintedAt, parse_now, print_notes
-from .options import file_option
-from .output import Notation, Output, keep_inputs, write_instance
+from .declare import command, option
+from .import_snapshot import parse_now, print_notes
+from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.sources.slurm.seen import SlurmState
 
-Folder = Annotated[
-    Path,
-    file_option("--from", help="Folder with what Slurm's commands printed, in files of any name."),
-]
+
+@dataclass(frozen=True, slots=True)
+class SlurmListings:
+    """Where Slurm's commands have printed to, and when."""
+
+    folder: Path = option(
+        ..., "Folder with what Slurm's commands printed, in files of any name.", "--from"
+    )
+    now: str | None = option(
+        None,
+        "When the commands ran, ISO 8601 with zone. Default: from the records, in UTC.",
+        metavar="STAMP",
+    )
 
 
-def slurm_files(
-    folder: Folder,
-    now: PrintedAt = None,
-    output: Output = None,
-    format: Notation = None,
-) -> None:
+@command
+def slurm_files(listings: SlurmListings, written: Written) -> None:
     """Turn the output of Slurm's squeue, sinfo, scontrol and sacctmgr into an instance.
 
     Each file is JSON or text, as the command has printed it: squeue --json (or scontrol show job -d
@@ -36,10 +42,11 @@ def slurm_files(
     """
     from ..model.sources.slurm.folder import read_folder
 
-    keep_inputs(output, sorted(path for path in folder.glob("*") if path.is_file()))
-    seen = read_folder(folder)
-    instant = None if now is None else parse_now(now)
-    write_instance(instance_of(seen, instant), output, format)
+    files = sorted(path for path in listings.folder.glob("*") if path.is_file())
+    keep_inputs(written.output, files)
+    seen = read_folder(listings.folder)
+    instant = None if listings.now is None else parse_now(listings.now)
+    written.write(instance_of(seen, instant))
 
 
 def instance_of(seen: SlurmState, now: datetime | None) -> Instance:

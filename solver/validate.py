@@ -45,6 +45,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.enough,
     capacity.cores,
     capacity.limits,
+    schedule.guarantees,
 )
 #: Of these, what a plan as Slurm makes it keeps job by job.
 _OF_SLURM = tuple(

@@ -214,6 +214,7 @@ def test_no_output_over_an_input(site: Path) -> None:
     assert "would overwrite the input" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", some([2, 1], 1))
 def test_ctrl_c_shows_what_is_finished(tmp_path: Path, workers: int) -> None:
     """As soon as the bar says that today is done; a cycle a second takes the others long."""

@@ -35,7 +35,7 @@ def blank(value: object) -> bool:
 def number(value: Any) -> float | None:
     """A number in any of its forms; None if none is set, infinity for no limit.
 
-    Plain numbers and null (22.05), ``{"set":…, "infinite":…, "number":…}`` (23.02 and later), and
+    Bare numbers and null (22.05), ``{"set":…, "infinite":…, "number":…}`` (23.02 and later), and
     texts such as ``"Infinity"`` (+complex) and ``UNLIMITED``.
     """
     if isinstance(value, Mapping):
