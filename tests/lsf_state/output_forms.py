@@ -400,7 +400,8 @@ FILES = (
               '"X86_64" "" 0 0 "" "" "" 30 "" ""',
               '"JOB_START" "22" 110 1 4 0 0 1.0 2 "h2" "h2" "" "" 0 0 "select[type==any]"')),
     Form("a directory: `lsf.conf`, `lsf.shared`, `lsf.cluster.NAME`, `lsb.hosts`, `lsb.queues`, "
-         "`lsb.params`, `lsb.users`, `lsb.resources`, `lsb.applications`, `lsb.modules`", ALL,
+         "`lsb.params`, `lsb.users`, `lsb.serviceclasses`, `lsb.resources`, "
+         "`lsb.applications`, `lsb.modules`", ALL,
          "import lsf", "read", "[The configuration](import.md)", ("PRIORITY: 40", "slots: 4"),
          {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\nEnd Queue\n"}),
     Form("a directory with parameters that have no counterpart", ALL, "import lsf", "told",
