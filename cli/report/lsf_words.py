@@ -20,7 +20,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"\baffinity\[", "affinity[…]", "cores to which it is bound"),
     (r"\bSLOT_RESERVE\b", "SLOT_RESERVE", "slots are kept for a waiting job until it has enough"),
     (r"\bRESOURCE_RESERVE\b", "RESOURCE_RESERVE", "the same of slots and memory"),
-    (r"\bBACKFILL\b", "BACKFILL", "short jobs may run on slots that are kept for others"),
+    (r"\bBACKFILL\b", "BACKFILL", "short jobs may use slots that are kept for others"),
     (r"\bslot pool\b", "slot pool", "slots that some queues share by percentage"),
     (r"\blsb\.queues\b", "lsb.queues", "the file of the queues (Slurm: partitions)"),
     (r"\blsb\.params\b", "lsb.params", "the file of the scheduler’s settings"),
@@ -32,7 +32,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     (r"(?<=bmod) -n\b", "-n", "its slots"),
     (r"(?<=bmod) -W\b", "-W", "its time limit, hours:minutes"),
     (r"\bbswitch\b", "bswitch", "moves a job to another queue"),
-    (r"\bbrequeue\b", "brequeue", "ends a running job and lets it wait again"),
+    (r"\bbrequeue\b", "brequeue", "ends a running job, which is pending again"),
     (r"\bbkill\b", "bkill", "ends a job (Slurm: scancel)"),
 )
 
