@@ -7,7 +7,7 @@ compares. With ``--only NAME`` one is drawn; with ``--measure`` nothing is writt
 5,000 hosts is made and opened five times, and its size and the times that the browser took are
 printed (docs/report.md).
 
-Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
+Needs Debian's chromium and chromium-driver, selenium and Pillow (with matplotlib).
 """
 
 from __future__ import annotations
@@ -162,6 +162,7 @@ def picture(page: Path, screen: Screen) -> None:
         browser.get(page.as_uri())
         browser.execute_script(f"Slotwise.setTheme('light'); {screen.script}")
         browser.save_screenshot(str(DOCS / screen.name))
+    make_small(DOCS / screen.name)
 
 
 def top_lines() -> list[Any]:
@@ -201,6 +202,16 @@ def draw_site(folder: Path) -> None:
     with chromium(*SITE_SIZE) as browser:
         browser.get((folder / "site" / "index.html").as_uri())
         browser.save_screenshot(str(DOCS / SITE))
+    make_small(DOCS / SITE)
+
+
+def make_small(path: Path) -> None:
+    """A screenshot with at most 200 colours, a third of its size; text stays as sharp."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
 
 
 def measure(page: Path, times: int = 5) -> None:
