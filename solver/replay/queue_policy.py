@@ -178,7 +178,7 @@ class F1(QueuePolicy):
     def order(self, waiting: QueueView, now: int) -> ArrayLike:
         """The score of each."""
         submit = np.log10(np.maximum(waiting.submit, 1))
-        return np.log10(waiting.req_time) * waiting.procs + 870 * submit
+        return np.asarray(np.log10(waiting.req_time) * waiting.procs + 870 * submit)
 
 
 #: Orders of the literature, by name.
