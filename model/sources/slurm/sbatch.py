@@ -74,7 +74,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 @dataclass(slots=True)
 class SbatchLine:
-    """The options of a line and of its script, by their long names; the options of sbatch have precedence."""
+    """The options by their long names; those of the command go before those of the script."""
 
     given: dict[str, str] = field(default_factory=dict)
     #: Line of the script that gave an option.
