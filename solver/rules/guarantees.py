@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ..availability.demand import Demand
 from ..availability.guarantees import GuaranteeRows, MeasuredPool
+from ..availability.resources import Alternative
 from ..resolve import Resolver
 
 #: What jobs with -sla depend on in an instance without service classes.
@@ -31,6 +34,60 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
     for number, pool in enumerate(rows.pools):
         if reaches(job, pool, resolver):
             yield from _of_pool(instance, rows, number)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRule:
+    """What a plan does not foresee and a cycle does: it moves jobs if one of `first` has to wait."""
+
+    name: str
+    jobs: frozenset[str]
+    first: frozenset[str]
+
+
+def left_to_the_loop(resolver: Resolver, jobs: Iterable[Job]) -> Iterator[LoopRule]:
+    """Loans, and queues that see no guarantees; jobs: those that have a start anywhere."""
+    rows = resolver.table.guarantees
+    if rows is None:
+        return
+    waiting = list(jobs)
+    blind = {queue.name for queue in resolver.instance.queues if queue.ignores_guarantees}
+    for number, pool in enumerate(rows.pools):
+        near = [job for job in waiting if rows.may_reach(number, job)]
+        every = frozenset(job.id for job in near)
+        lent = pool.pool.loans is not None and number not in rows.settled
+        taking = frozenset(job.id for job in near if lent and rows.loan_of(number, job))
+        if taking:
+            yield LoopRule(f"loans of guaranteed pool {pool.pool.name}", every, taking)
+        if ahead := frozenset(job.id for job in near if job.queue in blind):
+            what = f"that queues with SLA_GUARANTEES_IGNORE see no pool {pool.pool.name}"
+            yield LoopRule(what, every, ahead)
+
+
+def on_loans(resolver: Resolver, demand: Demand) -> Demand:
+    """The demand without the limits of guaranteed pools that loans, or its queue, lift for it."""
+    rows, table = resolver.table.guarantees, resolver.table
+    if rows is None:
+        return demand
+    blind = demand.queue.ignores_guarantees
+    lifted = {
+        index
+        for number in range(len(rows.pools))
+        if number not in rows.settled and (blind or rows.loan_of(number, demand.job))
+        for index in table.guarantee_limits(number)
+    }
+    if not lifted:
+        return demand
+    terms = tuple(
+        replace(term, alternatives=tuple(_without(item, lifted) for item in term.alternatives))
+        for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+def _without(alternative: Alternative, pools: set[int]) -> Alternative:
+    uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
+    return replace(alternative, pool_uses=uses)
 
 
 def _goals(job: Job, instance: Instance) -> Iterator[str]:
@@ -64,8 +121,5 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
                 yield f"that advance reservation {item.name} takes hosts out of pool {name}"
     if instance.params.simplified_guarantee and kind in ("slots", "package"):
         yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
-    for queue in instance.queues:
-        if queue.ignores_guarantees and any(job.queue == queue.name for job in jobs):
-            yield f"that jobs of queue {queue.name} see no guarantees (SLA_GUARANTEES_IGNORE)"
     if rows.has_too_many(number):
         yield f"some guarantees of pool {name}, which has many classes"
