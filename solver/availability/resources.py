@@ -104,8 +104,9 @@ class LoanLimit:
     retained: float
     #: Of the pool (IDLE_BUFFER).
     idle: float
-    #: RETAIN of classes that have no count.
-    without_jobs: float = 0.0
+    #: Guarantees of classes that have no count, and RETAIN of these.
+    uncounted: float = 0.0
+    kept: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +140,9 @@ class Pool:
         if self.loans is None:
             return max(free, sum(unused))
         used = sum(self.loans.limit - free_of(index) for index, _ in self.unused)
-        kept = sum(min(self.loans.retained, amount) for amount in unused) + self.loans.without_jobs
-        return free - used - max(kept, self.loans.idle)
+        kept = sum(min(self.loans.retained, amount) for amount in unused) + self.loans.kept
+        no_loan = sum(unused) + self.loans.uncounted  # a start that leaves this free is none
+        return free - used - min(no_loan, max(kept, self.loans.idle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,9 +452,9 @@ class ResourceTable:
             first, *_ = self.guarantees.of_class(number, name) or (None,)
             if first is not None and not first.kept_for and first.key in self._pool_index:
                 used[name] = first.capacity - free_of(self._pool_index[first.key][0])
-        limit = self.guarantees.of_class(number, "")[0]
+        limit = next(iter(self.guarantees.of_class(number, "")), None)
         others = 0.0
-        if limit.key in self._pool_index:
+        if limit is not None and limit.key in self._pool_index:
             others = limit.capacity - free_of(self._pool_index[limit.key][0])
         return PoolUse(pool, used, others)
 
@@ -679,9 +681,9 @@ class ResourceTable:
 
 def _loan_limit(row: GuaranteeRow) -> LoanLimit:
     counted = set(row.kept_for)
-    rest = (amount for name, amount in row.pool.guaranteed.items() if name not in counted)
-    without = sum(min(row.retained, amount) for amount in rest)
-    return LoanLimit(row.pool.limit, row.retained, row.idle, without)
+    rest = [amount for name, amount in row.pool.guaranteed.items() if name not in counted]
+    kept = sum(min(row.retained, amount) for amount in rest)
+    return LoanLimit(row.pool.limit, row.retained, row.idle, sum(rest), kept)
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:

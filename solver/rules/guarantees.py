@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
@@ -36,17 +36,13 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
             yield from _of_pool(instance, rows, number)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRule:
-    """What a plan does not foresee and a cycle does: it moves jobs if one of `first` has to wait."""
+def left_to_the_loop(
+    resolver: Resolver, jobs: Iterable[Job]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Loans, and queues that see no guarantees, that a plan does not foresee: the jobs they move.
 
-    name: str
-    jobs: frozenset[str]
-    first: frozenset[str]
-
-
-def left_to_the_loop(resolver: Resolver, jobs: Iterable[Job]) -> Iterator[LoopRule]:
-    """Loans, and queues that see no guarantees; jobs: those that have a start anywhere."""
+    jobs: those that have a start anywhere.
+    """
     rows = resolver.table.guarantees
     if rows is None:
         return
@@ -54,14 +50,13 @@ def left_to_the_loop(resolver: Resolver, jobs: Iterable[Job]) -> Iterator[LoopRu
     blind = {queue.name for queue in resolver.instance.queues if queue.ignores_guarantees}
     for number, pool in enumerate(rows.pools):
         near = [job for job in waiting if rows.may_reach(number, job)]
-        every = frozenset(job.id for job in near)
         lent = pool.pool.loans is not None and number not in rows.settled
-        taking = frozenset(job.id for job in near if lent and rows.loan_of(number, job))
-        if taking:
-            yield LoopRule(f"loans of guaranteed pool {pool.pool.name}", every, taking)
-        if ahead := frozenset(job.id for job in near if job.queue in blind):
-            what = f"that queues with SLA_GUARANTEES_IGNORE see no pool {pool.pool.name}"
-            yield LoopRule(what, every, ahead)
+        if lent and any(rows.loan_of(number, job) for job in near):
+            name = f"loans of guaranteed pool {pool.pool.name}"
+            yield name, frozenset(job.id for job in near)
+        if any(job.queue in blind for job in near):
+            name = f"that queues with SLA_GUARANTEES_IGNORE see no pool {pool.pool.name}"
+            yield name, frozenset(job.id for job in near)
 
 
 def on_loans(resolver: Resolver, demand: Demand) -> Demand:

@@ -469,9 +469,9 @@ class RuleBook:
         if endless - beyond:
             yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)
         possible = [demand for demand in demands if not demand.impossible]
-        for rule in left_to_the_loop(self.resolver, (d.job for d in possible)):
-            near = all_near(possible, rule.jobs)
-            yield OmittedRule(rule.name, near, can_only_advance=True, unless_now=rule.first)
+        for what, names in left_to_the_loop(self.resolver, (d.job for d in possible)):
+            near = all_near(possible, names)
+            yield OmittedRule(what, near, can_only_advance=True)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running

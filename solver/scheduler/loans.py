@@ -1,12 +1,11 @@
 """Loans of guaranteed pools: the last pass of a cycle over what owners leave idle (GUA-01).
 
 A job that the loan policy takes may use guaranteed resources that no owner has taken in the cycle.
-A loan is not taken back. Jobs of a queue with SLA_GUARANTEES_IGNORE see no guarantees at any time.
+A loan is not taken back.
 """
 
 from __future__ import annotations
 
-from ...model.job import Job
 from ..availability.free_now import Residual
 from ..availability.guarantees import PoolUse
 from ..fairshare.stages import Offer
@@ -68,23 +67,11 @@ def pool_use(residual: Residual, number: int) -> PoolUse:
 
 
 def _demanded(cycle: CycleState, number: int) -> bool:
-    """Whether a class with unused guarantees has pending jobs that may start."""
+    """Whether a class with unused guarantees has pending jobs, apart from deferred ones."""
     rows = cycle.world.table.guarantees
     assert rows is not None
     unused = pool_use(cycle.residual(None), number).unused
-    waiting = (state.job for state in cycle.world.pending.values() if _eligible(cycle, state))
-    return any(unused.get(rows.members.of(job), 0.0) > 0 for job in waiting)
-
-
-def _eligible(cycle: CycleState, state: JobState) -> bool:
-    return not (cycle.shape(state).infeasibility or cycle.deferral_reason(state))
-
-
-def without_guarantees(cycle: CycleState, job: Job, residual: Residual) -> None:
-    """Open every limit of guaranteed pools to a job whose queue sees none."""
-    table = residual.table
-    if table.guarantees is None or not cycle.queues[job.queue].ignores_guarantees:
-        return
-    every = range(len(table.guarantees.pools))
-    limits = (index for number in every for index in table.guarantee_limits(number))
-    residual.loans = dict.fromkeys(limits, float("inf"))
+    return any(
+        unused.get(rows.members.of(state.job), 0.0) > 0 and not cycle.deferral_reason(state)
+        for state in cycle.world.pending.values()
+    )

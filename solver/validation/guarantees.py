@@ -139,26 +139,26 @@ def _at(
         return
     active = [item for item in facts.holdings() if item.active(time)]
     last = {id(item) for item in starting if _comes_last(facts, found, item.job)}
-    before = [item for item in active if id(item) not in last]
-    for those, counted in (
-        ([item for item in blamed if id(item) not in last], before),
-        ([item for item in blamed if id(item) in last], active),
-    ):
-        own, others = _uses(facts, found, of_class, counted, time)
-        guilty = [item for item in those if _beyond(found, own, of_class[id(item)])]
-        kept = sum(max(own[name], found.amounts[name]) for name in own)
-        limit = max(found.total, sum(found.amounts.values()))
-        if kept + others <= limit + SLACK:
-            continue
-        free = found.total - others - sum(own.values())
-        guilty = [item for item in guilty if not _loan(facts, found, of_class, own, free, item)]
-        if guilty:
-            what = "units" if found.pool.kind == "resource" else found.pool.kind
-            text = (
-                f"guaranteed pool {found.pool.name} has {shown(found.total)} {what}; at {time} s "
-                f"its classes use or are owed {shown(kept)} and others use {shown(others)}"
-            )
-            yield blame("guarantee", guilty, text, "", time)
+    own, others = _uses(facts, found, of_class, active, time)
+    free = found.total - others - sum(own.values())
+    free += sum(_use(facts, found, item, time) for item in starting if _at_will(facts, found, item))
+    # Who has no loan started before all loans.
+    first = [
+        item
+        for item in active
+        if id(item) not in last or (item in blamed and not _loan(facts, found, own, free, item))
+    ]
+    own, others = _uses(facts, found, of_class, first, time)
+    guilty = [i for i in blamed if i in first and _beyond(found, own, of_class[id(i)])]
+    kept = sum(max(own[name], found.amounts[name]) for name in own)
+    limit = max(found.total, sum(found.amounts.values()))
+    if guilty and kept + others > limit + SLACK:
+        what = "units" if found.pool.kind == "resource" else found.pool.kind
+        text = (
+            f"guaranteed pool {found.pool.name} has {shown(found.total)} {what}; at {time} s its "
+            f"classes use or are owed {shown(kept)} and others use {shown(others)}"
+        )
+        yield blame("guarantee", guilty, text, "", time)
 
 
 def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
@@ -188,6 +188,12 @@ def _comes_last(facts: Facts, found: Guaranteed, job: Job) -> bool:
     return facts.queues[job.queue].ignores_guarantees or _may_have_loan(facts, found.pool, job)
 
 
+def _at_will(facts: Facts, found: Guaranteed, item: Holding) -> bool:
+    """Whether no rule of the pool binds a job, so that it may be the very last."""
+    queue, policy = item.job.queue, found.pool.loans
+    return facts.queues[queue].ignores_guarantees or (policy is not None and queue in policy.exempt)
+
+
 def _may_have_loan(facts: Facts, pool: GuaranteedPool, job: Job) -> bool:
     policy = pool.loans
     if policy is None or not {"all", job.queue} & {*policy.queues, *policy.exempt}:
@@ -201,7 +207,6 @@ def _may_have_loan(facts: Facts, pool: GuaranteedPool, job: Job) -> bool:
 def _loan(
     facts: Facts,
     found: Guaranteed,
-    of_class: dict[int, str],
     own: dict[str, float],
     free: float,
     item: Holding,
@@ -222,10 +227,15 @@ def _loan(
         return False
     if not policy.close_on_demand:
         return True
-    waiting = (other for other in facts.planned if other.start > item.start)
+    before = dict(own)
+    if (name := _class_of(facts, item.job)) in before:
+        before[name] -= _use(facts, found, item, item.start)
+    unused = {name: max(0.0, found.amounts[name] - before[name]) for name in own}
+    begun = {other.job.id for other in facts.planned if other.start <= item.start} - {item.job.id}
     return not any(
-        unused.get(of_class[id(other)], 0.0) > 0 and _waits_already(facts, other.job, item.start)
-        for other in waiting
+        unused.get(_class_of(facts, job), 0.0) > 0 and _waits_already(facts, job, item.start)
+        for name, job in facts.pending.items()
+        if name not in begun
     )
 
 
