@@ -28,7 +28,7 @@ from .rules.rule_book import NOT_IN_A_PARTITION
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Before the reason why a job fits nowhere, where nothing else says that it does not.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
-#: Said of a job that finds no place beside what guaranteed pools keep, and may have a loan of them.
+#: Said of a job for which guaranteed pools keep too much, and that may have a loan of them.
 ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
     Pending.POSTPONED,

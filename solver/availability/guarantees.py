@@ -261,13 +261,13 @@ def takes(instance: Instance, pool: GuaranteedPool, job: Job) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolUse:
+class GuaranteedUse:
     """What is in use of a pool at an instant, and what its classes have unused."""
 
     pool: MeasuredPool
     #: By class.
     used: Mapping[str, float]
-    #: Of all jobs without a guarantee.
+    #: By all jobs without a guarantee.
     others: float
 
     @property

@@ -22,7 +22,7 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
-from .guarantees import GuaranteeRow, GuaranteeRows, PoolUse
+from .guarantees import GuaranteedUse, GuaranteeRow, GuaranteeRows
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -100,9 +100,9 @@ class LoanLimit:
 
     #: Capacity of the counts of owners.
     limit: float
-    #: Of the unused guarantee of each class (RETAIN).
+    #: From the unused guarantee of each class (RETAIN).
     retained: float
-    #: Of the pool (IDLE_BUFFER).
+    #: From the pool (IDLE_BUFFER).
     idle: float
     #: Guarantees of classes that have no count, and RETAIN of these.
     uncounted: float = 0.0
@@ -443,7 +443,7 @@ class ResourceTable:
             else:
                 yield Use(index, Per.SLOT, flat("slots", 1.0))
 
-    def pool_use(self, number: int, free_of: Callable[[int], float]) -> PoolUse:
+    def pool_use(self, number: int, free_of: Callable[[int], float]) -> GuaranteedUse:
         """The use of a guaranteed pool. free_of: availability of the capacity of a pool."""
         assert self.guarantees is not None
         pool = self.guarantees.pools[number]
@@ -456,7 +456,7 @@ class ResourceTable:
         others = 0.0
         if limit is not None and limit.key in self._pool_index:
             others = limit.capacity - free_of(self._pool_index[limit.key][0])
-        return PoolUse(pool, used, others)
+        return GuaranteedUse(pool, used, others)
 
     def guarantee_limits(self, number: int) -> Iterator[int]:
         """The pools, by index, that keep something of a guaranteed pool."""

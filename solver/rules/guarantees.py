@@ -11,6 +11,7 @@ from ..availability.demand import Demand
 from ..availability.guarantees import GuaranteeRows, MeasuredPool
 from ..availability.resources import Alternative
 from ..resolve import Resolver
+from .eligibility import preempting_now
 
 #: What jobs with -sla depend on in an instance without service classes.
 UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
@@ -50,8 +51,8 @@ def left_to_the_loop(
     blind = {queue.name for queue in resolver.instance.queues if queue.ignores_guarantees}
     for number, pool in enumerate(rows.pools):
         near = [job for job in waiting if rows.may_reach(number, job)]
-        lent = pool.pool.loans is not None and number not in rows.settled
-        if lent and any(rows.loan_of(number, job) for job in near):
+        open_now = pool.pool.loans is not None and number not in rows.settled
+        if open_now and any(rows.loan_of(number, job) for job in near):
             name = f"loans of guaranteed pool {pool.pool.name}"
             yield name, frozenset(job.id for job in near)
         if any(job.queue in blind for job in near):
@@ -105,6 +106,8 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
     pool = rows.pools[number]
     name, kind = pool.pool.name, pool.pool.kind
     jobs = (*(item.job for item in instance.running), *instance.pending)
+    if kind != "resource" and preempting_now(instance):
+        yield f"that preempted jobs leave slots of guaranteed pool {name}"
     if kind == "slots" and any(job.exclusive for job in jobs):
         yield f"slots that exclusive jobs leave idle in guaranteed pool {name}"
     if kind == "hosts" and not all(job.exclusive for job in jobs):

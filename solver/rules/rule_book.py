@@ -486,9 +486,9 @@ class RuleBook:
             if item.what != SHARED_GPUS:
                 when = item.what in conditions
                 yield OmittedRule(item.name, jobs, applied_by_loop=False, times_only=when)
-        asking = (demand.job for demand in possible)
+        those = (demand.job for demand in possible)
         running = (run.job for run in self.instance.running)
-        moved = frozenset(GpuSharing(self.resolver).see(asking).moved(running))
+        moved = frozenset(GpuSharing(self.resolver).see(those).moved(running))
         near = all_near(demands, moved)
         yield OmittedRule(SHARED_GPUS, near, unless_now=moved, applied_by_loop=False)
 

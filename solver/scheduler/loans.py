@@ -7,7 +7,7 @@ A loan is not taken back.
 from __future__ import annotations
 
 from ..availability.free_now import Residual
-from ..availability.guarantees import PoolUse
+from ..availability.guarantees import GuaranteedUse
 from ..fairshare.stages import Offer
 from .cycle_state import CycleState
 from .job_state import JobState
@@ -20,16 +20,15 @@ def has_loans(cycle: CycleState) -> bool:
 
 def give_loans(cycle: CycleState) -> None:
     """Start pending jobs, in their order, on loans."""
-    world, table = cycle.world, cycle.world.table
-    rows = table.guarantees
+    rows = cycle.world.table.guarantees
     if rows is None:
         return
     pools = [n for n, pool in enumerate(rows.pools) if pool.pool.loans is not None]
     demanded = {number: _demanded(cycle, number) for number in pools}
-    order = world.order
-    order.begin_cycle(world.now)
+    order, state_of = cycle.world.order, cycle.world.states.get
+    order.begin_cycle(cycle.world.now)
     while (offer := order.next()) is not None and not cycle.budget.late():
-        state = world.states.get(offer.job.id)
+        state = state_of(offer.job.id)
         open_to = [number for number in pools if rows.loan_of(number, offer.job)]
         if not open_to or not _start(cycle, state, offer, open_to, demanded):
             order.skipped(offer.job)
@@ -61,7 +60,7 @@ def _start(
     return True
 
 
-def pool_use(residual: Residual, number: int) -> PoolUse:
+def pool_use(residual: Residual, number: int) -> GuaranteedUse:
     """The use of a guaranteed pool, with what pending jobs have reserved of it."""
     return residual.table.pool_use(number, residual.free_of_capacity)
 
