@@ -59,6 +59,7 @@ KINDS = {
         Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
         Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
         Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
+        Kind("bjobs -aps", "output of bjobs -aps", f"{_IMPORT} snapshot --aps"),
         Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
         *(
             Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
@@ -95,7 +96,8 @@ _JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
 _HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
-    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
+    (re.compile(r"^\s*JOBID(?!.*\sAPS\s*$)(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
     (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
     (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
     (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
