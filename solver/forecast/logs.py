@@ -1,4 +1,4 @@
-"""A log of finished jobs for `import slotwise`: read, replayed on a pool, asked about the past."""
+"""A log of finished jobs for `import slotwise`: read, replayed on a pool, asked about past jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...model.errors import Cancelled, InputError, Problem, report
 from ...model.formats.file_format import DefaultLimit
 from ...model.formats.sniff import kind_of, refuse_other
 from ...model.progress import OnProgress, Progress
-from ...model.sources.swf import read_swf
+from ...model.sources.swf import PRECEDING_IGNORED, read_swf
 from ...model.workload import Workload
 from ..budget import OutOfTime
 from ..replay import Policy, Replay, ReplayResult
@@ -26,15 +26,19 @@ from .backtest import (
     Questions,
     Replayed,
     accuracies,
-    backtest,
     calibration_of,
     reliability,
 )
+from .backtest import backtest as ask_past_jobs
 from .forecast import Calibration
 from .history import JobNaming, read_recorded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+#: When a call was cancelled that has no answer to give.
+UNANSWERED = "before the first question was answered"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +48,7 @@ class RecordedLog:
     workload: Workload
     #: Empty for SWF, whose jobs and queues are numbers.
     names: JobNaming = field(default_factory=JobNaming)
-    #: What was odd in the file, a sentence each.
+    #: What is invalid in the file, a sentence each.
     remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -60,27 +64,40 @@ class RecordedLog:
 
 
 def read_log(
-    path: str | Path, *, keep_going: bool = False, default_limit: str | None = None
+    path: str | Path, *, keep_going: bool = False, default_limit: str | DefaultLimit | None = None
 ) -> RecordedLog:
-    """A log of finished jobs: SWF, lsb.acct or lsb.events, plain or gzipped.
+    """A log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
 
-    keep_going: leave malformed records out, with a remark each, instead of refusing the file.
+    keep_going: leave malformed records out, with a remark each, instead of an error.
     default_limit: of SWF, the requested time of jobs that have none, such as "12h" or "2x".
     Raises InputError with everything that is wrong with the file.
     """
-    path = Path(path)
+    path = path if isinstance(path, Path) else Path(path)
     refuse_other(path, "swf", "acct", "events")
     if kind_of(path) in ("acct", "events"):
         if default_limit is not None:
             wrong = "default_limit is for SWF: queues of LSF have limits of their own"
             raise InputError([Problem(wrong, str(path))])
         return RecordedLog(*read_recorded(path, keep_going=keep_going))
-    limit = None if default_limit is None else DefaultLimit.parse(default_limit)
-    found = read_swf(path, keep_going=keep_going, default_limit=limit)
-    return RecordedLog(found.workload, remarks=tuple(f"warning: {x}" for x in report(found.problems)))
+    if isinstance(default_limit, str):
+        default_limit = DefaultLimit.parse(default_limit, "default_limit")
+    found = read_swf(path, keep_going=keep_going, default_limit=default_limit)
+    return RecordedLog(
+        found.workload, remarks=tuple(f"warning: {x}" for x in report(found.problems))
+    )
 
 
-def replay_log(
+def without_preceding(log: RecordedLog) -> RecordedLog:
+    """The log with each job submitted when it says, whichever job it follows; a remark says so."""
+    preceding = log.workload.preceding
+    if preceding is None:
+        return log
+    remark = f"{int((preceding >= 0).sum())} × {PRECEDING_IGNORED}"
+    workload = replace(log.workload, preceding=None, think=None)
+    return replace(log, workload=workload, remarks=(*log.remarks, remark))
+
+
+def replay(
     log: RecordedLog | Workload,
     *,
     policy: Policy = "easy",
@@ -94,8 +111,8 @@ def replay_log(
     policy: "fcfs", "easy", "easy-sjbf", "conservative", "replan", "saf", "wfp3", "f1", a name of an
     installed package, or a :class:`~slotwise.QueuePolicy`. procs: processors, by default what the
     log says. schedule_after: each "event" or once a "timestamp", by default as the policy is
-    defined. cancel: set it to stop; what is known is returned, not `complete`. on_progress: called
-    every few hundred events.
+    defined. cancel: set it to stop; the starts so far are returned, not `complete`.
+    on_progress: called every few hundred events.
     """
     session = Replay(_workload(log), policy, procs, schedule_after)
     begun, total = monotonic(), len(session.workload)
@@ -119,6 +136,8 @@ class Backtest:
 
     past: PastLog
     questions: Questions
+    #: What of the log does not count, a sentence each.
+    remarks: tuple[str, ...] = ()
     #: All questions were answered.
     complete: bool = True
 
@@ -134,11 +153,11 @@ class Backtest:
 
     @property
     def reliability(self) -> list[tuple[float, float, float | None]]:
-        """Stated chance, the share that had started by then, the same of calibrated forecasts."""
+        """Stated probability, share that had started by then, that of calibrated forecasts."""
         return reliability(self.questions)
 
     def columns(self) -> dict[str, Any]:
-        """One value a job that was asked about; waits in seconds, infinite where none is foreseen."""
+        """One value a job that was asked about; waits in seconds, infinite for no start."""
         log, asked = self.past.log, self.questions
         return {
             "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
@@ -160,18 +179,16 @@ class Backtest:
 
         return pandas.DataFrame(self.columns())
 
-    def accuracy_frame(self) -> DataFrame:
-        """A pandas data frame, one row an estimator and group of jobs."""
-        import pandas
-
-        return pandas.DataFrame(
+    def accuracy_records(self) -> list[dict[str, Any]]:
+        """One record an estimator and group of jobs."""
+        return [
             {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
             for group in self.groups
             for item in group.estimators
-        )
+        ]
 
 
-def backtest_log(
+def backtest(
     log: RecordedLog | Workload | ReplayResult,
     *,
     policy: Policy = "easy",
@@ -185,30 +202,28 @@ def backtest_log(
 ) -> Backtest:
     """How good forecasts would have been on a log, asked with what was known then.
 
-    log: one that is replayed first (`policy` and `procs` as for :func:`replay_log`), or a complete
-    replay. questions: past jobs that are asked about. samples: futures drawn for each. workers:
+    log: one that is replayed first (`policy` and `procs` as for :func:`replay`), or a complete
+    replay. questions: past jobs that are asked about. samples: simulations of each. workers:
     processes; the answer is the same with any number. cancel: set it to stop; what is answered by
     then is returned. Raises InputError where nothing can be asked, Cancelled before any answer.
     """
     event = cancel or threading.Event()
-    names = JobNaming()
+    names, remarks = JobNaming(), tuple[str, ...]()
     if isinstance(log, ReplayResult):
         result = log
     else:
-        workload = _workload(log)
-        if isinstance(log, RecordedLog):
-            names = log.names
-        if workload.preceding is not None:
-            workload = replace(workload, preceding=None, think=None)
-        result = replay_log(workload, policy=policy, procs=procs, cancel=event)
+        known = log.names if isinstance(log, RecordedLog) else names
+        read = without_preceding(RecordedLog(_workload(log), known))
+        names, remarks = read.names, read.remarks
+        result = replay(read, policy=policy, procs=procs, cancel=event)
     if not result.complete:
         if event.is_set():
-            raise Cancelled
+            raise Cancelled(when=UNANSWERED)
         raise InputError("the replay was stopped before its end: resume it first")
     past = Replayed.of(result, names)
     tell = _progress(questions, on_progress)
     try:
-        found = backtest(
+        found = ask_past_jobs(
             past,
             jobs=questions,
             samples=samples,
@@ -218,15 +233,15 @@ def backtest_log(
             stop=event.is_set,
         )
     except OutOfTime:
-        raise Cancelled from None
-    return Backtest(past, found, complete=not event.is_set())
+        raise Cancelled(when=UNANSWERED) from None
+    return Backtest(past, found, remarks, complete=not event.is_set())
 
 
 def _progress(total: int, on_progress: OnProgress | None) -> Callable[[int], None]:
     begun = monotonic()
 
-    def told(done: int) -> None:
+    def report_answers(done: int) -> None:
         if on_progress is not None:
             on_progress(Progress(done, total, None, None, monotonic() - begun))
 
-    return told
+    return report_answers
