@@ -170,9 +170,9 @@ def _text(
     if at is not None:
         moment = snapshot_at(instance, _second(instance, at), **run)
     else:
-        usual = view in AFTER or asked.guarantees
-        after = usual if cycle is None else cycle
-        moment = snapshot_of(instance, after_cycle=after, hosts=usual)
+        with_hosts = view in AFTER or asked.guarantees
+        after = with_hosts if cycle is None else cycle
+        moment = snapshot_of(instance, after_cycle=after, hosts=with_hosts)
     if asked.absolute:
         from .views.absolute import bjobs_aps
 
