@@ -353,8 +353,8 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
     if not is_compound(job):
         yield from _numbers(trials)
     for minutes, answer in trials.limits():
-        lent = any(pool.loans is not None for pool in forecast.instance.guaranteed_pools)
-        what = "backfill, or a loan" if lent else "backfill"
+        loans = any(pool.loans is not None for pool in forecast.instance.guaranteed_pools)
+        what = "backfill, or a loan" if loans else "backfill"
         change = f"with -W {limit_text(minutes * MINUTE)} or less ({what})"
         own = trials.demand.runs
         useful = own is None or is_useful(minutes, -(-own // MINUTE))
