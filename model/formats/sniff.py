@@ -94,6 +94,8 @@ _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
 _JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
 #: Behind each job of bhist -l, which begins as one of bjobs -l does.
 _HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
+#: The first line of sacct -P, which is read as lsb.acct is.
+SACCT_HEADER = re.compile(r"(?:[A-Za-z/]+\|)*JobID(?:Raw)?\|", re.IGNORECASE)
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
     (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
@@ -148,6 +150,8 @@ def kind_of_text(text: str) -> str:
             continue
         if found := _RECORD.match(line):
             return "acct" if found[1] in _ACCT else "events" if found[1] in _EVENTS else ""
+        if SACCT_HEADER.match(line):
+            return "acct"
         if line.startswith(";") or _SWF.match(line):
             return "swf"
         break
