@@ -97,6 +97,8 @@ class Job:
     whole_hosts: bool = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: str = ""
+    #: -U, the advance reservation in which it runs, "" for none.
+    reservation: str = ""
 
     @property
     def array_id(self) -> str | None:
