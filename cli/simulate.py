@@ -101,7 +101,7 @@ def read(sources: Sources) -> Simulated:
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import check_readable
-    from ..model.formats.registry import format_of
+    from ..model.sources.registry import format_of
 
     check_readable(sources.file)
     found = format_of(sources.file)
@@ -149,9 +149,9 @@ def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """The hosts of the log as lsb.events says they came, closed and opened."""
     from ..model.errors import report
-    from ..model.formats.log_lines import BadRecords, refused_records
-    from ..model.lsf_state.event_log import host_lives
-    from ..model.lsf_state.log_records import read_events
+    from ..model.sources.log_lines import BadRecords, refused_records
+    from ..model.sources.lsf_state.event_log import host_lives
+    from ..model.sources.lsf_state.log_records import read_events
 
     bad = BadRecords()
     lives = host_lives(read_events(path, bad, {}))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..cluster import (
+from ...cluster import (
     BUILTIN_AMOUNTS,
     HOST_STATUSES,
     PASSING_STATUSES,
@@ -23,15 +23,15 @@ from ..cluster import (
     Host,
     Thresholds,
 )
-from ..configuration import COUNTED_PER, counting_rusage
-from ..errors import InputError, Problem
-from ..formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
-from ..formats.names import Domains, host_requests
-from ..formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
-from ..gpu_request import GPUS_NAMED, with_gpu_constraints
-from ..input_limits import limits
-from ..instance import Instance, SaidByLsf
-from ..job import (
+from ...configuration import COUNTED_PER, counting_rusage
+from ...errors import InputError, Problem
+from ...formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
+from ...formats.names import Domains, host_requests
+from ...formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
+from ...gpu_request import GPUS_NAMED, with_gpu_constraints
+from ...input_limits import limits
+from ...instance import Instance, SaidByLsf
+from ...job import (
     LARGEST_INDEX,
     ArraySpec,
     HostRequest,
@@ -42,8 +42,8 @@ from ..job import (
     parse_array,
     too_many_elements,
 )
-from ..omissions import GPUS, Omission
-from ..resreq import RequirementMerging
+from ...omissions import GPUS, Omission
+from ...resreq import RequirementMerging
 from . import values
 from .acceptable import acceptable
 from .bjobs import ENDED, WAITING, SeenJob

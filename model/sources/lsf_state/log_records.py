@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..formats.acct import HAS_POST_EXEC, Fields, of_lava, split
-from ..formats.log_lines import BadRecords, log_lines, malformed
-from ..formats.sniff import refuse_other
+from ...formats.sniff import refuse_other
+from ..acct import HAS_POST_EXEC, Fields, of_lava, split
+from ..log_lines import BadRecords, log_lines, malformed
 
 #: Bits of a job's state (jStatus).
 PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..changes import CLOSED, OPEN, HostStatus
-from ..cluster import Host
-from ..errors import InputError
-from ..formats.finished_jobs import FinishedJob
-from ..formats.log_lines import BadRecords
-from ..input_limits import limits
-from ..instance import Instance
-from ..job import too_many_elements
-from ..workload import Workload
+from ...changes import CLOSED, OPEN, HostStatus
+from ...cluster import Host
+from ...errors import InputError
+from ...input_limits import limits
+from ...instance import Instance
+from ...job import too_many_elements
+from ...workload import Workload
+from ..finished_jobs import FinishedJob
+from ..log_lines import BadRecords
 from . import log_records as r
 from .bjobs import SeenJob, requirement
 from .bjobs import requirement as plain_requirement

@@ -13,19 +13,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..configuration import Limit, Scope
-from ..formats.build import limit_of
-from ..formats.document import LimitEntry
-from ..formats.finding import Finding
-from ..formats.lsf.draft import Draft, Notes
-from ..formats.lsf.lines import Line, Problems
-from ..formats.lsf.queues import read_resources
-from ..formats.lsf.sections import read_sections
-from ..formats.lsf.shared import Shared
-from ..instance import Instance
-from ..job import JobGroup
-from ..omissions import Omission
-from ..shares import Groups
+from ...configuration import Limit, Scope
+from ...formats.build import limit_of
+from ...formats.document import LimitEntry
+from ...formats.finding import Finding
+from ...formats.lsf.draft import Draft, Notes
+from ...formats.lsf.lines import Line, Problems
+from ...formats.lsf.queues import read_resources
+from ...formats.lsf.sections import read_sections
+from ...formats.lsf.shared import Shared
+from ...instance import Instance
+from ...job import JobGroup
+from ...omissions import Omission
+from ...shares import Groups
 from . import values
 from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
 from .reading import Reading, Touched

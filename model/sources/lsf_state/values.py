@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
-from ..display import HOUR, MINUTE
-from ..errors import InputError, Problem
-from ..formats.names import check_job_group, check_name, host_requests
-from ..formats.reading import file_bytes
-from ..formats.sniff import KINDS, kind_of_text, other_kind
-from ..omissions import Omission
-from ..windows import parse_windows
+from ...display import HOUR, MINUTE
+from ...errors import InputError, Problem
+from ...formats.names import check_job_group, check_name, host_requests
+from ...formats.reading import file_bytes
+from ...formats.sniff import KINDS, kind_of_text, other_kind
+from ...omissions import Omission
+from ...windows import parse_windows
 
 _MONTHS = {
     name: number

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..confined import check_inside, is_inside
-from ..errors import InputError, Problem, unreadable
-from ..formats.reading import file_bytes, no_file, odd_kind
-from ..formats.sniff import kind_of_text
+from ...confined import check_inside, is_inside
+from ...errors import InputError, Problem, unreadable
+from ...formats.reading import file_bytes, no_file, odd_kind
+from ...formats.sniff import kind_of_text
 from .facts import COMMANDS
 from .values import Text
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from ..errors import InputError, Problem
+from ...errors import InputError, Problem
 from . import values
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..cluster import BUILTIN_INDICES, HOST_STATUSES
-from ..gpu_request import GPU_NAMES, PHYSICAL
+from ...cluster import BUILTIN_INDICES, HOST_STATUSES
+from ...gpu_request import GPU_NAMES, PHYSICAL
 from . import values
 from .printed_facts import columns, fact_of
 from .reading import Cells, Reading, Touched, json_records

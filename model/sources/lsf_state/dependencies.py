@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..dependency import (
+from ...dependency import (
     AllOf,
     AnyOf,
     Condition,
@@ -23,8 +23,8 @@ from ..dependency import (
     parse_dependency,
     written,
 )
-from ..instance import Instance
-from ..job import Job
+from ...instance import Instance
+from ...job import Job
 from .bjobs import SeenJob
 from .values import Remarks
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..errors import InputError, Problem
+from ...errors import InputError, Problem
 from .printed_facts import Kind, columns
 from .values import Remarks, Text, pick
 

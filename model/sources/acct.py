@@ -19,6 +19,8 @@ import numpy as np
 
 from ..compact import NamePlaces, OnDemand
 from ..errors import InputError, Problem, report
+from ..formats.names import Domains
+from ..formats.sniff import refuse_other
 from ..gpu_request import GPUS_NAMED
 from ..instance import Instance
 from ..job import Job
@@ -34,8 +36,6 @@ from .log_lines import (
     number_of,
     refused_records,
 )
-from .names import Domains
-from .sniff import refuse_other
 
 T = TypeVar("T")
 U = TypeVar("U")

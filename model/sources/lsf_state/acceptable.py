@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..duration import within_queue_limit
-from ..errors import InputError, Problem
-from ..formats import from_document, to_document
-from ..formats.finding import Finding, path_text
-from ..formats.rules import rule_findings
-from ..instance import Instance
-from ..job import Job
-from ..resreq import Vocabulary, heeded_part, readable, requirement_options
+from ...duration import within_queue_limit
+from ...errors import InputError, Problem
+from ...formats import from_document, to_document
+from ...formats.finding import Finding, path_text
+from ...formats.rules import rule_findings
+from ...instance import Instance
+from ...job import Job
+from ...resreq import Vocabulary, heeded_part, readable, requirement_options
 from .values import Remarks
 
 #: What a queue is without a parameter that names what nobody described.

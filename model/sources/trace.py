@@ -15,15 +15,15 @@ import numpy as np
 from ..cluster import Cluster, Host
 from ..configuration import Params, Queue
 from ..errors import InputError, Problem, report
+from ..formats import source_text
+from ..formats.file_format import Contents, ReadOptions
+from ..formats.reading import file_bytes
+from ..formats.sniff import kind_of, refuse_other
 from ..instance import Instance
 from ..job import Job, RunningJob
 from ..workload import NO_REQUEST, Workload, canonical
-from . import source_text
 from .acct import AcctJobs, read_acct
-from .file_format import Contents, ReadOptions
 from .finished_jobs import FinishedJob
-from .reading import file_bytes
-from .sniff import kind_of, refuse_other
 from .swf import RecordedStarts, SwfJobs, SwfLog, read_swf
 
 NO_HOSTS = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..cluster import BUILTIN_AMOUNTS
-from ..formats.unknown_amounts import not_given, sentence, without
-from ..instance import Instance
-from ..job import Job
-from ..omissions import Omission
+from ...cluster import BUILTIN_AMOUNTS
+from ...formats.unknown_amounts import not_given, sentence, without
+from ...instance import Instance
+from ...job import Job
+from ...omissions import Omission
 from .values import Remarks
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
-from ..instance import Instance
+from ...instance import Instance
 from .seen import Seen
 from .values import NARROWEST, Remarks
 

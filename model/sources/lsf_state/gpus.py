@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ..cluster import MAX_GPUS
-from ..errors import InputError
-from ..formats.sniff import kind_of_text
-from ..gpu_request import plain_model
-from ..omissions import GPUS
+from ...cluster import MAX_GPUS
+from ...errors import InputError
+from ...formats.sniff import kind_of_text
+from ...gpu_request import plain_model
+from ...omissions import GPUS
 from . import values
 from .reading import Reading, Touched
 from .values import Remarks, Text

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, TypeVar, cast
 
 from ..errors import InputError, Problem, unreadable
+from ..formats.reading import opened
+from ..formats.sniff import GZIP, begins_as_log
 from ..input_limits import limits
-from .reading import opened
-from .sniff import GZIP, begins_as_log
 
 _Number = TypeVar("_Number", int, float)
 #: How files begin that are packed in other ways than gzip's.

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ..cluster import Thresholds
-from ..configuration import HostPartition, Queue, UserGroup
-from ..formats.names import host_requests
-from ..formats.text import processor_limit
-from ..instance import Instance
-from ..job import HostRequest
+from ...cluster import Thresholds
+from ...configuration import HostPartition, Queue, UserGroup
+from ...formats.names import host_requests
+from ...formats.text import processor_limit
+from ...instance import Instance
+from ...job import HostRequest
 from .bqueues import PrintedAccount, SeenPartition, SeenQueue
 from .values import Remarks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..formats.lsf.shared import HostFacts
+from ...formats.lsf.shared import HostFacts
 from .bjobs import SeenJob
 from .bqueues import SeenHost, SeenPartition, SeenQueue
 from .consumables import SeenShared

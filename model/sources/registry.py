@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .file_format import FileFormat
+from ..formats.file_format import FileFormat
 
 #: The name of the format of our own.
 INSTANCE = "instance"
@@ -12,7 +12,7 @@ INSTANCE = "instance"
 
 def file_formats() -> tuple[FileFormat, ...]:
     """All formats; the first that recognises a file reads it, so the least telling comes last."""
-    from .reader import InstanceFile
+    from ..formats.reader import InstanceFile
     from .trace import AcctLogFile, PoolSnapshot, SwfLogFile
 
     return (PoolSnapshot(), InstanceFile(), AcctLogFile(), SwfLogFile())

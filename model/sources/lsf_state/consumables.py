@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..cluster import BUILTIN_INDICES, Cluster, Host, SharedResource
-from ..formats.sniff import kind_of_text
-from ..instance import Instance
-from ..job import Job
+from ...cluster import BUILTIN_INDICES, Cluster, Host, SharedResource
+from ...formats.sniff import kind_of_text
+from ...instance import Instance
+from ...job import Job
 from . import values
 from .bqueues import SeenHost
 from .reading import Reading, Touched

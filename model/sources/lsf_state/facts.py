@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from ..cluster import Cluster, Host, HostGroup, ResourceDefinition
-from ..configuration import Limit, Params, User, UserGroup
-from ..errors import InputError, Problem
-from ..facts import known_fields
-from ..formats.document import ParamsEntry
-from ..formats.fields import given
-from ..formats.lsf.lines import Line, Place, Problems
-from ..formats.lsf.shared import HostFacts, read_lshosts
-from ..formats.sniff import kind_of_text
-from ..formats.units import parse_size
-from ..instance import Instance
-from ..job import JobGroup
+from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
+from ...configuration import Limit, Params, User, UserGroup
+from ...errors import InputError, Problem
+from ...facts import known_fields
+from ...formats.document import ParamsEntry
+from ...formats.fields import given
+from ...formats.lsf.lines import Line, Place, Problems
+from ...formats.lsf.shared import HostFacts, read_lshosts
+from ...formats.sniff import kind_of_text
+from ...formats.units import parse_size
+from ...instance import Instance
+from ...job import JobGroup
 from . import values
 from .limits import (
     SeenLimit,
