@@ -228,6 +228,10 @@ class Params:
     )
     #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
     parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
+    #: LSB_DISABLE_SUSPEND_FOR_OPEN_AR, jobs of an open advance reservation go on at its end.
+    open_reservations_go_on: Annotated[
+        bool, Fact("flag", "LSB_DISABLE_SUSPEND_FOR_OPEN_AR", place="lsf.conf")
+    ] = False
     #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
     family: Annotated[str, Fact("family")] = "LSF"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from .display import clock_text, duration_text
 from .instance import Instance
 from .job import Job, RunningJob
+from .reserved_periods import end_of_reservation
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -165,9 +166,12 @@ def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
     A job that runs now ends in the next second or later, also where its limit is over. Of a
-    suspended job it is not known when it goes on; -t ends it all the same.
+    suspended job it is not known when it goes on; -t, and the end of a closed advance reservation,
+    end it all the same.
     """
     finish = ended_by_deadline(running.job, undisturbed_finish(instance, running))
+    closes = end_of_reservation(instance, running.job, running.start)
+    finish = closes if finish is None else finish if closes is None else min(finish, closes)
     return None if finish is None else max(finish, instance.now + 1)
 
 

@@ -18,15 +18,15 @@ class AdvanceReservation:
 
     #: Its id, as brsvs and bsub -U have it: ``user1#0``.
     name: str
-    start: int
-    end: int
+    #: Of one that is active once; 0 both of a recurring one.
+    start: int = 0
+    end: int = 0
     slots: dict[str, int] = field(default_factory=dict)
     #: Users and groups whose jobs may run in it (-U); none for a system reservation.
     users: tuple[str, ...] = ()
     #: Its jobs go on as others do after it (brsvadd -o); those of a closed one are killed.
     open: bool = False
-    #: Of a recurring one when it is active, such as ``3:0:00-3:3:00`` (brsvadd -t); `start` and
-    #: `end` are then those of the first and the last of its periods that count.
+    #: Of a recurring one when it is active, such as ``3:0:00-3:3:00`` (brsvadd -t).
     windows: str = ""
     #: Running jobs of others are suspended as soon as one of its own waits; False: -nosusp.
     suspends: bool = True

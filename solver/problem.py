@@ -12,6 +12,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
+from ..model.reserved_periods import of_jobs
 from .availability.calendar import accepted_of
 from .availability.demand import Demand, TermPlacer, with_eligible_time
 from .availability.profile import Profile, block_advance_reservations
@@ -20,8 +21,9 @@ from .budget import Budget
 from .fairshare.priority_order import Admission, admissions, priority_order
 from .placement.earliest import Start
 from .precedence import NEVER_SATISFIED, Known, Precedence, from_starts
-from .resolve import Resolver, profile_of_running
+from .resolve import Resolver
 from .rules.rule_book import OmittedRule, RuleBook, in_one_partition
+from .running_jobs import profile_of_running
 
 #: Share of a grace that jobs may be resolved in once the limit has come; the rest is to place them.
 RESOLVING = 0.5
@@ -65,8 +67,8 @@ class PlanningProblem:
     base: Profile
     #: Rules that the demands do not heed.
     omitted_rules: tuple[OmittedRule, ...] = ()
-    #: Windows and advance reservations are left out, and what is held is out of reach for queues
-    #: without BACKFILL.
+    #: Windows, and advance reservations that no job is in, are left out, and what is held is out of
+    #: reach for queues without BACKFILL.
     as_lsf: bool = False
     #: Pending jobs that there was no time for, of the lowest priority; neither `instance` nor
     #: `demands` has them.
@@ -96,6 +98,8 @@ class PlanningProblem:
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
+        if as_lsf:  # but those that jobs are in: where else would these start
+            instance = replace(instance, advance_reservations=of_jobs(instance))
         resolver = Resolver.of(
             instance,
             reserving=False,
@@ -107,8 +111,7 @@ class PlanningProblem:
         base.accepted = accepted_of(instance)
         if partly:
             budget.renew_grace()
-        if not as_lsf:
-            block_advance_reservations(instance, base)
+        block_advance_reservations(instance, base)
         rules = RuleBook(instance, resolver)
         order = priority_order(instance)
 
@@ -247,7 +250,7 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
     if not precedence:
         return demands
     durations = {demand.job.id: demand.duration for demand in demands}
-    killed = {d.job.id: d.killed + d.margin for d in demands if d.killed is not None}
+    killed = {d.job.id: end + d.margin for d in demands if (end := _killed_once(d)) is not None}
     least = {demand.job.id: demand.earliest for demand in demands if not demand.impossible}
     found: list[Demand] = []
     for demand in demands:
@@ -264,6 +267,17 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
             least.pop(demand.job.id, None)
         found.append(demand)
     return tuple(found)
+
+
+def _killed_once(demand: Demand) -> int | None:
+    """When the clock ends a job wherever it starts; None for never.
+
+    Of a job in one of several periods of a reservation that is not known: -t alone is.
+    """
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    if reserved is not None and len(reserved.ends_after(demand.earliest)) > 1:
+        return demand.killed
+    return min(demand.known_kills, default=None)
 
 
 def not_looked_at(job: Job, method: str) -> PlannedJob:

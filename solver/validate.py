@@ -12,7 +12,7 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, idle, schedule, shape, times
+from .validation import capacity, claims, hosts, idle, reservations, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
@@ -29,6 +29,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     times.dependencies,
     times.dispatch_windows,
     times.run_windows,
+    reservations.inside,
     *schedule.OF_SHAPE,
     shape.resizable,
     hosts.candidates,

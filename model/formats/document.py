@@ -191,12 +191,16 @@ class LimitEntry(Section):
 
 
 class ReservationEntry(Section):
-    """An advance reservation."""
+    """An advance reservation: from start to end, or in windows."""
 
     name: f.NewName
-    start: f.Instant
-    end: f.Instant
+    start: f.Instant | None = None
+    end: f.Instant | None = None
     allocation: f.Allocation
+    users: f.Names = ()
+    open: f.YesNo = False
+    windows: f.Windows = ""
+    suspends: f.YesNo = True
 
 
 class ShareUsageEntry(Section):
@@ -274,6 +278,7 @@ class JobEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo = False
     job_group: f.JobGroupOrNone = ""
+    reservation: f.Name = ""
 
 
 class RunningEntry(JobEntry):

@@ -263,12 +263,19 @@ def _size(megabytes: float, *, bare: bool) -> str | int | float:
 
 
 def _reservation(item: AdvanceReservation) -> Plain:
-    return {
-        "name": item.name,
-        "start": item.start,
-        "end": item.end,
-        "allocation": allocation_text(item.slots),
-    }
+    once = not item.windows
+    return _kept(
+        {
+            "name": item.name,
+            "start": item.start if once else None,
+            "end": item.end if once else None,
+            "windows": _some(item.windows),
+            "allocation": allocation_text(item.slots),
+            "users": _some(" ".join(item.users)),
+            "open": item.open or None,
+            "suspends": None if item.suspends else False,
+        }
+    )
 
 
 def _share_usage(item: ShareUsage, now: int) -> Plain:
@@ -357,6 +364,7 @@ def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
             "array_limit": job.array_limit,
             "whole_hosts": job.whole_hosts or None,
             "job_group": _some(job.job_group),
+            "reservation": _some(job.reservation),
         }
     )
 

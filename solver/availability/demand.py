@@ -143,11 +143,32 @@ class Demand:
         """Seconds the job itself is expected to run, None when unknown."""
         return None if self.duration is None else self.duration - self.margin
 
+    @property
+    def may_be_killed(self) -> bool:
+        """Whether -t or the end of its advance reservation may end it before its duration does."""
+        of_reservation = None if self.calendar is None else self.calendar.reserved
+        return self.killed is not None or (of_reservation is not None and not of_reservation.open)
+
+    @property
+    def known_kills(self) -> set[int]:
+        """The seconds at which -t or the end of a period of its reservation may end it."""
+        reserved = None if self.calendar is None else self.calendar.reserved
+        ends = set() if self.killed is None else {self.killed}
+        if reserved is not None and not reserved.open:
+            ends.update(reserved.ends_after(self.earliest))
+        return ends
+
+    def killed_at(self, start: int) -> int | None:
+        """When -t or the end of its reservation ends a job that starts then, None for never."""
+        closes = None if self.calendar is None else self.calendar.ends_run(start)
+        return min((end for end in (self.killed, closes) if end is not None), default=None)
+
     def duration_from(self, start: int) -> int | None:
-        """The duration from a start at this second: -t may end it sooner."""
-        if self.killed is None:
+        """The duration from a start at this second: -t or its reservation may end it sooner."""
+        end = self.killed_at(start)
+        if end is None:
             return self.duration
-        left = max(1, self.killed - start) + self.margin
+        left = max(1, end - start) + self.margin
         return left if self.duration is None else min(left, self.duration)
 
     def end_of_run(self, start: int) -> int | None:
@@ -157,7 +178,7 @@ class Demand:
 
     def begun_at(self, start: int) -> Demand:
         """The job with the duration that it has from a start at this second."""
-        return self if self.killed is None else replace(self, duration=self.duration_from(start))
+        return replace(self, duration=self.duration_from(start)) if self.may_be_killed else self
 
     @property
     def slots(self) -> int:

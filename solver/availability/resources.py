@@ -79,6 +79,8 @@ class Alternative:
 SLOTS = 0
 #: The cores of hosts, which jobs with affinity[] take beside slots.
 CORES = "affinity cores"
+#: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
+UNRESERVED = "slots outside advance reservations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,11 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Index of the slots of which advance reservations take theirs: all, or those that jobs
+    #: without -U take, where jobs may be in reservations.
+    unreserved: int = SLOTS
+    #: Indices of the slots of advance reservations, one each.
+    _reserved: set[int] = field(default_factory=set)
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
     _distinguished: tuple[bool, bool] = (False, False)
 
@@ -187,7 +194,8 @@ class ResourceTable:
             bool(self.instance.users)
             or self._user_slots is not None
             or any(queue.user_slots is not None for queue in self.instance.queues)
-            or any(limit.users is not None for limit in limits_of),
+            or any(limit.users is not None for limit in limits_of)
+            or any(item.users for item in self.instance.advance_reservations),
             any(limit.projects is not None for limit in limits_of),
         )
         running = [item.job for item in self.instance.running]
@@ -204,6 +212,8 @@ class ResourceTable:
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
         self._add_cores()
+        if any(item.users for item in self.instance.advance_reservations):
+            self.unreserved = self._add_host(UNRESERVED, slots, UNRESERVED, Pending.RESERVED)
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -229,6 +239,32 @@ class ResourceTable:
         if any(count is not None for count in counts):
             capacity = np.array([np.inf if count is None else float(count) for count in counts])
             self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+
+    @property
+    def slot_indices(self) -> tuple[int, ...]:
+        """Host resources that are the slots of hosts: an exclusive job has them whole."""
+        return (SLOTS,) if self.unreserved == SLOTS else (SLOTS, self.unreserved)
+
+    def is_slots(self, index: int) -> bool:
+        """Whether a host resource is slots of hosts, all of them or those of a reservation."""
+        return index in self.slot_indices or index in self._reserved
+
+    def slots_taken(self, job: Job) -> tuple[int, ...]:
+        """The host resources that are slots of hosts of which a job takes its own."""
+        reserved = self._reserved_slots(job)
+        return self.slot_indices if reserved is None else (SLOTS, reserved)
+
+    def _reserved_slots(self, job: Job) -> int | None:
+        """The slots of the advance reservation in which a job runs, None where it runs in none."""
+        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if item is None or self.unreserved == SLOTS:
+            return None
+        name = f"advance reservation {item.name}"
+        if name not in self._host_index:
+            hosts = self.instance.cluster.hosts
+            slots = np.array([item.slots.get(host.name, 0) for host in hosts], dtype=float)
+            self._reserved.add(self._add_host(name, slots, name, Pending.FEW_SLOTS))
+        return self._host_index[name]
 
     def reported_used(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -263,7 +299,13 @@ class ResourceTable:
         cores: that each of its slots takes (affinity[]).
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
-        host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
+        one_each = flat("slots", 1.0)
+        host_uses = [Use(SLOTS, whole, one_each, once=exclusive)]
+        reserved = self._reserved_slots(job)
+        if reserved is not None:
+            host_uses.append(Use(reserved, Per.SLOT, one_each))
+        elif self.unreserved != SLOTS:
+            host_uses.append(Use(self.unreserved, whole, one_each, once=exclusive))
         pool_uses: list[Use] = []
         missing = ""
         held: dict[str, tuple[Reservation, Per]] = {}

@@ -79,7 +79,7 @@ def closure(
     Raises TooManyCandidates when there are more than `most` in all.
     """
     known: dict[tuple[int, int], set[int]] = {}
-    ends_by_deadline = {d.killed + d.margin for d in demands if d.killed is not None}
+    ends_by_deadline = {end + d.margin for d in demands for end in d.known_kills}
     full = (1 << len(demands)) - 1
     count = 0
 

@@ -17,6 +17,7 @@ from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, classes
 from ...model.omissions import Omission
+from ...model.reserved_periods import of_jobs
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
@@ -67,8 +68,12 @@ def note_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def estimator_view(instance: Instance) -> Instance:
-    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
-    return replace(_without_windows(instance), advance_reservations=(), future=())
+    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19).
+
+    Those that jobs are in stay: where else would an estimate have these jobs start (ARV-01).
+    """
+    kept = of_jobs(instance)
+    return replace(_without_windows(instance), advance_reservations=kept, future=())
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
@@ -170,8 +175,8 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
     EstimateRule(
         "advance reservations",
-        lambda instance: bool(instance.advance_reservations),
-        lambda instance: replace(instance, advance_reservations=()),
+        lambda instance: len(of_jobs(instance)) < len(instance.advance_reservations),
+        lambda instance: replace(instance, advance_reservations=of_jobs(instance)),
     ),
     EstimateRule(
         "preemption",

@@ -32,6 +32,7 @@ from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
+from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .scopes import Scopes, remarks
 
@@ -230,6 +231,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
+    if job.reservation and resolver.instance.advance_reservation(job.reservation) is None:
+        yield reservations.UNDESCRIBED
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST
@@ -446,6 +449,12 @@ class RuleBook:
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
             yield OmittedRule("preemption", everybody, can_only_advance=True, unless_now=asking)
+        if waiting := reservations.suspending(self.instance):
+            rule = reservations.SUSPENDED
+            yield OmittedRule(rule, everybody, can_only_advance=True, unless_now=waiting)
+        for rule, moved in reservations.touched(self.instance, demands):
+            later = rule == reservations.AFTER_OPEN
+            yield OmittedRule(rule, all_near(demands, moved), can_only_advance=later)
         beyond = frozenset(
             demand.job.id
             for demand in demands
@@ -461,7 +470,7 @@ class RuleBook:
             if demand.calendar is not None
             and demand.calendar.run is not None
             and demand.duration is None
-            and demand.killed is None
+            and not demand.may_be_killed
         )
         if endless - beyond:
             yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)

@@ -138,10 +138,12 @@ def resume(cycle: CycleState) -> None:
         _by_load_and_window(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        free = world.free_now.host(SLOTS)
-        if cycle.instance.advance_reservations:
+        table = world.table
+        rooms = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        if cycle.instance.advance_reservations and state.reserved is None:
             rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            free = free - cycle.set_aside(rest)
+            rooms[table.unreserved] = rooms[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(rooms.values()))
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
@@ -209,7 +211,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     start = None
     for victim in _victims(cycle, state):
         for host, slots in world.running_profile.slots_of(victim.number).items():
-            trial.free_slots(host, slots)
+            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
         chosen.append(victim)
         start = cycle.try_start(shape, residual)
         if start is not None:
@@ -219,12 +221,13 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
         place = world.running_profile.slots_of(victim.number)
+        taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():
-            trial.free_slots(host, -slots)
+            trial.free_slots(host, -slots, taken)
         without = cycle.try_start(shape, residual)
         if without is None:
             for host, slots in place.items():
-                trial.free_slots(host, slots)
+                trial.free_slots(host, slots, taken)
         else:
             start = without
             chosen = [other for other in chosen if other is not victim]
@@ -245,7 +248,9 @@ def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
     found = [
         other
         for other in cycle.world.running.values()
-        if other.status == RUNNING and may_preempt(own, cycle.queues[other.job.queue])
+        if other.status == RUNNING
+        and other.job.reservation == state.job.reservation
+        and may_preempt(own, cycle.queues[other.job.queue])
     ]
     return sorted(
         found,
@@ -683,8 +688,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
-        if self.settings.planning and state.precedence:
-            return False  # those that wait for others get an estimate all the same
+        if self.settings.planning and (state.precedence or state.instance.advance_reservations):
+            return False  # those that wait for others, or for the clock, get an estimate
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -708,7 +713,8 @@ class Cycle:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.infeasibility(job.job) or shape.infeasibility
-                if not known and not isinstance(self.world.order, FirstCome):
+                asked = job.reserved is not None or not isinstance(self.world.order, FirstCome)
+                if not known and asked:
                     known = self.state.deferral_reason(job)
                 self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()

@@ -72,6 +72,8 @@ class LaterAttempts:
         if release is None:
             return None
         time = max(release, job.begin or release, cycle.world.now)
+        if state.reserved is not None:
+            time = state.reserved.next_start(time) or time
         return time, behind is None or behind > time
 
     def _stage(self, time: int, after_starts: bool, released: Collection[int]) -> None:

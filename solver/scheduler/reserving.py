@@ -128,6 +128,9 @@ class Greedy:
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
+        if state.reserved is not None:
+            # What it waits for is set aside for it already: from a known second on, or in use.
+            return future_allocation(cycle, state, closed)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
         backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:

@@ -1,0 +1,65 @@
+"""Advance reservations: whose slots are whose, where and when (ARV-01, TBR-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...model.instance import AdvanceReservation
+from ...model.job import Job
+from .facts import Facts, Holding, Violation
+
+
+def minded(facts: Facts) -> Iterator[AdvanceReservation]:
+    """The reservations that count: all, for LSF's estimate those that jobs are in."""
+    named = {item.job.reservation for item in facts.instance.running}
+    named |= {job.reservation for job in facts.instance.pending}
+    for window in facts.instance.advance_reservations:
+        if not facts.as_lsf or window.name in named:
+            yield window
+
+
+def windows_of(facts: Facts, job: Job) -> list[AdvanceReservation]:
+    """The reservation of a job, one for each time that it is active; none for other jobs."""
+    every = facts.instance.advance_reservations if job.reservation else ()
+    return [window for window in every if window.name == job.reservation]
+
+
+def set_aside(facts: Facts, host: str, time: int) -> int:
+    """Slots of a host that reservations keep at `time` from jobs that are in none."""
+    active = (window for window in minded(facts) if window.start <= time < window.end)
+    return sum(window.slots.get(host, 0) for window in active)
+
+
+def room(facts: Facts, job: Job, host: str, time: int, others: Iterable[Holding]) -> int:
+    """Slots of a host that a job may have beside others that are there at `time`."""
+    others = list(others)
+    free = facts.hosts[host].slots - sum(other.allocation[host] for other in others)
+    own = windows_of(facts, job)
+    if own:
+        used = sum(o.allocation[host] for o in others if o.job.reservation == job.reservation)
+        return min(free, own[0].slots.get(host, 0) - used)
+    outside = sum(o.allocation[host] for o in others if not windows_of(facts, o.job))
+    return min(free, facts.hosts[host].slots - outside - set_aside(facts, host, time))
+
+
+def inside(facts: Facts) -> Iterator[Violation]:
+    """A job with -U starts while its reservation is active, and its user may use it."""
+    for holding in facts.planned:
+        job, windows = holding.job, windows_of(facts, holding.job)
+        if not windows:
+            continue
+        name = f"advance reservation {job.reservation}"
+        if not any(window.start <= holding.start < window.end for window in windows):
+            text = f"job {job.id}: it starts at {holding.start} s, when {name} is not active"
+            yield Violation("reservation", text, job.id, "", holding.start)
+        users = {user for each in windows[0].users for user in (each, *facts.members(each))}
+        if not users & {job.user, "all"}:
+            text = f"job {job.id}: {name} is not for user {job.user}"
+            yield Violation("reservation", text, job.id, "", holding.start)
+
+
+def outside(facts: Facts, job: Job, host: str) -> Iterator[str]:
+    """Why a host is none of a job's reservation; nothing if it is one."""
+    windows = windows_of(facts, job)
+    if windows and not any(window.slots.get(host) for window in windows):
+        yield f"is not in advance reservation {job.reservation}"
