@@ -63,7 +63,7 @@ Lsid = Annotated[
     Path | None,
     file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …)."),
 ]
-FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
+FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs")
 Bparams = Annotated[
     Path | None, file_option("--bparams", help="bparams -l or -a: parameters, without --site.")
 ]
@@ -84,6 +84,9 @@ Blimits = Annotated[
     file_option("--blimits", help="blimits -c or bresources, or blimits: limits, without --site."),
 ]
 Bjgroup = Annotated[Path | None, file_option("--bjgroup", help="bjgroup: limits of job groups.")]
+Brsvs = Annotated[
+    Path | None, file_option("--brsvs", help="brsvs -l or brsvs -w: advance reservations.")
+]
 Folder = Annotated[
     Path | None,
     file_option("--from", help="Folder with what these commands printed, in files of any name."),
@@ -111,6 +114,7 @@ def snapshot_files(
     lshosts: Lshosts = None,
     blimits: Blimits = None,
     bjgroup: Bjgroup = None,
+    brsvs: Brsvs = None,
     folder: Folder = None,
     site: Site = None,
     rusage: Rusage = None,
@@ -125,7 +129,7 @@ def snapshot_files(
 
     Exit codes: 0 done, 2 bad input.
     """
-    given = bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup
+    given = bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup, brsvs
     facts = dict(zip(FACTS, given, strict=True))
     told = {name: path for name, path in facts.items() if path is not None}
     files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
@@ -214,6 +218,7 @@ def make_instance(
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.sources.lsf_state.facts import read_facts
     from ..model.sources.lsf_state.limits import tell_others
+    from ..model.sources.lsf_state.reservations import with_reservations
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -228,13 +233,16 @@ def make_instance(
     if facts.any and base is None:
         seen.machines = facts.machines
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
-    elif replace(facts, job_groups=()).any:
+    elif replace(facts, job_groups=(), reservations=()).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
     if base is None and not facts.limits:
         made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))
+    if facts.reservations:
+        reserved = with_reservations(made.instance, facts.reservations, made.notes)
+        made = replace(made, instance=reserved)
     if not printed.lsid and base is None:
         listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
         family, words = family_of_words(text.content for text in listings)
@@ -415,6 +423,7 @@ COMMANDS = {
     "limits": (("blimits", "-c"), ("bresources",)),
     "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
     "bjgroup": (("bjgroup",),),
+    "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
     "lsid": (("lsid",),),
 }
 NEEDED = ("bjobs", "bhosts", "bqueues")
@@ -434,8 +443,8 @@ def snapshot(
     """Make an instance of the LSF cluster of this machine, as it is now.
 
     Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
-    busers, lshosts, blimits and bjgroup; `slotwise import snapshot` takes what they printed on
-    another machine.
+    busers, lshosts, blimits, bjgroup and brsvs; `slotwise import snapshot` takes what they printed
+    on another machine.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """

@@ -331,6 +331,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
     group += f", Job Group <{job.job_group}>" if job.job_group else ""
+    group += f", Reservation <{job.reservation}>" if job.reservation else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (
         f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
@@ -674,6 +675,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "USER": job.user,
         "USER_GROUP": job.group,
         "JOB_GROUP": job.job_group,
+        "RSVID": job.reservation,
         "QUEUE": job.queue,
         "PROJ_NAME": job.project,
         "APPLICATION": job.application,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -32,11 +33,12 @@ VIEWS: dict[str, Sequence[str]] = {
     "bmgroup": "r",
     "bqueues": "lrum",
     "bresources": "s",
+    "brsvs": "l",
     "bugroup": "lr",
     "busers": "",
 }
 #: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
-AFTER = ("bjgroup", "bjobs", "bhosts", "busers", "blimits")
+AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "busers", "blimits")
 
 View = Annotated[
     str,
@@ -82,7 +84,7 @@ CycleOption = Annotated[
     typer.Option(
         "--cycle/--no-cycle",
         help="After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, busers and blimits, before for the others.",
+        "bjgroup, bjobs, bhosts, brsvs, busers and blimits, before for the others.",
         show_default=False,
     ),
 ]
@@ -196,6 +198,10 @@ def _text(
     else:
         after = view in AFTER if cycle is None else cycle
         moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    if view == "brsvs":  # recurring ones as they are configured
+        configured = instance.advance_reservations
+        seen = replace(moment.instance, advance_reservations=configured)
+        moment = replace(moment, instance=seen)
     if view != "bjobs":
         return _rendered(view, moment, asked, format)
     from .job_views import bjobs
@@ -222,7 +228,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import cluster_views, job_group_views
+    from . import cluster_views, job_group_views, reservation_views
 
     if format == "lsf-json":
         from .job_views import lsf_json
@@ -236,6 +242,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "bmgroup": cluster_views.bmgroup,
         "bqueues": cluster_views.bqueues,
         "bresources": cluster_views.bresources,
+        "brsvs": reservation_views.brsvs,
         "bugroup": cluster_views.bugroup,
         "busers": cluster_views.busers,
     }[view]
@@ -338,6 +345,7 @@ def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> 
         "bmgroup": ("host group", [group.name for group in cluster.groups]),
         "bqueues": ("queue", [queue.name for queue in instance.queues]),
         "bresources": ("reservation usage of", [u.resource for u in instance.reservation_usage]),
+        "brsvs": ("advance reservation", [item.name for item in instance.advance_reservations]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
         "busers": ("user", known_users(instance)),
     }

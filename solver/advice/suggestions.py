@@ -16,6 +16,7 @@ from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.reserved_periods import may_use
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
@@ -409,6 +410,13 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "begin", "without -b", replace(job, begin=None)
     if job.dependency:
         yield "dependency", "without -w", replace(job, dependency="")
+    if job.reservation:
+        yield "reservation", "without -U", replace(job, reservation="")
+    for name in dict.fromkeys(item.name for item in instance.advance_reservations):
+        item = instance.advance_reservation(name)
+        mine = item is not None and may_use(item, job.user, instance.groups)
+        if mine and name != job.reservation:
+            yield "reservation", f"with -U {name}", replace(job, reservation=name)
     for queue in instance.queues:
         if queue.name != job.queue:
             yield "queue", f"in queue {queue.name}", with_queue(job, queue.name)

@@ -213,7 +213,8 @@ class ResourceTable:
         self._add_gpus()
         self._add_cores()
         if any(item.users for item in self.instance.advance_reservations):
-            self.unreserved = self._add_host(UNRESERVED, slots, UNRESERVED, Pending.RESERVED)
+            reason = "advance reservation of slots"
+            self.unreserved = self._add_host(UNRESERVED, slots, reason, Pending.RESERVED)
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"

@@ -28,6 +28,7 @@ from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
+from .advance_reservations import has_waiting_reservation, make_room
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
@@ -136,6 +137,8 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
+    if not cycle.settings.planning:
+        make_room(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         table = world.table
@@ -614,6 +617,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or has_waiting_reservation(state)
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)

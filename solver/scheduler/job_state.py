@@ -205,11 +205,14 @@ class ShapeTable:
         """The demand of one job as its reservation sees it: its own duration, no start before."""
         runs = self.duration(job)
         latest, killed = bounds_of_deadline(self.instance, job, runs)
+        earliest, reserved = max(now, job.begin or now), self.reserved(job)
+        if reserved is not None:
+            earliest = reserved.next_start(earliest) or earliest
         return replace(
             shape.reserving,
             job=job,
             duration=None if runs is None else runs + self.margin,
-            earliest=max(now, job.begin or now),
+            earliest=earliest,
             latest=latest,
             killed=killed,
             margin=self.margin,

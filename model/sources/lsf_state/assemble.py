@@ -748,6 +748,7 @@ class _Jobs:
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),
+            reservation="" if values.blank(seen.reservation) else seen.reservation.strip(),
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),
