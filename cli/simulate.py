@@ -44,8 +44,8 @@ from .tables import (
     csv_rows,
     listing_text,
     plain_metric,
-    plain_table,
     terminal_width,
+    text_table,
 )
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def wait_table(waits: Iterable[WaitComparison]) -> str:
         cells = [_seconds(plain[field]) for _, field in WAITS]
         rows.append([item.queue or "all", *cells])
     titles = ["QUEUE", *(title for title, _ in WAITS)]
-    table = plain_table(titles, rows, "<" + ">" * len(WAITS))
+    table = text_table(titles, rows, "<" + ">" * len(WAITS))
     if len(table.partition("\n")[0]) <= terminal_width():
         return table
     columns = [Column(title, label=title.lower().replace("_", " ")) for title in titles]

@@ -118,6 +118,7 @@ ROOMS = (
     "solver.supervisor",
     "solver.environment",
     "solver.processes",
+    "solver.memory",
     "solver.budget",
     "solver.precedence",
     "solver.alike",

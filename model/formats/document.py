@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
-from ..job import Application, JobGroup
+from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
 from . import fields as f
 from .fields import entry
@@ -112,6 +112,16 @@ class SharedEntry(Section):
     static: f.YesNo = True
 
 
+class JobKeys(Section):
+    """The keys of jobs that are more than a field of the model."""
+
+    id: f.JobId
+    bsub: f.Text | None = None
+    script: f.Text | None = None
+    slots: f.Slots | None = None
+    array: f.Elements | None = None
+
+
 if TYPE_CHECKING:
     # Their keys follow from the facts at the fields of the model.
     HostEntry: TypeAlias = HostKeys
@@ -120,6 +130,8 @@ if TYPE_CHECKING:
     ApplicationEntry: TypeAlias = Section
     JobGroupEntry: TypeAlias = Section
     UserEntry: TypeAlias = Section
+    JobEntry: TypeAlias = JobKeys
+    RunningEntry: TypeAlias = JobKeys
 
     class ParamsEntry(Section):
         """lsb.params and lsf.conf."""
@@ -141,6 +153,16 @@ else:
     )
     JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
     UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
+    JobEntry = entry(
+        "JobEntry",
+        Job,
+        JobKeys,
+        "A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap.",
+        queue=(f.Name | None, None),
+    )
+    RunningEntry = entry(
+        "RunningEntry", RunningJob, JobEntry, "A job that runs.", allocation=(f.Allocation, ...)
+    )
     ParamsEntry = entry(
         "ParamsEntry",
         Params,
@@ -236,59 +258,6 @@ class BorrowedEntry(Section):
 
     job: f.Name
     slots: f.Allocation
-
-
-class JobEntry(Section):
-    """A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap."""
-
-    id: f.JobId
-    bsub: f.Text | None = None
-    script: f.Text | None = None
-    slots: f.Slots | None = None
-    user: f.Name = "user"
-    queue: f.Name | None = None
-    res_req: f.Requirements = ()
-    run_limit: f.Duration | None = None
-    cpu_limit: f.Duration | None = None
-    estimated_run_time: f.Duration | None = None
-    run_time: f.Elapsed | None = None
-    cpu_time: f.Amount | None = None
-    submit: f.Instant = 0
-    begin: f.Instant | None = None
-    deadline: f.Instant | None = None
-    priority: f.Whole = 0
-    weight: f.Amount = 1.0
-    project: f.Name = "default"
-    group: f.Name = ""
-    application: f.Name = ""
-    hosts: f.Hosts = ()
-    exclusive: f.YesNo = False
-    resizable: f.YesNo = False
-    from_host: f.Name = ""
-    gpu: f.Line = ""
-    extsched: f.Line = ""
-    queued_as: f.QueuePosition | None = None
-    requeued: f.YesNo = False
-    unheeded: f.Options = ()
-    name: f.Line = ""
-    dependency: f.Line = ""
-    think_time: f.Elapsed = 0
-    orphan_term: f.YesNo = False
-    array: f.Elements | None = None
-    array_limit: f.Count | None = None
-    whole_hosts: f.YesNo = False
-    job_group: f.JobGroupOrNone = ""
-    reservation: f.Name = ""
-
-
-class RunningEntry(JobEntry):
-    """A job that runs."""
-
-    start: f.Instant
-    allocation: f.Allocation
-    finish: f.Instant | None = None
-    alternative: f.CountOrNone = 0
-    suspended: f.YesNo = False
 
 
 class SaidEntry(Section):

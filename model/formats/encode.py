@@ -328,45 +328,9 @@ def allocation_text(slots: Mapping[str, int]) -> str:
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
     """One job; held: slots that it has, which it asked for if nothing else is said."""
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
-    return _kept(
-        {
-            "id": job.id,
-            "slots": None if slots == held else slots,
-            "user": _unless(job.user, "user"),
-            "queue": _unless(job.queue, params.default_queue),
-            "res_req": text.requirements(job.res_req),
-            "run_limit": job.run_limit,
-            "cpu_limit": job.cpu_limit,
-            "estimated_run_time": job.estimated_run_time,
-            "run_time": job.run_time,
-            "cpu_time": _number(job.cpu_time),
-            "submit": _unless(job.submit, 0),
-            "begin": job.begin,
-            "deadline": job.deadline,
-            "priority": _unless(job.priority, params.default_priority),
-            "weight": _number(_unless(job.weight, 1.0)),
-            "project": _unless(job.project, "default"),
-            "group": _some(job.group),
-            "application": _some(job.application),
-            "hosts": text.requests(job.hosts),
-            "exclusive": job.exclusive or None,
-            "resizable": job.resizable or None,
-            "from_host": _some(job.from_host),
-            "gpu": _some(job.gpu),
-            "extsched": _some(job.extsched),
-            "queued_as": None if job.queued_as is None else list(job.queued_as),
-            "requeued": job.requeued or None,
-            "unheeded": text.requirements(job.unheeded),
-            "name": _some(job.name),
-            "dependency": _some(job.dependency),
-            "think_time": job.think_time or None,
-            "orphan_term": job.orphan_term or None,
-            "array_limit": job.array_limit,
-            "whole_hosts": job.whole_hosts or None,
-            "job_group": _some(job.job_group),
-            "reservation": _some(job.reservation),
-        }
-    )
+    defaults = {"queue": params.default_queue, "priority": params.default_priority}
+    own = {"id": job.id} if slots == held else {"id": job.id, "slots": slots}
+    return own | plain(job, defaults)
 
 
 def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
@@ -384,15 +348,9 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
 
 
 def _running(item: RunningJob, params: Params) -> Plain:
-    entry = plain_job(item.job, params, held=item.slots)
-    entry |= {
-        "start": item.start,
-        "finish": item.finish,
-        "allocation": allocation_text(item.allocation),
-        "alternative": item.alternative or None,
-        "suspended": item.suspended or None,
-    }
-    return _kept(entry)
+    entry = plain_job(item.job, params, held=item.slots) | plain(item)
+    entry["allocation"] = allocation_text(item.allocation)
+    return entry
 
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.

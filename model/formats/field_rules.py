@@ -315,13 +315,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("amount", f.Amount),
         _single("hosts", frozenset[f.Name] | None),
     ),
-    Job: (
-        _Special(("slots", "max_slots"), _JOB_SLOTS, _slots),
-        _single("res_req", f.Requirements, _listed("res_req")),
-        _single("unheeded", f.Options, _listed("unheeded")),
-        _single("hosts", f.Hosts, lambda job: _hosts(job.hosts)),
-    ),
-    RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
+    Job: (_Special(("slots", "max_slots"), _JOB_SLOTS, _slots),),
     HostRequest: (),
     Omission: (
         _single("jobs", tuple[f.JobId, ...] | None),

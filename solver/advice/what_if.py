@@ -574,7 +574,8 @@ class WhatIfPlanner:
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
-        if not self._behind_count and not job.dependency:
+        # The reservation of a job is known to a cycle that the job is in.
+        if not self._behind_count and not (job.dependency or job.reservation):
             cycle = self._cycle(() if first else self.jobs_ahead(job))
             found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
         else:
@@ -600,7 +601,10 @@ class WhatIfPlanner:
     def _some_come_later(self) -> bool:
         """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
         instance = self.instance
-        return any(job.dependency or (job.begin or 0) > instance.now for job in instance.pending)
+        return any(
+            job.dependency or job.reservation or (job.begin or 0) > instance.now
+            for job in instance.pending
+        )
 
     @cached_property
     def _behind_count(self) -> bool:
@@ -613,7 +617,7 @@ class WhatIfPlanner:
         instance = self.instance
         if has_policy(instance) or any(queue.backfill for queue in instance.queues):
             return True
-        if any(job.dependency for job in instance.pending):
+        if any(job.dependency or job.reservation for job in instance.pending):
             return True
         if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
             return True

@@ -26,11 +26,13 @@ from typing import Any
 
 import slotwise as sw
 import yaml
-from slotwise.cli.cluster_views import bhosts, bhpart, bqueues
-from slotwise.cli.job_views import bjobs
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
 from slotwise.cli.selection import ViewOptions
+from slotwise.cli.views.hosts import bhosts
+from slotwise.cli.views.jobs import bjobs
+from slotwise.cli.views.queues import bqueues
+from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units

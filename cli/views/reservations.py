@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..model.display import clock_text, wall_clock
-from ..model.instance import AdvanceReservation, Instance
-from ..model.job import Job
-from ..model.reserved_periods import ReservedPeriods, reserved_periods
-from ..solver.scheduler.history import Snapshot
-from .selection import ViewOptions
-from .tables import csv_rows, json_records, plain_table
+from ...model.display import clock_text, wall_clock
+from ...model.instance import AdvanceReservation, Instance
+from ...model.job import Job
+from ...model.reserved_periods import ReservedPeriods, reserved_periods
+from ...solver.scheduler.history import Snapshot
+from ..selection import ViewOptions
+from ..tables import csv_rows, json_records, text_table
 
 COLUMNS = ("RSVID", "TYPE", "USER", "NCPUS", "RSV_HOSTS", "TIME_WINDOW")
 
 
-def brsvs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
+def brsvs(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
     """Reservations with their slots, used and in all, and their times; -l: state and jobs too."""
-    instance = moment.instance
+    instance = snapshot.instance
     items = [item for item in instance.advance_reservations if asked.wants(item.name)]
     if format == "json":
-        return json_records([{**_row(instance, item), **_more(moment, item)} for item in items])
+        return json_records([{**_row(instance, item), **_more(snapshot, item)} for item in items])
     if format == "csv":
         rows = [[_row(instance, item)[name] for name in COLUMNS] for item in items]
         return csv_rows([column.lower() for column in COLUMNS], rows)
@@ -29,7 +29,7 @@ def brsvs(moment: Snapshot, asked: ViewOptions, format: str) -> str:
         return "No reservation found\n"
     if not asked.long:
         return _table(instance, items)
-    return "\n".join(_table(instance, [item]) + _long(moment, item) for item in items)
+    return "\n".join(_table(instance, [item]) + _long(snapshot, item) for item in items)
 
 
 def _table(instance: Instance, items: list[AdvanceReservation]) -> str:
@@ -39,7 +39,7 @@ def _table(instance: Instance, items: list[AdvanceReservation]) -> str:
         first, *others = row["RSV_HOSTS"].split(" ") if row["RSV_HOSTS"] else ("-",)
         cells.append([*(row[name] for name in COLUMNS[:4]), first, row["TIME_WINDOW"]])
         cells += [["", "", "", "", host, ""] for host in others]
-    return plain_table(COLUMNS, cells, "<<<<<<")
+    return text_table(COLUMNS, cells, "<<<<<<")
 
 
 def _row(instance: Instance, item: AdvanceReservation) -> dict[str, Any]:
@@ -75,14 +75,14 @@ def _time(instance: Instance, time: int) -> str:
     return f"{at.month}/{at.day}/{at.hour}/{at.minute}"
 
 
-def _more(moment: Snapshot, item: AdvanceReservation) -> dict[str, Any]:
-    instance = moment.instance
+def _more(snapshot: Snapshot, item: AdvanceReservation) -> dict[str, Any]:
+    instance = snapshot.instance
     jobs = {
         "PEND": [job for job in instance.pending if job.reservation == item.name],
         "RUN": [run.job for run in _running(instance, item) if not run.suspended],
         "SUSP": [run.job for run in _running(instance, item) if run.suspended],
     }
-    ended = (moment.jobs.get(record.job) for record in moment.finished)
+    ended = (snapshot.jobs.get(record.job) for record in snapshot.finished)
     done = [job for job in ended if job is not None and job.reservation == item.name]
     periods = reserved_periods(instance, item.name)
     active = periods is not None and periods.is_active(instance.now)
@@ -112,8 +112,8 @@ def _next(instance: Instance, periods: ReservedPeriods | None) -> str:
     return ""
 
 
-def _long(moment: Snapshot, item: AdvanceReservation) -> str:
-    more = _more(moment, item)
+def _long(snapshot: Snapshot, item: AdvanceReservation) -> str:
+    more = _more(snapshot, item)
     lines = [f" Reservation Status: {more['STATUS']}"]
     if more["NEXT_ACTIVE_PERIOD"]:
         lines += [" Next Active Period:", f"     {more['NEXT_ACTIVE_PERIOD']}"]
