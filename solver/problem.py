@@ -14,7 +14,7 @@ from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
 from ..model.reserved_periods import of_jobs
 from .availability.calendar import accepted_of
-from .availability.demand import Demand, TermPlacer, with_eligible_time
+from .availability.demand import Demand, TermPlacer, known_kills, with_eligible_time
 from .availability.profile import Profile, block_advance_reservations
 from .availability.resources import Allocation
 from .budget import Budget
@@ -277,7 +277,7 @@ def _killed_once(demand: Demand) -> int | None:
     reserved = None if demand.calendar is None else demand.calendar.reserved
     if reserved is not None and len(reserved.ends_after(demand.earliest)) > 1:
         return demand.killed
-    return min(demand.known_kills, default=None)
+    return min(known_kills(demand), default=None)
 
 
 def not_looked_at(job: Job, method: str) -> PlannedJob:

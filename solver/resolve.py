@@ -587,8 +587,8 @@ class Resolver:
                 if host.node_of:
                     self._kept.homes.setdefault(host.node_of, (host.type, host.model))
             self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
-        known = self._kept.homes.get(job.from_host, (None, None))
-        return Local(*known, default=not job.reservation)
+        kind, model = self._kept.homes.get(job.from_host, (None, None))
+        return Local(kind, model, default=not job.reservation)
 
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""

@@ -13,7 +13,7 @@ from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResou
 from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
 from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
+from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
@@ -65,6 +65,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "array_limit": (1,),
     "whole_hosts": (True,),
     "job_group": ("/x/y",),
+    "reservation": ("u#0",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
@@ -122,6 +123,7 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
         users=(User("v", max_slots=2),),
         job_groups=(JobGroup("/x", 1),),
+        advance_reservations=(AdvanceReservation("u#0", 500, 900, {"a": 1}, users=("u",)),),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),
     )

@@ -125,6 +125,7 @@ ROOMS = (
     "solver.availability",
     "solver.placement",
     "solver.resolve",
+    "solver.running_jobs",
     "solver.fairshare",
     "solver.rules",
     "solver.problem",

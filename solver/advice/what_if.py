@@ -173,13 +173,14 @@ class PlanView:
         return cls(problem, _profile(problem, planned, guarded=False), planned)
 
     @classmethod
-    def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
-        """Everything that a cycle starts or foresees."""
+    def of_cycle(cls, cycle: NextCycle, *, guarded: bool, without: str = "") -> PlanView:
+        """Everything that a cycle starts or foresees, but for one job."""
         said = {item.job: item for item in cycle.results()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
             for demand in cycle.problem.demands
-            if isinstance(item := said[demand.job.id], PlannedJob)
+            if demand.job.id != without
+            and isinstance(item := said[demand.job.id], PlannedJob)
             and (start := cycle.planned_start(demand.job.id)) is not None
         )
         profile = _profile(cycle.problem, planned, guarded=guarded)
@@ -535,7 +536,11 @@ class WhatIfPlanner:
         ahead = self.jobs_ahead(job)
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
-            return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
+            if not job.reservation:
+                return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
+            # Its reservation is known to a cycle that the job is in.
+            cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
+            return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
         part = self._before(job, ahead)
         problem = PlanningProblem.of(part, as_lsf=False, margin=self.margin)
         return PlanView.of(problem, self._plan(part), without=job.id)
@@ -574,7 +579,6 @@ class WhatIfPlanner:
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
-        # The reservation of a job is known to a cycle that the job is in.
         if not self._behind_count and not (job.dependency or job.reservation):
             cycle = self._cycle(() if first else self.jobs_ahead(job))
             found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))

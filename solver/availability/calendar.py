@@ -33,10 +33,6 @@ class Windows:
         """The first instant of each open period from `time` on, over a week."""
         return [first for first, _ in open_periods(self.text, self.origin, time, time + WEEK)]
 
-    def ends_run(self, start: int) -> int | None:
-        """When the end of its advance reservation kills a job that starts then, None for never."""
-        return None if self.reserved is None else self.reserved.ends_run(start)
-
     def closings(self, time: int) -> list[int]:
         """The end of each open period from `time` on, over a week."""
         return [last for _, last in open_periods(self.text, self.origin, time, time + WEEK)]

@@ -149,23 +149,10 @@ class Demand:
         of_reservation = None if self.calendar is None else self.calendar.reserved
         return self.killed is not None or (of_reservation is not None and not of_reservation.open)
 
-    @property
-    def known_kills(self) -> set[int]:
-        """The seconds at which -t or the end of a period of its reservation may end it."""
-        reserved = None if self.calendar is None else self.calendar.reserved
-        ends = set() if self.killed is None else {self.killed}
-        if reserved is not None and not reserved.open:
-            ends.update(reserved.ends_after(self.earliest))
-        return ends
-
-    def killed_at(self, start: int) -> int | None:
-        """When -t or the end of its reservation ends a job that starts then, None for never."""
-        closes = None if self.calendar is None else self.calendar.ends_run(start)
-        return min((end for end in (self.killed, closes) if end is not None), default=None)
-
     def duration_from(self, start: int) -> int | None:
         """The duration from a start at this second: -t or its reservation may end it sooner."""
-        end = self.killed_at(start)
+        closes = None if self.calendar is None else self.calendar.ends_run(start)
+        end = min((time for time in (self.killed, closes) if time is not None), default=None)
         if end is None:
             return self.duration
         left = max(1, end - start) + self.margin
@@ -184,6 +171,15 @@ class Demand:
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
+
+
+def known_kills(demand: Demand) -> set[int]:
+    """The seconds at which -t or the end of a period of its reservation may end a job."""
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    ends = set() if demand.killed is None else {demand.killed}
+    if reserved is not None and not reserved.open:
+        ends.update(reserved.ends_after(demand.earliest))
+    return ends
 
 
 #: All fields of a demand but whose it is and what is said of it.

@@ -255,12 +255,10 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
 def _idle(availability: Availability, alternative: Alternative, points: Sequence[int]) -> BoolArray:
     """Hosts on which no other job holds a slot at any of `points`, [H]; nor a reservation."""
     capacity = availability.table.host_resources[SLOTS].capacity
-    return np.logical_and.reduce(
-        [
-            availability.min_free(index, points) >= capacity
-            for index in _slots_taken(availability.table, alternative)
-        ]
-    )
+    found = np.ones(len(capacity), dtype=bool)
+    for index in _slots_taken(availability.table, alternative):
+        found &= availability.min_free(index, points) >= capacity
+    return found
 
 
 def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...model.duration import expected_finish, granted_run_limit
 from ...model.instance import AdvanceReservation, Instance
@@ -70,7 +70,7 @@ def _is_overrun(instance: Instance, item: AdvanceReservation) -> bool:
     return any(held.get(host, 0) + slots > have[host] for host, slots in item.slots.items())
 
 
-def _ids(demands: Iterator[Demand]) -> frozenset[str]:
+def _ids(demands: Iterable[Demand]) -> frozenset[str]:
     return frozenset(demand.job.id for demand in demands)
 
 

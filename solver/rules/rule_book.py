@@ -454,7 +454,8 @@ class RuleBook:
             yield OmittedRule(rule, everybody, can_only_advance=True, unless_now=waiting)
         for rule, moved in reservations.touched(self.instance, demands):
             later = rule == reservations.AFTER_OPEN
-            yield OmittedRule(rule, all_near(demands, moved), can_only_advance=later)
+            jobs = all_near(demands, moved)
+            yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
         beyond = frozenset(
             demand.job.id
             for demand in demands

@@ -41,7 +41,11 @@ def make_room(cycle: CycleState) -> None:
 def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
     """The reservations that are active, suspend what runs, and have a job that waits."""
     now, world = cycle.world.now, cycle.world
-    names = {state.job.reservation for state in world.pending.values() if _may_start(state, now)}
+    names = {
+        state.job.reservation
+        for state in world.pending.values()
+        if _may_start(state, now) and not cycle.shape(state).infeasibility
+    }
     names |= {s.job.reservation for s in world.subsets.suspended.values() if s.status == PREEMPTED}
     return [
         item

@@ -348,7 +348,8 @@ class CycleState:
             return ""
         key = (shape.number, hosts)
         if key not in self._nowhere:
-            demand = without_hosts(shape.demand, ~self.eligibility.membership(hosts))
+            whole = replace(shape.demand, calendar=None)  # whenever its reservation is active
+            demand = without_hosts(whole, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
             self._nowhere[key] = "" if fits else NOT_IN_A_PARTITION
         return self._nowhere[key]

@@ -650,7 +650,8 @@ def earliest_unreserved_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
     heeded = 0  # the reservations that start before it
-    while start is not None:
+    # The slots of an advance reservation are held for none but its own jobs.
+    while start is not None and state.reserved is None:
         until = FOREVER + 1 if limit is None else start.time + limit
         if not cycle.reservation_table.has_estimate_between(
             state, max(start.time + 1, heeded), until
@@ -660,7 +661,7 @@ def earliest_unreserved_start(
         start = cycle.planned.reserved_profile(state).earliest(
             demand, since=start.time, until=until, hint=hint
         )
-    return None
+    return start
 
 
 def _on_what_nobody_holds(

@@ -228,9 +228,9 @@ class _Hosts:
         if job.hosts and not any(item.name == OTHERS for item in job.hosts):
             asked = {host for item in job.hosts for host in cluster.expand(item.name) or ()}
             self._mark(Pending.NOT_ASKED_FOR, ~self._inside(asked))
-        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
-        if item is not None:
-            own = (name for name, slots in item.slots.items() if slots)
+        reserved = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if reserved is not None:
+            own = (name for name, slots in reserved.slots.items() if slots)
             self._mark(Pending.NOT_ASKED_FOR, ~self._inside(own))
         self._outside_partitions()
         if simple is not None:

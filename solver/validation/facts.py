@@ -173,8 +173,8 @@ class HostView:
 def satisfies(expression: Expression | None, view: HostView, *, default: bool = True) -> bool:
     """Whether the host meets the select section, or the default ``type==local`` (REQ-04).
 
-    default: whether there is such a default. It holds where the section names no string and no
-    Boolean; like ``local`` it binds nothing where the submission host is not known.
+    default: whether there is one. It holds where the section names no string and no Boolean; like
+    ``local`` it binds nothing where the submission host is not known.
     """
     chosen = expression is None or _true(_value(expression, view))
     kinds = view.names.strings | view.names.booleans
@@ -623,12 +623,9 @@ class Facts:
         """When a job that starts then is expected to end (TBR-03), None for never."""
         finish, plan = self.undisturbed_finish(job, start), self.plan
         last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
-        closes = [
-            window.end
-            for window in self.instance.advance_reservations
-            if window.name == job.reservation and window.start <= start < window.end
-            if not window.open
-        ]
+        booked = self.instance.advance_reservations if job.reservation else ()
+        own = (item for item in booked if item.name == job.reservation and not item.open)
+        closes = [item.end for item in own if item.start <= start < item.end]
         return min((time for time in (finish, last, *closes) if time is not None), default=None)
 
     def undisturbed_finish(self, job: Job, start: int) -> int | None:

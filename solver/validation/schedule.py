@@ -159,7 +159,8 @@ def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
         for record in schedule.jobs
         if record.job in jobs
         for number, (start, end, allocation) in enumerate(record.held)
-        if end is None or end > start
+        # What ran before and is suspended at once is there for what it goes on from.
+        if end is None or end > start or (record.job in before and not number)
     ]
 
 
