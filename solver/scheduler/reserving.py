@@ -69,6 +69,12 @@ def earlier_of_its_own(
     return None
 
 
+def place_of_its_own(cycle: CycleState, state: JobState) -> JobReservation | None:
+    """A future allocation made earlier in this cycle, for another partition."""
+    reservation = cycle.reservation_table.get(state)
+    return None if reservation is None or reservation.start is None else reservation
+
+
 def expiries(cycle: CycleState) -> list[int]:
     """When reservations of pending jobs run out or may be made again."""
     sleep = cycle.instance.params.mbd_sleep_time
@@ -523,6 +529,8 @@ class TimeBased:
             reservation = future_allocation(cycle, state, closed)
             if reservation is not None:
                 return reservation
+            if (found := place_of_its_own(cycle, state)) is not None:
+                return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no place for it in the future was found"
         reservation = Greedy().reserve(cycle, state, closed)
@@ -557,7 +565,8 @@ def future_allocation(
         )
     if start is None:
         return None
-    if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
+    found = earlier_of_its_own(cycle, state, start.time)
+    if found is not None and found.start is not None:
         return found
     reservation = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
     if cycle.settings.planning and not cycle.record.started:
