@@ -153,6 +153,11 @@ def ended_by_deadline(job: Job, finish: int | None) -> int | None:
     return job.deadline if finish is None else min(finish, job.deadline)
 
 
+def killed_by_clock(instance: Instance, job: Job, start: int) -> int | None:
+    """When -t or the end of its advance reservation kills a job that starts then; None if never."""
+    return ended_by_deadline(job, end_of_reservation(instance, job, start))
+
+
 def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
     """Seconds that a job which has run so long is expected to run in all, None when nothing tells.
 
@@ -169,9 +174,9 @@ def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     suspended job it is not known when it goes on; -t, and the end of a closed advance reservation,
     end it all the same.
     """
-    finish = ended_by_deadline(running.job, undisturbed_finish(instance, running))
-    closes = end_of_reservation(instance, running.job, running.start)
-    finish = closes if finish is None else finish if closes is None else min(finish, closes)
+    finish = undisturbed_finish(instance, running)
+    killed = killed_by_clock(instance, running.job, running.start)
+    finish = killed if finish is None else finish if killed is None else min(finish, killed)
     return None if finish is None else max(finish, instance.now + 1)
 
 

@@ -21,12 +21,12 @@ KNOWN_WEEKS = 10
 
 @dataclass(frozen=True, slots=True)
 class ReservedPeriods:
-    """When jobs of one advance reservation may start, and when that ends them; in seconds."""
+    """When jobs of one advance reservation are eligible, and when it kills them; in seconds."""
 
     name: str
     #: [start, end) of each, ascending and apart; those that are over too, where known.
     periods: tuple[tuple[int, int], ...]
-    #: Its jobs go on beyond the period in which they started.
+    #: Its jobs continue beyond the period in which they started.
     open: bool = False
 
     def is_active(self, time: int) -> bool:
@@ -34,17 +34,17 @@ class ReservedPeriods:
         return any(start <= time < end for start, end in self.periods)
 
     def ends_run(self, start: int) -> int | None:
-        """When a job that starts in a period of a closed reservation is killed; None for never."""
+        """When a job that starts in a period of a closed reservation is killed; None if never."""
         if self.open:
             return None
         return next((end for begin, end in self.periods if begin <= start < end), None)
 
     def next_start(self, time: int) -> int | None:
-        """The first second from `time` on at which a job may start, None for never."""
+        """The first second from `time` on at which a job is eligible, None if never."""
         return next((max(time, start) for start, end in self.periods if end > time), None)
 
     def starts_after(self, time: int) -> list[int]:
-        """`time` where it is active then, and the beginning of each later period."""
+        """`time` if it is active then, and the beginning of each later period."""
         return [max(time, start) for start, end in self.periods if end > time]
 
     def ends_after(self, time: int) -> list[int]:
@@ -70,7 +70,7 @@ def _one_by_one(instance: Instance, item: AdvanceReservation) -> Iterator[Advanc
 
 
 def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
-    """When the advance reservation of that name is active, None where there is none."""
+    """When the advance reservation of that name is active, None if there is none."""
     own = [
         one
         for item in instance.advance_reservations

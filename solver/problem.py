@@ -270,9 +270,9 @@ def _after_others(precedence: Precedence, demands: tuple[Demand, ...]) -> tuple[
 
 
 def _killed_once(demand: Demand) -> int | None:
-    """When the clock ends a job wherever it starts; None for never.
+    """When the clock kills a job whenever it starts; None if never.
 
-    Of a job in one of several periods of a reservation that is not known: -t alone is.
+    That is not known of a job with several periods of its reservation: -t alone is.
     """
     reserved = None if demand.calendar is None else demand.calendar.reserved
     if reserved is not None and len(reserved.ends_after(demand.earliest)) > 1:

@@ -142,7 +142,7 @@ class Resolver:
         return self._kept.selected[key]
 
     def _meeting(self, simple: Simple, home: Local) -> BoolArray:
-        """The same, not kept: of a requirement that is put together for the moment."""
+        """As :meth:`_select`, not kept: for a requirement that lasts no longer than the call."""
         return select_mask(
             simple.select,
             self.hosts,
@@ -261,24 +261,24 @@ class Resolver:
         return self._kept.calendars[queue.name]
 
     def calendar_of(self, job: Job, queue: Queue) -> Calendar | None:
-        """The windows of a job: of its queue and hosts, where they are kept to, of its -U always.
+        """The windows of a job: of its queue and hosts if they are honoured, of its -U always.
 
         One object for all jobs of a queue, or of a queue and an advance reservation.
         """
-        plain = self.calendar(queue) if self.honour_windows else None
-        return self.in_reservation(job, plain)
+        of_queue = self.calendar(queue) if self.honour_windows else None
+        return self.in_reservation(job, of_queue)
 
-    def in_reservation(self, job: Job, plain: Calendar | None) -> Calendar | None:
+    def in_reservation(self, job: Job, of_queue: Calendar | None) -> Calendar | None:
         """The calendar of a job with the periods of its advance reservation (-U), if it has one."""
         if not job.reservation:
-            return plain
+            return of_queue
         periods = reserved_periods(self.instance, job.reservation)
         if periods is None:
-            return plain
-        key = (job.reservation, id(plain))
+            return of_queue
+        key = (job.reservation, id(of_queue))
         if key not in self._kept.reserved:
-            own = replace(plain or Calendar(), reserved=periods)
-            self._kept.reserved[key] = (own, plain)
+            own = replace(of_queue or Calendar(), reserved=periods)
+            self._kept.reserved[key] = (own, of_queue)
         return self._kept.reserved[key][0]
 
     def _not_in_reservation(self, job: Job) -> str:
@@ -288,7 +288,7 @@ class Resolver:
             return ""
         if not may_use(item, job.user, self.instance.groups):
             whose = f"is for {', '.join(item.users)}" if item.users else "is the system's"
-            return f"advance reservation {item.name} {whose}: bsub refuses user {job.user}"
+            return f"advance reservation {item.name} {whose}: bsub rejects user {job.user}"
         if sum(item.slots.values()) < job.slots:
             total = sum(item.slots.values())
             return f"advance reservation {item.name} has {total} slots, the job needs {job.slots}"
@@ -381,7 +381,7 @@ class Resolver:
             yield self._term(job, queue, requirement, job.slots, job.most_slots, first=True)
             return
         start = requirement.terms[0].requirement
-        for simple, count in _parts(job, requirement):
+        for simple, count in requirement_parts(job, requirement):
             yield self._term(job, queue, simple, count, count, first=simple is start)
 
     def _term(
@@ -613,7 +613,7 @@ class Resolver:
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
         """Why no host suits the first term that none suits, "" where each has some."""
-        for (simple, _), term in zip(_parts(job, requirement), terms, strict=True):
+        for (simple, _), term in zip(requirement_parts(job, requirement), terms, strict=True):
             if term.candidates.size:
                 continue
             missing = [item.missing for item in term.alternatives if item.missing]
@@ -637,7 +637,7 @@ class Resolver:
     def fails(self, job: Job) -> tuple[str, ...]:
         """What of a job's requirement some host fails, and where; () if nobody can read it."""
         try:
-            parts = [simple for simple, _ in _parts(job, self.requirement(job))]
+            parts = [simple for simple, _ in requirement_parts(job, self.requirement(job))]
         except InputError:
             return ()
         return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))
@@ -680,7 +680,7 @@ class Resolver:
         return ""
 
 
-def _parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
+def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
     """The simple requirements of a job that ask for slots, with how many."""
     if isinstance(requirement, Simple):
         yield requirement, job.slots

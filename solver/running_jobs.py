@@ -1,7 +1,7 @@
 """Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
 
 Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
-world's business, so that none may be open that ends by now. What they come to is what
+caller's business, so that none may be open that ends by now. What they come to is what
 :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
 """
 

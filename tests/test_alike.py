@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slotwise.model.absolute_priority import StatedPriority
 from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
 from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
@@ -17,6 +18,7 @@ from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.planning import plan
@@ -66,10 +68,12 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "whole_hosts": (True,),
     "job_group": ("/x/y",),
     "reservation": ("u#0",),
+    "aps": (StatedPriority("admin", 2.0),),
+    "service_class": ("sc",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
-    *("submit", "queued_as", "priority", "weight", "group", "name", "requeued", "unheeded"),
+    *("submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"),
     *("begin", "deadline", "dependency", "think_time", "orphan_term"),
     *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
 }
@@ -124,6 +128,12 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         users=(User("v", max_slots=2),),
         job_groups=(JobGroup("/x", 1),),
         advance_reservations=(AdvanceReservation("u#0", 500, 900, {"a": 1}, users=("u",)),),
+        service_classes=(ServiceClass("sc"),),
+        guaranteed_pools=(
+            GuaranteedPool(
+                "gp", distribution=(Guarantee("sc", GuaranteedAmount(2.0)),), hosts=("a",)
+            ),
+        ),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),
     )

@@ -82,8 +82,8 @@ def _more(snapshot: Snapshot, item: AdvanceReservation) -> dict[str, Any]:
         "RUN": [run.job for run in _running(instance, item) if not run.suspended],
         "SUSP": [run.job for run in _running(instance, item) if run.suspended],
     }
-    ended = (snapshot.jobs.get(record.job) for record in snapshot.finished)
-    done = [job for job in ended if job is not None and job.reservation == item.name]
+    over = (snapshot.jobs.get(record.job) for record in snapshot.finished)
+    done = [job for job in over if job is not None and job.reservation == item.name]
     periods = reserved_periods(instance, item.name)
     active = periods is not None and periods.is_active(instance.now)
     return {

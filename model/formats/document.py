@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
+from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
+from ..service_class import GuaranteedPool, ServiceClass
 from . import fields as f
 from .fields import entry
 
@@ -129,9 +131,16 @@ if TYPE_CHECKING:
     QueueEntry: TypeAlias = Section
     ApplicationEntry: TypeAlias = Section
     JobGroupEntry: TypeAlias = Section
+    ServiceClassEntry: TypeAlias = Section
+    PoolEntry: TypeAlias = Section
     UserEntry: TypeAlias = Section
     JobEntry: TypeAlias = JobKeys
     RunningEntry: TypeAlias = JobKeys
+    ShareUsageEntry: TypeAlias = Section
+    PoolUsageEntry: TypeAlias = Section
+    HeldEntry: TypeAlias = Section
+    BackfilledEntry: TypeAlias = Section
+    SaidEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
         """lsb.params and lsf.conf."""
@@ -152,6 +161,12 @@ else:
         "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
     )
     JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
+    ServiceClassEntry = entry(
+        "ServiceClassEntry", ServiceClass, Section, "A service class (lsb.serviceclasses)."
+    )
+    PoolEntry = entry(
+        "PoolEntry", GuaranteedPool, Section, "A guaranteed resource pool (lsb.resources)."
+    )
     UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
     JobEntry = entry(
         "JobEntry",
@@ -162,6 +177,39 @@ else:
     )
     RunningEntry = entry(
         "RunningEntry", RunningJob, JobEntry, "A job that runs.", allocation=(f.Allocation, ...)
+    )
+    ShareUsageEntry = entry(
+        "ShareUsageEntry",
+        ShareUsage,
+        Section,
+        "What a share account has used, as bqueues -l and bhpart print it.",
+        stamp=(f.Instant | None, None),
+    )
+    PoolUsageEntry = entry(
+        "PoolUsageEntry",
+        PoolUsage,
+        Section,
+        "What a queue of a slot pool has accumulated.",
+        stamp=(f.Instant | None, None),
+    )
+    HeldEntry = entry(
+        "HeldEntry",
+        HeldHosts,
+        Section,
+        "On which hosts a pending job held slots or memory after the cycle before now.",
+    )
+    BackfilledEntry = entry(
+        "BackfilledEntry",
+        BorrowedSlots,
+        Section,
+        "What a running job has taken, by backfill, of what pending jobs held.",
+        slots=(f.Allocation, ...),
+    )
+    SaidEntry = entry(
+        "SaidEntry",
+        SaidByLsf,
+        Section,
+        "What bjobs said of a pending job when the instance was made; no plan goes by it.",
     )
     ParamsEntry = entry(
         "ParamsEntry",
@@ -179,6 +227,7 @@ class GroupEntry(Section):
     name: f.NewName
     members: f.Names
     user_shares: f.Shares = Field((), alias="USER_SHARES")
+    priority: f.Whole = Field(0, alias="PRIORITY")
 
 
 class PartitionEntry(Section):
@@ -223,49 +272,6 @@ class ReservationEntry(Section):
     open: f.YesNo = False
     windows: f.Windows = ""
     suspends: f.YesNo = True
-
-
-class ShareUsageEntry(Section):
-    """What a share account has used, as bqueues -l and bhpart print it."""
-
-    policy: f.Name
-    account: f.Name
-    cpu_time: f.Amount = 0.0
-    historical_run_time: f.Amount = 0.0
-    committed_run_time: f.Amount | None = None
-    stamp: f.Instant | None = None
-
-
-class PoolUsageEntry(Section):
-    """What a queue of a slot pool has accumulated."""
-
-    queue: f.Name
-    slot_seconds: f.Amount
-    stamp: f.Instant | None = None
-
-
-class HeldEntry(Section):
-    """On which hosts a pending job held slots or memory after the cycle before now."""
-
-    job: f.Name
-    hosts: f.Words = ()
-    since: f.Instant | None = None
-    rest_until: f.Instant | None = None
-
-
-class BorrowedEntry(Section):
-    """What a running job has taken, by backfill, of what pending jobs held."""
-
-    job: f.Name
-    slots: f.Allocation
-
-
-class SaidEntry(Section):
-    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
-
-    job: f.Name
-    reason: f.Line = ""
-    start: f.Instant | None = None
 
 
 class OmissionEntry(Section):
@@ -319,13 +325,15 @@ class Document(Section):
     queues: list[QueueEntry] = []
     applications: list[ApplicationEntry] = []
     job_groups: list[JobGroupEntry] = []
+    service_classes: list[ServiceClassEntry] = []
+    guaranteed_pools: list[PoolEntry] = []
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
     advance_reservations: list[ReservationEntry] = []
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
     held: list[HeldEntry] = []
-    borrowed: list[BorrowedEntry] = []
+    borrowed: list[BackfilledEntry] = []
     lsf_says: list[SaidEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []

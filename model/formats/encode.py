@@ -21,10 +21,7 @@ from ..errors import InputError
 from ..input_limits import limits
 from ..instance import (
     AdvanceReservation,
-    HeldHosts,
     Instance,
-    PoolUsage,
-    ShareUsage,
 )
 from ..job import Job, RunningJob, arrays_of, elements
 from ..omissions import SCOPE, Omission
@@ -53,19 +50,18 @@ def to_document(instance: Instance) -> Plain:
         "queues": [plain(queue) for queue in _declared(instance)],
         "applications": [plain(profile) for profile in instance.applications],
         "job_groups": [plain(group) for group in instance.job_groups],
+        "service_classes": [plain(item) for item in instance.service_classes],
+        "guaranteed_pools": [plain(pool) for pool in instance.guaranteed_pools],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "share_usage": [_share_usage(item, instance.now) for item in instance.share_usage],
-        "pool_usage": [_pool_usage(item, instance.now) for item in instance.pool_usage],
-        "held": [_held(item) for item in instance.held],
+        "share_usage": [plain(item, {"stamp": instance.now}) for item in instance.share_usage],
+        "pool_usage": [plain(item, {"stamp": instance.now}) for item in instance.pool_usage],
+        "held": list(map(plain, instance.held)),
         "borrowed": [
-            {"job": item.job, "slots": allocation_text(item.slots)} for item in instance.borrowed
+            plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
         ],
-        "lsf_says": [
-            _kept({"job": item.job, "reason": item.reason or None, "start": item.start})
-            for item in instance.lsf_says
-        ],
+        "lsf_says": list(map(plain, instance.lsf_says)),
         "running": [_running(item, params) for item in instance.running],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
@@ -219,7 +215,8 @@ def _people(instance: Instance) -> Plain:
 
 def _group(group: UserGroup) -> Plain:
     shares = text.write_user_shares(group.user_shares) if group.user_shares else None
-    return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
+    entry = {"name": group.name, "members": _words(group.members), "USER_SHARES": shares}
+    return _kept({**entry, "PRIORITY": group.priority or None})
 
 
 def _params(instance: Instance) -> Plain:
@@ -274,40 +271,6 @@ def _reservation(item: AdvanceReservation) -> Plain:
             "users": _some(" ".join(item.users)),
             "open": item.open or None,
             "suspends": None if item.suspends else False,
-        }
-    )
-
-
-def _share_usage(item: ShareUsage, now: int) -> Plain:
-    return _kept(
-        {
-            "policy": item.policy,
-            "account": item.account,
-            "cpu_time": _number(_unless(item.cpu_time, 0.0)),
-            "historical_run_time": _number(_unless(item.historical_run_time, 0.0)),
-            "committed_run_time": _number(item.committed_run_time),
-            "stamp": _unless(item.stamp, now),
-        }
-    )
-
-
-def _pool_usage(item: PoolUsage, now: int) -> Plain:
-    return _kept(
-        {
-            "queue": item.queue,
-            "slot_seconds": _number(item.slot_seconds),
-            "stamp": _unless(item.stamp, now),
-        }
-    )
-
-
-def _held(item: HeldHosts) -> Plain:
-    return _kept(
-        {
-            "job": item.job,
-            "hosts": list(item.hosts) or None,
-            "since": item.since,
-            "rest_until": item.rest_until,
         }
     )
 

@@ -51,6 +51,7 @@ from ..instance import (
 )
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from . import fields as f
 from . import text
@@ -330,7 +331,6 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
-    BorrowedSlots: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -375,6 +375,8 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Queue: d.QueueEntry,
     Application: d.ApplicationEntry,
     JobGroup: d.JobGroupEntry,
+    ServiceClass: d.ServiceClassEntry,
+    GuaranteedPool: d.PoolEntry,
     User: d.UserEntry,
     UserGroup: d.GroupEntry,
     HostPartition: d.PartitionEntry,
@@ -384,7 +386,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
     HeldHosts: d.HeldEntry,
-    BorrowedSlots: d.BorrowedEntry,
+    BorrowedSlots: d.BackfilledEntry,
     SaidByLsf: d.SaidEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,

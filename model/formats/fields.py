@@ -23,6 +23,7 @@ from pydantic import (
     create_model,
 )
 
+from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
 from ..display import MINUTE, strange_character
@@ -31,7 +32,8 @@ from ..facts import KnownField, known_fields
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
-from . import names, text, units
+from ..service_class import Guarantee, LoanPolicy
+from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
 
@@ -91,7 +93,7 @@ def _elements(value: object) -> ArraySpec:
         return value
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be the elements of an array such as 1-1000:2%50, not {value!r}")
-    return parse_spec(str(value), LARGEST_INDEX)
+    return parse_spec(str(value), LARGEST_INDEX, first=0)
 
 
 def _number(value: object) -> float:
@@ -330,6 +332,24 @@ Options: TypeAlias = Annotated[
     PlainValidator(_options),
     WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
 ]
+AbsoluteFormula: TypeAlias = Annotated[
+    AbsolutePriority,
+    PlainValidator(text.absolute_priority),
+    WithJsonSchema(
+        {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]}
+    ),
+]
+AbsoluteStated: TypeAlias = Annotated[
+    StatedPriority,
+    PlainValidator(text.stated_priority),
+    WithJsonSchema({"type": "string", "examples": ["system=10", "admin=2.5"]}),
+]
+#: By how much priorities grow, and after how many minutes.
+PriorityGrowth: TypeAlias = Annotated[
+    tuple[int, int],
+    PlainValidator(text.priority_growth),
+    WithJsonSchema({"type": "string", "examples": ["3/20"]}),
+]
 Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]
 RunLimit: TypeAlias = Annotated[
     tuple[int | None, int | None], PlainValidator(text.run_limit), WithJsonSchema(_DURATION)
@@ -379,6 +399,25 @@ Preemption: TypeAlias = Annotated[
 ]
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
+]
+Goals: TypeAlias = Annotated[
+    tuple[str, ...], PlainValidator(guarantee_text.goals), WithJsonSchema(_WORDS)
+]
+Access: TypeAlias = Annotated[
+    dict[str, tuple[str, ...]],
+    PlainValidator(guarantee_text.access),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+PoolType: TypeAlias = Annotated[
+    str, PlainValidator(guarantee_text.pool_type), WithJsonSchema(_TEXT)
+]
+Distribution: TypeAlias = Annotated[
+    tuple[Guarantee, ...],
+    PlainValidator(guarantee_text.distribution),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+LoanPolicies: TypeAlias = Annotated[
+    LoanPolicy, PlainValidator(guarantee_text.loans), WithJsonSchema(_TEXT)
 ]
 PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
@@ -463,12 +502,15 @@ KINDS: dict[str, FieldKind] = {
     "instant": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
     "gpu_syntax": FieldKind(GpuSyntax),
+    "aps_formula": FieldKind(AbsoluteFormula, str, as_file=True),
+    "aps_stated": FieldKind(AbsoluteStated, str, as_file=True),
+    "priority_growth": FieldKind(PriorityGrowth, text.priority_growth_text, as_file=True),
     "windows": FieldKind(Windows),
     "dialect": FieldKind(Dialect),
     "host_status": FieldKind(Status),
     "machine": FieldKind(MachineName),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
-    "family": FieldKind(Literal["LSF", "OpenLava", "volclava"]),
+    "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
     "exclusive": FieldKind(Exclusive),
@@ -478,6 +520,11 @@ KINDS: dict[str, FieldKind] = {
     "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
     "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
     "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
+    "goals": FieldKind(Goals, guarantee_text.goals_text, as_file=True),
+    "access": FieldKind(Access, guarantee_text.access_text, as_file=True),
+    "pool_type": FieldKind(PoolType),
+    "distribution": FieldKind(Distribution, guarantee_text.distribution_text, as_file=True),
+    "loans": FieldKind(LoanPolicies, guarantee_text.loans_text, as_file=True),
     "hosts": FieldKind(Hosts, _requests, as_file=True),
     "requirements": FieldKind(Requirements, _texts, as_file=True),
     "options": FieldKind(Options, _texts, as_file=True),

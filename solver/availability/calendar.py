@@ -105,7 +105,7 @@ class Calendar:
         return found | {until for _, until in self.closed_until if until >= time}
 
     def ends_run(self, start: int) -> int | None:
-        """When the end of its advance reservation kills a job that starts then, None for never."""
+        """When the end of its advance reservation kills a job that starts then, None if never."""
         return None if self.reserved is None else self.reserved.ends_run(start)
 
     def closings(self, time: int, duration: int | None) -> set[int]:

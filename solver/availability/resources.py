@@ -8,7 +8,7 @@ availability, placement and reservation treat all of them alike (TBR-10, LOP-03,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -22,6 +22,7 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
+from .guarantees import GuaranteeRow, GuaranteeRows
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -81,6 +82,8 @@ SLOTS = 0
 CORES = "affinity cores"
 #: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
 UNRESERVED = "slots outside advance reservations"
+#: The slots of one are called so, and by its name.
+RESERVED = "advance reservation "
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,16 @@ class Pool:
     short: Pending
     #: What that reason names.
     subject: str = ""
+    #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
+    #: is unused guarantee, and the sum of these is always available here (GUA-01).
+    unused: tuple[tuple[int, float], ...] = ()
+
+    def left(self, free: float, free_of: Callable[[int], float]) -> float:
+        """Its availability. free: of its capacity; free_of: likewise of another pool."""
+        if not self.unused:
+            return free
+        owed = sum(max(0.0, free_of(index) - beyond) for index, beyond in self.unused)
+        return max(free, owed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +191,8 @@ class ResourceTable:
     #: Index of the slots of which advance reservations take theirs: all, or those that jobs
     #: without -U take, where jobs may be in reservations.
     unreserved: int = SLOTS
-    #: Indices of the slots of advance reservations, one each.
-    _reserved: set[int] = field(default_factory=set)
+    #: Limits of guaranteed pools, if there are any.
+    guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
     _distinguished: tuple[bool, bool] = (False, False)
 
@@ -190,6 +203,8 @@ class ResourceTable:
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
         limits_of = self.instance.limits
+        if self.instance.guaranteed_pools:
+            self.guarantees = GuaranteeRows(self.instance)
         self._distinguished = (
             bool(self.instance.users)
             or self._user_slots is not None
@@ -248,7 +263,7 @@ class ResourceTable:
 
     def is_slots(self, index: int) -> bool:
         """Whether a host resource is slots of hosts, all of them or those of a reservation."""
-        return index in self.slot_indices or index in self._reserved
+        return index in self.slot_indices or self.host_resources[index].name.startswith(RESERVED)
 
     def slots_taken(self, job: Job) -> tuple[int, ...]:
         """The host resources that are slots of hosts of which a job takes its own."""
@@ -256,15 +271,15 @@ class ResourceTable:
         return self.slot_indices if reserved is None else (SLOTS, reserved)
 
     def _reserved_slots(self, job: Job) -> int | None:
-        """The slots of the advance reservation in which a job runs, None where it runs in none."""
+        """The slots of the advance reservation in which a job runs, None if it runs in none."""
         item = self.instance.advance_reservation(job.reservation) if job.reservation else None
         if item is None or self.unreserved == SLOTS:
             return None
-        name = f"advance reservation {item.name}"
+        name = RESERVED + item.name
         if name not in self._host_index:
             hosts = self.instance.cluster.hosts
             slots = np.array([item.slots.get(host.name, 0) for host in hosts], dtype=float)
-            self._reserved.add(self._add_host(name, slots, name, Pending.FEW_SLOTS))
+            self._add_host(name, slots, name, Pending.FEW_SLOTS)
         return self._host_index[name]
 
     def reported_used(self) -> dict[int, FloatArray]:
@@ -312,7 +327,7 @@ class ResourceTable:
         held: dict[str, tuple[Reservation, Per]] = {}
         asked = [item for item in reservations if item.initial > 0]
         for given in asked:
-            method = _PER[given.per] if given.per else self.method(given.resource)
+            method = self.counted_per(given)
             item = self._without_duration(given)
             held[item.resource] = (item, method)
             if item.resource in self._host_index:
@@ -331,6 +346,8 @@ class ResourceTable:
         if first and job.job_group:
             one = flat("jobs", 1.0)
             limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
+        if self.guarantees is not None:
+            limit_pools += self._guarantee_uses(self.guarantees.rows(job), held)
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -338,6 +355,12 @@ class ResourceTable:
             missing,
             None if access.all() else access,
         )
+
+    def counted_per(self, reservation: Reservation) -> Per:
+        """How often a reserved amount counts: as it says itself, else as its resource does."""
+        if reservation.per:
+            return _PER[reservation.per]
+        return self.method(reservation.resource)
 
     def method(self, resource: str) -> Per:
         """How often a rusage amount counts that does not say so itself (RSV-08)."""
@@ -387,13 +410,17 @@ class ResourceTable:
         self._arrays[array] = most
         return True
 
-    def whose(self, job: Job) -> tuple[str, str, str]:
-        """Whose a job is to the limits: user, project and array, "" where none distinguishes."""
+    def whose(self, job: Job) -> tuple[str, str, str, str]:
+        """Whose a job is to the limits: user, project, array and service class.
+
+        "" where none distinguishes.
+        """
         by_user, by_project = self._distinguished
         return (
             job.user if by_user else "",
             job.project if by_project else "",
             self.limited_array(job) or "",
+            "" if self.guarantees is None else self.guarantees.members.of(job),
         )
 
     def _array_pool(self, array: str, job: Job) -> int:
@@ -418,6 +445,43 @@ class ResourceTable:
                 pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
                 self._pool_index[key] = [pool]
             yield self._pool_index[key][0]
+
+    def _guarantee_uses(
+        self, rows: Iterable[GuaranteeRow], held: Mapping[str, tuple[Reservation, Per]]
+    ) -> Iterator[Use]:
+        """What a job counts for in guaranteed pools and in the limits that follow (GUA-01)."""
+        for row in rows:
+            kind, name = row.pool.pool.kind, row.pool.pool.arguments.get("name", "")
+            if kind == "resource" and name not in held:
+                continue
+            index = self._guarantee_pool(row)
+            if kind == "resource":
+                item, per = held[name]
+                yield Use(index, per, item)
+            elif kind == "hosts":
+                yield Use(index, Per.HOST, flat("hosts", 1.0), once=True)
+            else:
+                yield Use(index, Per.SLOT, flat("slots", 1.0))
+
+    def _guarantee_pool(self, row: GuaranteeRow) -> int:
+        """Index of the pool of a row."""
+        if row.key not in self._pool_index:
+            unused = tuple((self._guarantee_pool(count), beyond) for count, beyond in row.unused)
+            name = row.pool.pool.name
+            reason = f"guaranteed pool {name} (kept for {', '.join(row.kept_for)})"
+            self.pools.append(
+                Pool(
+                    row.key,
+                    row.capacity,
+                    row.pool.mask,
+                    reason,
+                    Pending.GUARANTEE,
+                    name,
+                    unused,
+                )
+            )
+            self._pool_index[row.key] = [len(self.pools) - 1]
+        return self._pool_index[row.key][0]
 
     def _limit_uses(
         self,

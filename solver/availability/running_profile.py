@@ -527,7 +527,7 @@ class RunningProfile(Profile):
         return self._ascending(SLOTS)
 
     def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The same without jobs in advance reservations, of which nothing is free for others."""
+        """As slots_by_finish, without jobs in advance reservations."""
         return self._ascending(self.table.unreserved)
 
     def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:

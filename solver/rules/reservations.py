@@ -1,4 +1,4 @@
-"""What plans leave out of advance reservations, and the jobs that it touches (ARV-01)."""
+"""What plans omit of advance reservations, and the jobs that it touches (ARV-01)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ...model.instance import AdvanceReservation, Instance
 from ..availability.demand import Demand
 from ..precedence import Precedence
 
-#: What jobs with -U hang on where the reservation is not described.
+#: What jobs with -U hang on if the reservation is not described.
 UNDESCRIBED = "the advance reservation of the job, which is not described (advance_reservations)"
-#: Of running jobs that would have to make room for one that begins.
+#: Running jobs have slots that one needs as it begins.
 SUSPENDED = "that running jobs are suspended for the jobs of an advance reservation"
-#: LSF looks at the run limit; without one a job is not kept from starting before a reservation.
+#: LSF goes by the run limit; without one a job is not kept from starting before a reservation.
 BY_RUN_LIMIT = "that before an advance reservation a run limit has to fit, not an estimate"
 WITHOUT_LIMIT = (
     "that jobs without a run limit start before an advance reservation, and are suspended for it"
 )
-#: What becomes of jobs that outlast their reservation.
+#: What becomes of jobs that end after their reservation.
 AFTER_OPEN = "that jobs of an open advance reservation are suspended at its end"
-AGAIN = "that a recurring open advance reservation begins again while its jobs go on"
+AGAIN = "that a recurring open advance reservation begins again while its jobs still run"
 EXCLUSIVE = "exclusive jobs in an advance reservation of a part of a host"
 END_OF_PERIOD = "in which period of a recurring advance reservation an awaited job ends"
 
@@ -38,7 +38,7 @@ def touched(instance: Instance, demands: Sequence[Demand]) -> Iterator[tuple[str
     yield WITHOUT_LIMIT, _ids(d for d in near if d.duration is None and not d.may_be_killed)
     own = [d for d in demands if not d.impossible and _reserved_in(d) is not None]
     open_ones = [d for d in own if not d.may_be_killed]
-    if not instance.params.open_reservations_go_on:
+    if not instance.params.open_reservations_continue:
         yield AFTER_OPEN, _ids(open_ones)
     yield AGAIN, _ids(d for d in open_ones if _recurs(d))
     yield EXCLUSIVE, _ids(d for d in own if d.exclusive and _in_part(instance, d))
@@ -58,7 +58,7 @@ def suspending(instance: Instance) -> frozenset[str]:
 
 
 def _is_overrun(instance: Instance, item: AdvanceReservation) -> bool:
-    """Whether jobs of others run on, by what is known, on slots that a reservation needs."""
+    """Whether other jobs are expected to hold slots that a reservation needs."""
     begin = max(item.start, instance.now)
     held: dict[str, int] = {}
     for run in instance.running:

@@ -34,6 +34,7 @@ from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
 from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
+from .guarantees import unmodelled
 from .scopes import Scopes, remarks
 
 
@@ -233,6 +234,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield JOB_GROUPS
     if job.reservation and resolver.instance.advance_reservation(job.reservation) is None:
         yield reservations.UNDESCRIBED
+    if job.service_class or resolver.instance.service_classes:
+        yield from unmodelled(job, resolver)
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST

@@ -1,8 +1,8 @@
-"""Running jobs that make room for the jobs of an advance reservation (ARV-01).
+"""Running jobs that are suspended for the jobs of an advance reservation (ARV-01).
 
-Jobs that run as a reservation begins go on until one of its own jobs waits; then, on every host of
-the reservation, as many are suspended as its slots need, however few its jobs are. LSF does not say
-which: the latest started, as in preemption.
+Jobs that run as a reservation begins continue until one of its own jobs waits; then, on every host
+of the reservation, as many are suspended as its slots need, however few its jobs are. LSF does not
+say which: the latest started, as in preemption.
 """
 
 from __future__ import annotations
@@ -15,38 +15,40 @@ from .job_state import PREEMPTED, RUNNING, JobState
 
 
 def has_waiting_reservation(cycle: CycleState) -> bool:
-    """Whether jobs may have to make room for those of a reservation that is active."""
+    """Whether jobs of an active reservation wait, so that others may be suspended."""
     return bool(cycle.instance.advance_reservations) and any(_waited_for(cycle))
 
 
-def make_room(cycle: CycleState) -> None:
-    """Suspend what runs on the slots of reservations that are active and have jobs that wait."""
+def suspend_for_reservations(cycle: CycleState) -> None:
+    """Suspend jobs on the slots of active reservations whose own jobs wait."""
     if not cycle.instance.advance_reservations:
         return
     wanted: Counter[str] = Counter()
     for item in _waited_for(cycle):
         wanted.update(item.slots)
-    hosts, world = cycle.instance.cluster.hosts, cycle.world
+    hosts, cluster = cycle.instance.cluster.hosts, cycle.world
     for name, slots in wanted.items():
-        host = world.index[name]
-        free = float(world.free_now.host(world.table.unreserved)[host])
+        host = cluster.index[name]
+        free = float(cluster.free_now.host(cluster.table.unreserved)[host])
         for victim in _latest_first(cycle, host):
             if free >= min(slots, hosts[host].slots):
                 break
-            free += world.running_profile.slots_of(victim.number).get(host, 0)
-            world.preempt(victim, f"an advance reservation of {name}", world.now)
+            free += cluster.running_profile.slots_of(victim.number).get(host, 0)
+            cluster.preempt(victim, f"an advance reservation of {name}", cluster.now)
             cycle.record.preempted.append(victim.job.id)
 
 
 def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
-    """The reservations that are active, suspend what runs, and have a job that waits."""
-    now, world = cycle.world.now, cycle.world
+    """The reservations that are active, suspend running jobs, and have a job that waits."""
+    now, cluster = cycle.world.now, cycle.world
     names = {
         state.job.reservation
-        for state in world.pending.values()
-        if _may_start(state, now) and not cycle.shape(state).infeasibility
+        for state in cluster.pending.values()
+        if _is_eligible(state, now) and not cycle.shape(state).infeasibility
     }
-    names |= {s.job.reservation for s in world.subsets.suspended.values() if s.status == PREEMPTED}
+    names |= {
+        s.job.reservation for s in cluster.subsets.suspended.values() if s.status == PREEMPTED
+    }
     return [
         item
         for item in cycle.instance.advance_reservations
@@ -54,15 +56,16 @@ def _waited_for(cycle: CycleState) -> list[AdvanceReservation]:
     ]
 
 
-def _may_start(state: JobState, now: int) -> bool:
+def _is_eligible(state: JobState, now: int) -> bool:
     return state.reserved is not None and (state.job.begin is None or state.job.begin <= now)
 
 
 def _latest_first(cycle: CycleState, host: int) -> list[JobState]:
-    """The jobs in no reservation that run on a host, the latest started first."""
+    """The jobs in no reservation that hold slots of a host, the latest started first."""
+    running = cycle.world.running
     found = [
         state
-        for state in cycle.world.running.values()
+        for state in running.values()
         if state.status == RUNNING and state.reserved is None and host in state.allocation
     ]
     return sorted(found, key=lambda state: (-(state.start or 0), -state.number))

@@ -309,7 +309,7 @@ def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
     """What no comparison of starts shows.
 
     Rules about loads, where a job waits for what hosts report: no loop sees that change. That jobs
-    are suspended for a reservation, where one of its jobs has no place beside them.
+    are suspended for a reservation if one of its jobs cannot be placed otherwise.
     """
     reserved = {job.id for job in instance.pending if job.reservation}
     if SUSPENDED in names and any(item.start is None and item.job in reserved for item in found):

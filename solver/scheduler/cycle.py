@@ -28,7 +28,7 @@ from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
-from .advance_reservations import has_waiting_reservation, make_room
+from .advance_reservations import has_waiting_reservation, suspend_for_reservations
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
@@ -138,15 +138,15 @@ def resume(cycle: CycleState) -> None:
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
     if not cycle.settings.planning:
-        make_room(cycle)
+        suspend_for_reservations(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
         table = world.table
-        rooms = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
         if cycle.instance.advance_reservations and state.reserved is None:
             rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            rooms[table.unreserved] = rooms[table.unreserved] - cycle.set_aside(rest)
-        free = np.minimum.reduce(list(rooms.values()))
+            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(capacities.values()))
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)

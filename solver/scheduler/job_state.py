@@ -169,7 +169,7 @@ class ShapeTable:
         return self.spans(job)[1]
 
     def reserved(self, job: Job) -> ReservedPeriods | None:
-        """When a job with -U may start, and is ended; None for others and unknown reservations."""
+        """When a job with -U is eligible, and killed; None if it has no known reservation."""
         return reserved_periods(self.instance, job.reservation) if job.reservation else None
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
@@ -370,7 +370,7 @@ class JobState:
     requeues: int = 0
     #: How many began to wait before it.
     arrival: int = 0
-    #: When it may start, and is ended, as a job of an advance reservation (-U); None for others.
+    #: When it is eligible, and is killed, as a job of an advance reservation (-U); else None.
     reserved: ReservedPeriods | None = None
 
     @property
@@ -418,9 +418,9 @@ class JobState:
         """When it will end if nothing else happens; None for never."""
         ends = [span for span in (self.real_run_time, self.limit) if span is not None]
         undisturbed = self.since + min(ends) - self.elapsed if ends else None
-        return self._ended_by_clock(undisturbed)
+        return self._stopped_by_clock(undisturbed)
 
-    def _ended_by_clock(self, finish: int | None) -> int | None:
+    def _stopped_by_clock(self, finish: int | None) -> int | None:
         """When a job that runs ends: at `finish` (None: unknown), or before that by the clock."""
         killed = self.killed_at(self.since if self.start is None else self.start)
         return finish if killed is None else killed if finish is None else min(finish, killed)
@@ -434,7 +434,7 @@ class JobState:
         """When it is expected to end; one that is beyond its limit, in the next second."""
         span = expected_run_time(self.duration, self.limit, now - self.since + self.elapsed)
         end = None if span is None else self.since + span - self.elapsed
-        end = self._ended_by_clock(end)
+        end = self._stopped_by_clock(end)
         return None if end is None else max(end, now + 1)
 
     def duration_from(self, start: int, margin: int = 0) -> int | None:

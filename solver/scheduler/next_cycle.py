@@ -107,7 +107,7 @@ def plan_of(cycle: NextCycle) -> Plan:
 
 
 def _last_end(state: JobState) -> int | None:
-    """By when the clock has ended a job wherever it starts, None for never."""
+    """By when the clock has killed a job whenever it starts, None if never."""
     reserved, deadline = state.reserved, state.job.deadline
     if deadline is not None or reserved is None or reserved.open:
         return deadline
@@ -540,8 +540,8 @@ class NextCycle:
 
         def when(other: After) -> int | None:
             state = self.world.states.get(other.job)
-            ended = state.reserved is not None and not state.reserved.open
-            endless = state.duration_from(self.world.now) is None and not (ended or other.start)
+            closed = state.reserved is not None and not state.reserved.open
+            endless = state.duration_from(self.world.now) is None and not (closed or other.start)
             return None if endless or self._has_no_start(state, found) else 0
 
         for job in self._order if cycle.precedence else ():

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...model.duration import (
-    ended_by_deadline,
+    killed_by_clock,
     last_start,
     undisturbed_finish,
     within_queue_limit,
@@ -20,7 +20,6 @@ from ...model.duration import (
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
-from ...model.reserved_periods import end_of_reservation
 from ..availability.demand import Demand
 from ..availability.free_now import FreeNow, HeldPart
 from ..availability.profile import FOREVER
@@ -80,10 +79,7 @@ def ends_of_running(
     )
     known = _or_forever([item.finish for item in running])
     killed = _or_forever(
-        [
-            ended_by_deadline(item.job, end_of_reservation(requests.instance, item.job, item.start))
-            for item in running
-        ]
+        [killed_by_clock(requests.instance, item.job, item.start) for item in running]
     )
     before = np.where(known < FOREVER, known, _after(starts, durations))
     # Who has passed an estimate is expected at the limit.

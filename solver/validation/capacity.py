@@ -62,7 +62,7 @@ def slots(facts: Facts) -> Iterator[Violation]:
 def _overfull(
     facts: Facts, host: str, time: int, active: list[Holding], blamed: list[Holding]
 ) -> Iterator[Violation]:
-    """Jobs beside those in reservations have what these leave, and all of them what there is."""
+    """Jobs in no reservation have what reservations leave, and all of them what there is."""
     have = facts.hosts[host].slots
     outside = [item for item in active if not reservations.windows_of(facts, item.job)]
     guilty = [item for item in blamed if item in outside]
@@ -508,7 +508,8 @@ def most_on(facts: Facts, rule: Rule, host: str) -> float:
     if rule.per_processor:
         it = facts.hosts[host]
         # LSF's open family counts MXJ as processors.
-        count = it.processors if facts.instance.params.family == "LSF" else it.slots
+        lava = facts.instance.params.family in ("OpenLava", "volclava")
+        count = it.slots if lava else it.processors
         return math.ceil(rule.most * count - SLACK)
     return rule.most
 

@@ -623,8 +623,8 @@ class Facts:
         """When a job that starts then is expected to end (TBR-03), None for never."""
         finish, plan = self.undisturbed_finish(job, start), self.plan
         last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
-        booked = self.instance.advance_reservations if job.reservation else ()
-        own = (item for item in booked if item.name == job.reservation and not item.open)
+        every = self.instance.advance_reservations if job.reservation else ()
+        own = (item for item in every if item.name == job.reservation and not item.open)
         closes = [item.end for item in own if item.start <= start < item.end]
         return min((time for time in (finish, last, *closes) if time is not None), default=None)
 

@@ -91,8 +91,8 @@ class _Observed:
         found = {self.instance.now, *(part.end for part in self.parts if part.end is not None)}
         found |= {job.submit for job in jobs} | {job.begin for job in jobs if job.begin}
         found |= {entry["time"] for entry in self.schedule.log}
-        booked = self.instance.advance_reservations
-        found |= {time for item in booked for time in (item.start, item.end)}
+        windows = self.instance.advance_reservations
+        found |= {time for item in windows for time in (item.start, item.end)}
         first, step = self.instance.now, self.schedule.settings.cycle
         if step:
             found = {first + -(-max(0, time - first) // step) * step for time in found}
@@ -236,7 +236,8 @@ def _proposed(facts: Facts, job: Job, asked: Simple, time: int) -> Iterator[Allo
     """Plain places: over all hosts, over those alike, over each unit, on each host alone."""
     there = {name: [it for it in facts.running if name in it.allocation] for name in facts.hosts}
     free = {
-        name: reservations.room(facts, job, name, time, others) for name, others in there.items()
+        name: reservations.free_slots(facts, job, name, time, others)
+        for name, others in there.items()
     }
     groups = [list(facts.hosts), *([name] for name in facts.hosts)]
     kinds = dict.fromkeys(host.type for host in facts.hosts.values())

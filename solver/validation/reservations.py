@@ -19,7 +19,7 @@ def minded(facts: Facts) -> Iterator[AdvanceReservation]:
 
 
 def windows_of(facts: Facts, job: Job) -> list[AdvanceReservation]:
-    """The reservation of a job, one for each time that it is active; none for other jobs."""
+    """The reservation of a job, one for each time that it is active; no others have any."""
     every = facts.instance.advance_reservations if job.reservation else ()
     return [window for window in every if window.name == job.reservation]
 
@@ -30,8 +30,8 @@ def set_aside(facts: Facts, host: str, time: int) -> int:
     return sum(window.slots.get(host, 0) for window in active)
 
 
-def room(facts: Facts, job: Job, host: str, time: int, others: Iterable[Holding]) -> int:
-    """Slots of a host that a job may have beside others that are there at `time`."""
+def free_slots(facts: Facts, job: Job, host: str, time: int, others: Iterable[Holding]) -> int:
+    """Slots of a host that a job may have, given others that are there at `time`."""
     others = list(others)
     free = facts.hosts[host].slots - sum(other.allocation[host] for other in others)
     own = windows_of(facts, job)

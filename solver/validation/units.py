@@ -188,7 +188,7 @@ def _free(
     ]
     if others and holding.job.exclusive:
         return 0
-    free = reservations.room(facts, holding.job, host, time, others)
+    free = reservations.free_slots(facts, holding.job, host, time, others)
     for item in part.reservations:
         have = amount_of(facts.hosts[host], item.resource)
         held = item.planned_at(time - holding.start)

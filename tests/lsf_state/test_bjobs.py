@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from sampling import some
 from slotwise.model.errors import InputError
 from slotwise.model.sources.lsf_state import values
 from slotwise.model.sources.lsf_state.assemble import moment_of
@@ -249,7 +250,7 @@ def _page(word: str, stamp: str, width: int | None, *, cut: bool, jobs: slice) -
 @pytest.mark.behaviour("CFG-04")
 @pytest.mark.parametrize("stamp", ["Sun Mar 15 19:00:00: ", "Sun Mar 15 19:00:00 2026: "])
 @pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("width", [79, 80])
+@pytest.mark.parametrize("width", some([79, 80], 1))
 @pytest.mark.parametrize(
     "jobs", [slice(0, 1), slice(1, 2), slice(0, 2)], ids=["one waits", "one runs", "both"]
 )
@@ -273,14 +274,14 @@ def test_what_was_wrapped_is_what_was_printed_whole(
 
 def test_parts_that_nobody_reads_are_named() -> None:
     text = (
-        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Service Class <gold>, "
+        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Network <gold>, "
         "Command <x, Bar <y>>\n"
         "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>, Output File <o>, 2 Task(s), "
         "Requested GPU <num=1:mode=shared>, Dependency Condition <done(1) && ended(2)>, "
         "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
     )
     (job,) = read_bjobs(Text(text, "x"), CALENDAR)
-    assert job.unread == ("Service Class",)
+    assert job.unread == ("Network",)
     assert (job.name, job.dependency) == ("a, Foo <b>", "done(1) && ended(2)")
     assert job.gpu == "num=1:mode=shared"
     assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")

@@ -234,7 +234,7 @@ def _reserved_by_name(it: Draft) -> None:
     end, is_open = start + it.minutes(1, 6), it.random.random() < 0.3
     item = AdvanceReservation("u#0", start, end, slots, users=users, open=is_open)
     it.more["advance_reservations"] = (*before, item)
-    it.params["open_reservations_go_on"] = it.random.random() < 0.5
+    it.params["open_reservations_continue"] = it.random.random() < 0.5
     for job in it.some(it.jobs, 0.5):
         job["reservation"] = "u#0"
 

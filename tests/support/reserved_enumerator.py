@@ -66,7 +66,7 @@ def reserved_instance(seed: int) -> Instance:
         running=tuple(running),
         pending=pending,
         advance_reservations=tuple(booked),
-        params=Params(open_reservations_go_on=random.random() < 0.5),
+        params=Params(open_reservations_continue=random.random() < 0.5),
     )
 
 

@@ -18,6 +18,7 @@ from ..names import expand_range, tokens
 from ..units import format_duration, parse_duration
 from .cluster import Machine
 from .draft import Concerned, Draft, Item, Mark, Notes
+from .guarantees import POOL, read_pool
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
 from .params import PREEMPTION, concerned, limit_fields, lsf_keys, note_rest, take_plain
@@ -270,8 +271,8 @@ def read_applications(
 
 
 USER_SECTIONS = ("UserGroup", "User", "UserMap")
-_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
-_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P"})
+_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES", "PRIORITY"})
+_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P", "PRIORITY"})
 
 
 def read_users(
@@ -298,6 +299,7 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
         notes.may_differ("external shares", reason, f"group {name}")
     else:
         item.take("USER_SHARES", plain=False)
+    item.take("PRIORITY")
     note_rest(notes, entry, "user group", _GROUP, name)
     draft.add("user_groups", item)
 
@@ -307,6 +309,7 @@ def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item.put("name", entry.text("USER_NAME"), "USER_NAME")
     item.take("MAX_JOBS")
     item.take("JL/P")
+    item.take("PRIORITY")
     note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
     draft.add("users", item)
 
@@ -314,7 +317,7 @@ def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
 RESOURCE_SECTIONS = (
     "Limit",
     "ReservationUsage",
-    "GuaranteedResourcePool",
+    POOL,
     "ResourceReservation",
     "HostExport",
     "SharedResourceExport",
@@ -337,7 +340,7 @@ _SAME = {"PER_TASK": "PER_SLOT"}
 def read_resources(
     sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
-    """Limits and ReservationUsage into the document."""
+    """Limits, ReservationUsage and guaranteed pools into the document."""
     unnamed = 0
     for section in sections:
         if section.name == "Limit":
@@ -348,6 +351,9 @@ def read_resources(
         elif section.name == "ReservationUsage":
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
+        elif section.name == POOL:
+            for entry in entries(section, problems, table=False):
+                read_pool(entry, draft, notes, problems)
         else:
             reason = "LSF sets resources aside by it; here none are"
             notes.may_differ(section.name, reason, notes.at(section.place))

@@ -1,6 +1,6 @@
 """Advance reservations as ``brsvs`` prints them, with -w and -l, as those of an instance (ARV-01).
 
-A table tells id, type, users, slots by host and times; whether jobs go on at the end only -l tells.
+A table tells id, type, users, slots by host and times; only -l tells what is open and closed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .values import Remarks, Text
 
 _COUNT = re.compile(r"(?:\d+|-)/\d+|\d+")
 _HOST = re.compile(r"(?P<host>[^\s:]+):(?:\d+|-)/(?P<slots>\d+)")
-#: Month, day, hour and minute, with the year before where it is printed.
+#: Month, day, hour and minute, with the year before if it is printed.
 _ONCE = re.compile(r"(?:(\d{4})/)?(\d{1,2})/(\d{1,2})/(\d{1,2})/(\d{1,2})")
 _EACH = r"(?:\d:)?\d{1,2}:\d{1,2}"
 _AGAIN = re.compile(rf"(?P<window>{_EACH}-{_EACH})\s*\*")
 _TYPE = re.compile(r"^\s*Reservation Type:\s*(\w+)", re.M)
 #: RSVID of the table without -w has no more characters.
-CUT_AT = 11
+MAX_SHOWN = 11
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class SeenReservation:
     slots: dict[str, int] = field(default_factory=dict)
     #: As printed.
     window: str = ""
-    #: Whether its jobs go on after it, None where nothing tells.
+    #: Whether its jobs continue after it, None if nothing tells.
     open: bool | None = None
     line: int = 0
 
@@ -55,8 +55,8 @@ def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
             listed = True
         elif listed and words and not line[0].isspace() and not words[0].endswith(":"):
             found.append(_first_line(words, number))
-        elif found and (told := _TYPE.match(line)):
-            found[-1].open = told[1].upper() == "OPEN"
+        elif found and (found_type := _TYPE.match(line)):
+            found[-1].open = found_type[1].upper() == "OPEN"
             listed = False
         elif listed and found and words:
             _add_hosts(found[-1], words)
@@ -109,7 +109,7 @@ def with_reservations(
     for item in seen:
         ids = [job.id for job in pending if job.reservation == item.name]
         if item.open is None and ids:
-            text = "whether its jobs go on after it only brsvs -l tells: taken for closed"
+            text = "only brsvs -l tells whether its jobs continue after it: taken for closed"
             notes.touch(f"advance reservation {item.name}: {text}", ids, where="brsvs")
     omissions = (*instance.omissions, *notes.omissions[before:])
     return replace(
@@ -122,19 +122,19 @@ def with_reservations(
 
 
 def _in_one(job: Job, known: Mapping[str, AdvanceReservation]) -> Job:
-    """The job in its reservation, which brsvs may print cut off."""
+    """The job in its reservation, which brsvs may truncate."""
     name = job.reservation
     if not name or name in known:
         return job
-    if name[:CUT_AT] in known and len(name) > CUT_AT:
-        return replace(job, reservation=name[:CUT_AT])
-    return replace(job, reservation="", unheeded=(*job.unheeded, f"-U {name}"))
+    if name[:MAX_SHOWN] in known and len(name) > MAX_SHOWN:
+        return replace(job, reservation=name[:MAX_SHOWN])
+    return replace(job, reservation="")
 
 
 def _built(
     instance: Instance, item: SeenReservation, domains: Domains, notes: Remarks
 ) -> AdvanceReservation | None:
-    """A reservation on the hosts of the cluster, None where it has none of them or no times."""
+    """A reservation on the hosts of the cluster, None if it has none of them or no times."""
     where = f"advance reservation {item.name}"
     hosts = {host.name: host for host in instance.cluster.hosts}
     slots: dict[str, int] = {}
@@ -143,7 +143,7 @@ def _built(
         if host is not None:
             slots[host.name] = min(count, host.slots)
     if gone := [name for name in item.slots if domains.known(name) not in hosts]:
-        notes.append(f"{where}: {', '.join(gone)} is no host: left out")
+        notes.append(f"{where}: {', '.join(gone)} is no host: omitted")
     start, end, windows = 0, 0, ""
     try:
         if again := _AGAIN.fullmatch(item.window):
@@ -177,17 +177,17 @@ def _once(instance: Instance, text: str) -> tuple[int, int]:
         raise ValueError(f"{text!r} is no time such as 11/12/6/0-11/12/8/0")
     origin = datetime.fromisoformat(instance.origin)
     now = origin + timedelta(seconds=instance.now)
-    starts, ends = (_moments(edge, now) for edge in (edges[0], edges[1]))
-    end = min((moment for moment in ends if moment > now), default=max(ends, default=now))
-    start = max((moment for moment in starts if moment < end), default=end)
+    starts, ends = (_instants(edge, now) for edge in (edges[0], edges[1]))
+    end = min((instant for instant in ends if instant > now), default=max(ends, default=now))
+    start = max((instant for instant in starts if instant < end), default=end)
     if not start < end:
         raise ValueError(f"{text!r} ends before it begins")
-    seconds = [int((moment - origin).total_seconds()) for moment in (start, end)]
+    seconds = [int((instant - origin).total_seconds()) for instant in (start, end)]
     return seconds[0], seconds[1]
 
 
-def _moments(edge: re.Match[str], now: datetime) -> list[datetime]:
-    """The moments that a printed time may be, one a year."""
+def _instants(edge: re.Match[str], now: datetime) -> list[datetime]:
+    """The instants that a printed time may be, one a year."""
     year, *rest = edge.groups()
     found = []
     for each in [now.year - 1, now.year, now.year + 1] if year is None else [int(year)]:

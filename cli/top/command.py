@@ -1,0 +1,92 @@
+"""``slotwise top``: the options, and the page printed once."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from ...model.errors import InputError
+from ..declare import command, option
+from ..options import Source, interval_of, print_note, read_with_warnings
+from ..process import Exit, cancel_on_signal, left_of
+from ..tables import terminal_width
+from .jobs import Column, JobChoice
+from .view import TopView
+
+if TYPE_CHECKING:
+    from .screen import TopPage
+    from .work import TopSource
+
+#: Wall seconds of each plan, and of each explanation.
+TIME_LIMIT = 10.0
+
+
+@command
+def top(
+    source: Source,
+    once: bool = option(False, "Print the table and end; the default if there is no terminal."),
+    every: str | None = option(
+        None,
+        "Read it again after this time (30s, 5m) too, not only if the file has changed.",
+        metavar="TIME",
+    ),
+    sort: Column = option("priority", "Order of the jobs; s changes it on the page."),
+    user: str | None = option(None, "Only jobs of this user.", "-u"),
+    queue: str | None = option(None, "Only jobs of this queue.", "-q"),
+    time_limit: float = option(TIME_LIMIT, "Wall seconds of each plan.", min=0.1),
+) -> None:
+    """A live page of the terminal: pending jobs, their starts, what they wait for.
+
+    Keys sort, filter and explain; h lists them. FILE is planned again whenever it changes.
+
+    Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
+    """
+    from .live import TopOptions, live
+    from .terminal import check_terminal, is_live
+    from .work import TopSource
+
+    path = source.path()
+    given = TopSource(lambda: read_with_warnings(path), source.name, path)
+    options = TopOptions(None if every is None else interval_of(every, "--every"), time_limit)
+    only = {"user": user, "queue": queue}
+    view = TopView(JobChoice(sort, only={name: value for name, value in only.items() if value}))
+    if once or not is_live():
+        _print(given, view, time_limit)
+        return
+    check_terminal()
+    if str(path) == "-":
+        raise InputError("top reads FILE again and again, and standard input only once: add --once")
+    live(given, options, view)
+
+
+def _print(source: TopSource, view: TopView, time_limit: float) -> None:
+    """The table on standard output, warnings on standard error."""
+    from .screen import TopPage
+    from .work import listed
+
+    with cancel_on_signal() as cancel:
+        listing = listed(source, lambda: left_of(time_limit), cancel)
+    for line in listing.warnings:
+        print_note(f"warning: {line}")
+    typer.echo(text_of(TopPage(source.title, view, listing), terminal_width()), nl=False)
+    if listing.truncated:
+        raise typer.Exit(Exit.STOPPED)
+
+
+def text_of(page: TopPage, width: int) -> str:
+    """All rows as lines of at most `width` characters, in colour only on a terminal."""
+    from rich.console import Console
+
+    from .screen import listed_lines
+
+    buffer = io.StringIO()
+    colours = True if sys.stdout.isatty() else None
+    console = Console(
+        file=buffer, force_terminal=colours, markup=False, highlight=False, emoji=False
+    )
+    for line in listed_lines(page, width):
+        console.print(line, soft_wrap=True)
+    return buffer.getvalue()
