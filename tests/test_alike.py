@@ -22,9 +22,8 @@ from slotwise.model.service_class import Guarantee, GuaranteedAmount, Guaranteed
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.planning import plan
-from slotwise.solver.problem import PlanningProblem
+from slotwise.solver.problem import PlanningProblem, profile_of_running
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.running_jobs import profile_of_running
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 from slotwise.solver.validation import facts

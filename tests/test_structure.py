@@ -125,7 +125,6 @@ ROOMS = (
     "solver.availability",
     "solver.placement",
     "solver.resolve",
-    "solver.running_jobs",
     "solver.fairshare",
     "solver.rules",
     "solver.problem",

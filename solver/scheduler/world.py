@@ -34,8 +34,8 @@ from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
+from ..problem import Running, RunningJobLoader
 from ..rules.eligibility import add_reserved_load
-from ..running_jobs import Running, RunningJobLoader
 from .dependents import ConditionState, Dependents
 from .events import EventQueue
 from .job_state import (

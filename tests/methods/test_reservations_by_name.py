@@ -67,7 +67,7 @@ def test_its_jobs_run_on_its_slots_in_its_window_and_others_keep_off(method: str
     assert found["second"].finish == 200  # it is killed as the reservation ends
     assert found["first"].waits_for == "advance reservation u#0 (-U) is not active"
     assert [item.reason for item in found.unplaced] == [
-        "advance reservation u#0 is for u, team: bsub refuses user x"
+        "advance reservation u#0 is for u, team: bsub rejects user x"
     ]
     assert not validate(wanted, found, as_lsf=method in ("greedy", "time-based"))
     assert not any("bug" in note for note in found.notes)
@@ -243,7 +243,8 @@ def test_brsvs_is_read() -> None:
     )
     assert (third.users, third.end - third.start) == ((), 7200)
     assert [each.reservation for each in found.pending] == ["u#0", "", "g#0"]
-    assert found.pending[1].unheeded == ("-U gone#1",)
-    (told,) = found.omissions
-    assert told.jobs == ("3",)
-    assert "only brsvs -l tells" in told.what
+    unlisted, unknown = found.omissions
+    assert unlisted.jobs == ("2",)
+    assert "gone#1 is not listed" in unlisted.what
+    assert unknown.jobs == ("3",)
+    assert "only brsvs -l tells" in unknown.what

@@ -96,7 +96,7 @@ def with_reservations(
 ) -> Instance:
     """The instance with these reservations, and with the jobs in them.
 
-    A job whose reservation is not among them keeps it as something that no plan obeys.
+    A job whose reservation is not among them is in none, which an omission says.
     """
     before = len(notes.omissions)
     domains = Domains(host.name for host in instance.cluster.hosts)
@@ -106,6 +106,10 @@ def with_reservations(
         return instance
     running = tuple(replace(run, job=_in_one(run.job, known)) for run in instance.running)
     pending = tuple(_in_one(job, known) for job in instance.pending)
+    for job, seen_job in zip(instance.pending, pending, strict=True):
+        if job.reservation and not seen_job.reservation:
+            text = f"advance reservation {job.reservation} is not listed"
+            notes.touch(text, [job.id], where="brsvs")
     for item in seen:
         ids = [job.id for job in pending if job.reservation == item.name]
         if item.open is None and ids:
