@@ -155,7 +155,8 @@ def ended_by_deadline(job: Job, finish: int | None) -> int | None:
 
 def killed_by_clock(instance: Instance, job: Job, start: int) -> int | None:
     """When -t or the end of its advance reservation kills a job that starts then; None if never."""
-    return ended_by_deadline(job, end_of_reservation(instance, job, start))
+    closes = end_of_reservation(instance, job, start) if job.reservation else None
+    return ended_by_deadline(job, closes)
 
 
 def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:

@@ -31,7 +31,7 @@ def with_loaded_modules(instance: Instance) -> Instance:
     (schmod_reserve and schmod_parallel are looked at where slots and memory are reserved.)
     """
     if instance.params.modules is None:
-        return with_periods(instance)
+        return with_periods(instance) if instance.advance_reservations else instance
     if not loaded(instance, "schmod_preemption"):
         queues = (replace(q, preemptive=None, preemptable=None) for q in instance.queues)
         instance = replace(instance, queues=tuple(queues))
@@ -45,7 +45,7 @@ def with_loaded_modules(instance: Instance) -> Instance:
         instance = replace(instance, limits=())
     if not loaded(instance, "schmod_advrsv"):
         instance = replace(instance, advance_reservations=())
-    return with_periods(instance)
+    return with_periods(instance) if instance.advance_reservations else instance
 
 
 def _without_shares(queue: Queue) -> Queue:

@@ -85,8 +85,6 @@ def reserved_periods(instance: Instance, name: str) -> ReservedPeriods | None:
 
 def end_of_reservation(instance: Instance, job: Job, start: int) -> int | None:
     """When the end of its closed advance reservation kills a job that starts then, else None."""
-    if not job.reservation:
-        return None
     found = reserved_periods(instance, job.reservation)
     return None if found is None else found.ends_run(start)
 

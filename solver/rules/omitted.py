@@ -73,7 +73,7 @@ def estimator_view(instance: Instance) -> Instance:
 
     Those that jobs are in stay: where else would an estimate have these jobs start (ARV-01).
     """
-    kept = of_jobs(instance)
+    kept = of_jobs(instance) if instance.advance_reservations else ()
     return replace(_without_windows(instance), advance_reservations=kept, future=())
 
 
@@ -182,12 +182,15 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
     EstimateRule(
         "advance reservations",
-        lambda instance: len(of_jobs(instance)) < len(instance.advance_reservations),
+        lambda instance: bool(
+            instance.advance_reservations
+            and len(of_jobs(instance)) < len(instance.advance_reservations)
+        ),
         lambda instance: replace(instance, advance_reservations=of_jobs(instance)),
     ),
     EstimateRule(
         SUSPENDED,
-        lambda instance: bool(suspending(with_periods(instance))),
+        lambda instance: bool(instance.advance_reservations and suspending(with_periods(instance))),
         _no_suspension,
     ),
     EstimateRule(

@@ -30,8 +30,6 @@ def touched(instance: Instance, demands: Sequence[Demand]) -> Iterator[tuple[str
 
     instance: with the periods of its reservations one by one.
     """
-    if not instance.advance_reservations:
-        return
     others = [d for d in demands if not d.impossible and _reserved_in(d) is None]
     near = [d for d in others if _may_meet(instance, d)]
     yield BY_RUN_LIMIT, _ids(d for d in near if _has_shorter_estimate(instance, d))

@@ -441,6 +441,17 @@ class RuleBook:
                 found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
         return found
 
+    def _of_reservations(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
+        """What advance reservations do to jobs that no plan of starts can say."""
+        if waiting := reservations.suspending(self.instance):
+            every = frozenset(demand.job.id for demand in demands)
+            rule = reservations.SUSPENDED
+            yield OmittedRule(rule, every, can_only_advance=True, unless_now=waiting)
+        for rule, moved in reservations.touched(self.instance, demands):
+            later = rule == reservations.AFTER_OPEN
+            jobs = all_near(demands, moved)
+            yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
+
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
         """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
         everybody = frozenset(demand.job.id for demand in demands)
@@ -452,13 +463,8 @@ class RuleBook:
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
             yield OmittedRule("preemption", everybody, can_only_advance=True, unless_now=asking)
-        if waiting := reservations.suspending(self.instance):
-            rule = reservations.SUSPENDED
-            yield OmittedRule(rule, everybody, can_only_advance=True, unless_now=waiting)
-        for rule, moved in reservations.touched(self.instance, demands):
-            later = rule == reservations.AFTER_OPEN
-            jobs = all_near(demands, moved)
-            yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
+        if self.instance.advance_reservations:
+            yield from self._of_reservations(demands)
         beyond = frozenset(
             demand.job.id
             for demand in demands

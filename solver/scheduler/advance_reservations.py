@@ -16,13 +16,11 @@ from .job_state import PREEMPTED, RUNNING, JobState
 
 def has_waiting_reservation(cycle: CycleState) -> bool:
     """Whether jobs of an active reservation wait, so that others may be suspended."""
-    return bool(cycle.instance.advance_reservations) and any(_waited_for(cycle))
+    return bool(_waited_for(cycle))
 
 
 def suspend_for_reservations(cycle: CycleState) -> None:
     """Suspend jobs on the slots of active reservations whose own jobs wait."""
-    if not cycle.instance.advance_reservations:
-        return
     wanted: Counter[str] = Counter()
     for item in _waited_for(cycle):
         wanted.update(item.slots)

@@ -137,7 +137,7 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
-    if not cycle.settings.planning:
+    if cycle.instance.advance_reservations and not cycle.settings.planning:
         suspend_for_reservations(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
@@ -617,7 +617,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
-            or has_waiting_reservation(state)
+            or (state.instance.advance_reservations and has_waiting_reservation(state))
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)

@@ -64,10 +64,13 @@ def _overfull(
 ) -> Iterator[Violation]:
     """Jobs in no reservation have what reservations leave, and all of them what there is."""
     have = facts.hosts[host].slots
-    outside = [item for item in active if not reservations.windows_of(facts, item.job)]
+    every = facts.instance.advance_reservations
+    outside = active
+    if every:
+        outside = [item for item in active if not reservations.windows_of(facts, item.job)]
     guilty = [item for item in blamed if item in outside]
     used = sum(item.allocation[host] for item in outside)
-    reserved = reservations.set_aside(facts, host, time)
+    reserved = reservations.set_aside(facts, host, time) if every else 0
     if guilty and used + reserved > have:
         less = f", {reserved} of them reserved in advance" if reserved else ""
         text = f"{used} slots in use on host {host} at {time} s, it has {have}{less}"
@@ -154,7 +157,9 @@ def alone(facts: Facts) -> Iterator[Violation]:
 
 def _reserved_from(facts: Facts, owner: Holding, host: str, rule: str) -> Iterator[Violation]:
     """An advance reservation counts as another job."""
-    if not owner.planned or reservations.windows_of(facts, owner.job):
+    if not (owner.planned and facts.instance.advance_reservations):
+        return
+    if reservations.windows_of(facts, owner.job):
         return
     for window in reservations.minded(facts):
         ends = owner.finish is None or window.start < owner.finish
@@ -170,7 +175,8 @@ def instants(facts: Facts) -> dict[int, list[Holding]]:
     found = {
         time: [job for job in jobs if job.active(time)] for time, jobs in facts.starts().items()
     }
-    for window in reservations.minded(facts):
+    every = facts.instance.advance_reservations
+    for window in reservations.minded(facts) if every else ():
         if window.start > facts.instance.now:
             here = [
                 job

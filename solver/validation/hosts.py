@@ -71,7 +71,10 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield f"is excluded by queue {queue.name}"
     if job.hosts and not _listed(facts, host, [request.name for request in job.hosts]):
         yield "is not among the hosts of -m"
-    yield from reservations.outside(facts, job, host)
+    if job.reservation:
+        windows = reservations.windows_of(facts, job)
+        if windows and not any(window.slots.get(host) for window in windows):
+            yield f"is not in advance reservation {job.reservation}"
     home = _home(facts, job.from_host)
     # The default selection of a job with -U is type==any.
     if not satisfies(requirement.select, view(facts, it, home), default=not job.reservation):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ...model.instance import AdvanceReservation
 from ...model.job import Job
-from .facts import Facts, Holding, Violation
+from .facts import Facts, Holding
 
 
 def minded(facts: Facts) -> Iterator[AdvanceReservation]:
@@ -40,26 +40,3 @@ def free_slots(facts: Facts, job: Job, host: str, time: int, others: Iterable[Ho
         return min(free, own[0].slots.get(host, 0) - used)
     outside = sum(o.allocation[host] for o in others if not windows_of(facts, o.job))
     return min(free, facts.hosts[host].slots - outside - set_aside(facts, host, time))
-
-
-def inside(facts: Facts) -> Iterator[Violation]:
-    """A job with -U starts while its reservation is active, and its user may use it."""
-    for holding in facts.planned:
-        job, windows = holding.job, windows_of(facts, holding.job)
-        if not windows:
-            continue
-        name = f"advance reservation {job.reservation}"
-        if not any(window.start <= holding.start < window.end for window in windows):
-            text = f"job {job.id}: it starts at {holding.start} s, when {name} is not active"
-            yield Violation("reservation", text, job.id, "", holding.start)
-        users = {user for each in windows[0].users for user in (each, *facts.members(each))}
-        if not users & {job.user, "all"}:
-            text = f"job {job.id}: {name} is not for user {job.user}"
-            yield Violation("reservation", text, job.id, "", holding.start)
-
-
-def outside(facts: Facts, job: Job, host: str) -> Iterator[str]:
-    """Why a host is none of a job's reservation; nothing if it is one."""
-    windows = windows_of(facts, job)
-    if windows and not any(window.slots.get(host) for window in windows):
-        yield f"is not in advance reservation {job.reservation}"

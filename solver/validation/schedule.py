@@ -15,7 +15,7 @@ from ...model.duration import granted_run_limit
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
-from . import capacity, hosts, reservations, shape, times, units
+from . import capacity, hosts, shape, times, units
 from .facts import Facts, Violation
 from .guarantees import kept_for_owners
 
@@ -70,7 +70,7 @@ _OF_LIVES: tuple[Rule, ...] = (
     times.starts,
     times.dependencies,
     times.dispatch_windows,
-    reservations.inside,
+    times.reserved_times,
     capacity.accept_interval,
 )
 

@@ -167,7 +167,8 @@ def _held(facts: Facts, holding: Holding) -> Counter[str]:
 def _instants(facts: Facts, holding: Holding, host: str) -> set[int]:
     """Instants of the job's life at which there may be less room on the host than before."""
     begun = {other.start for other in facts.by_host.get(host, ())}
-    windows = reservations.minded(facts)
+    every = facts.instance.advance_reservations
+    windows = reservations.minded(facts) if every else ()
     begun |= {window.start for window in windows if host in window.slots}
     return {holding.start, *(time for time in begun if holding.active(time))}
 
