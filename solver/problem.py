@@ -116,9 +116,7 @@ class PlanningProblem:
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
-        if (
-            as_lsf and instance.advance_reservations
-        ):  # but those that jobs are in: where else would these start
+        if as_lsf and instance.advance_reservations:  # all but those that jobs are in
             instance = replace(instance, advance_reservations=of_jobs(instance))
         resolver = Resolver.of(
             instance,
