@@ -103,9 +103,10 @@ class Resolver:
         honour_windows: bool = False,
         margin: int = 0,
         due_dates: bool = False,
+        loans: bool = False,
     ) -> Resolver:
-        """A resolver with its tables built; margin: seconds kept free behind pending jobs."""
-        table = ResourceTable(instance)
+        """A resolver with its tables; margin: of pending jobs; loans: count in settled pools."""
+        table = ResourceTable(instance, settled=loans)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows, margin, due_dates)
 

@@ -36,6 +36,7 @@ from ..fairshare.queue_order import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
 from ..resolve import Resolver
+from ..rules.guarantees import on_loans
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +128,7 @@ class ShapeTable:
         # Its begin time is its own, and so whether its reservation is over by then.
         demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
-        if not never and not self._ever_fits(demand):
+        if not never and not self._ever_fits(on_loans(self.resolver, demand)):
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)
