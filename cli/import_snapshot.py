@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
+    from ..model.sources.lsf_state.facts import SiteFacts
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.values import Remarks, Text
 
@@ -171,8 +172,6 @@ def make_instance(
     from ..model.sources.lsf_state.absolute import with_absolute
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.sources.lsf_state.facts import read_facts
-    from ..model.sources.lsf_state.limits import tell_others
-    from ..model.sources.lsf_state.reservations import with_reservations
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -195,11 +194,7 @@ def make_instance(
     if facts.absolute:
         known = with_absolute(made.instance, facts.absolute, made.notes)
         made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
-    if base is None and not facts.limits:
-        made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))
-    if facts.reservations:
-        reserved = with_reservations(made.instance, facts.reservations, made.notes)
-        made = replace(made, instance=reserved)
+    made = _with_rows(made, facts, without_site=base is None)
     if not printed.lsid and base is None:
         listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
         family, words = family_of_words(text.content for text in listings)
@@ -216,6 +211,19 @@ def make_instance(
         print_notes([f"differs: {text}" for text in shares.differences()])
     print_notes(notes)
     return _balanced(instance, made.seen) if printed.bjobs else instance
+
+
+def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:
+    """With what rows of blimits leave open, and with advance reservations."""
+    from ..model.sources.lsf_state.limits import tell_others
+    from ..model.sources.lsf_state.reservations import with_reservations
+
+    instance = made.instance
+    if without_site and not facts.limits:
+        instance = tell_others(instance, facts.limit_rows, made.notes)
+    if facts.reservations:
+        instance = with_reservations(instance, facts.reservations, made.notes)
+    return replace(made, instance=instance)
 
 
 def _counting(made: Assembled, family: str) -> str:
