@@ -106,7 +106,8 @@ def show(
     cycle: bool | None = option(
         None,
         "After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the others.",
+        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the "
+        "others.",
         "--cycle/--no-cycle",
     ),
     at: str | None = option(
