@@ -22,11 +22,14 @@ from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
+from .rules.guarantees import on_loans
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Before the reason why a job fits nowhere, where nothing else says that it does not.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
+#: Said of a job for which guaranteed pools keep too much, and that may have a loan of them.
+ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
     Pending.POSTPONED,
     "the plan as a whole: an earlier start would delay other jobs or gain nothing",
@@ -430,6 +433,9 @@ def reason_and_shortage(
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
+        reserved = None if demand.calendar is None else demand.calendar.reserved
+        if reserved is not None and not reserved.is_active(instant):
+            return sentence(not_active(reserved.name)), ""
         return "a dispatch or run window", ""
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
@@ -441,9 +447,18 @@ def reason_and_shortage(
 def held_back_by(demand: Demand) -> Reason:
     """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
     job = demand.job
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    if reserved is not None and any(demand.earliest == start for start, _ in reserved.periods):
+        return not_active(job.reservation)
     if job.dependency and demand.earliest != job.begin:
         return not_yet(job)
     return BEGIN_TIME
+
+
+def not_active(reservation: str) -> Reason:
+    """Of a job whose advance reservation (-U) is not active yet, or not any more."""
+    words = f"advance reservation {reservation} (-U) is not active"
+    return Reason.of(Pending.RESERVATION_INACTIVE, words)
 
 
 def not_yet(job: Job) -> Reason:
@@ -514,7 +529,7 @@ def _enders(
         for item in planned
         if item.finish == start.time - problem.margin and names & set(item.allocation)
     ]
-    if problem.honours_windows:
+    if problem.honours_windows or problem.resolver.table.unreserved != SLOTS:
         enders += [
             f"advance reservation {item.name}"
             for item in problem.instance.advance_reservations
@@ -585,6 +600,9 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     if demand.latest is not None and _misses_deadline(problem, demand):
         return crowded_past_deadline(problem.instance, demand.job)
     if earliest_start(problem.empty, demand) is None:
+        lifted = on_loans(problem.resolver, demand)
+        if lifted is not demand and earliest_start(problem.empty, lifted) is not None:
+            return ON_A_LOAN
         if problem.instance.partitions and _fits_without_partitions(problem, demand):
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:
@@ -649,6 +667,9 @@ def closed_now(
 
 def _no_window(demand: Demand) -> str:
     """Why a job that has room has no start inside the windows."""
+    if demand.calendar is not None and demand.calendar.reserved is not None:
+        name = demand.calendar.reserved.name
+        return f"the periods of advance reservation {name} (-U) leave it no start"
     text = demand.queue.run_window
     if text and demand.duration is None:
         return f"has no known end, so that it fits into no run window ({text}) of its queue"

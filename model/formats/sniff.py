@@ -59,6 +59,7 @@ KINDS = {
         Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
         Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
         Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
+        Kind("bjobs -aps", "output of bjobs -aps", f"{_IMPORT} snapshot --aps"),
         Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
         *(
             Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
@@ -69,7 +70,7 @@ KINDS = {
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
         *(
             Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
-            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup")
+            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup", "brsvs")
         ),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
@@ -93,9 +94,12 @@ _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
 _JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
 #: Behind each job of bhist -l, which begins as one of bjobs -l does.
 _HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
+#: The first line of sacct -P, which is read as lsb.acct is.
+SACCT_HEADER = re.compile(r"(?:[A-Za-z/]+\|)*JobID(?:Raw)?\|", re.IGNORECASE)
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
-    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
+    (re.compile(r"^\s*JOBID(?!.*\sAPS\s*$)(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
     (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
     (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
     (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
@@ -115,6 +119,7 @@ _TEXT = (
     (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
     (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
     (re.compile(r"^\s*GROUP_NAME\s+NJOBS\b", re.M), "bjgroup"),
+    (re.compile(r"^\s*RSVID\s+TYPE\b", re.M), "brsvs"),
     (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
     (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
     (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),
@@ -146,6 +151,8 @@ def kind_of_text(text: str) -> str:
             continue
         if found := _RECORD.match(line):
             return "acct" if found[1] in _ACCT else "events" if found[1] in _EVENTS else ""
+        if SACCT_HEADER.match(line):
+            return "acct"
         if line.startswith(";") or _SWF.match(line):
             return "swf"
         break

@@ -126,9 +126,13 @@ class FreeNow:
         else:
             self.host(part.index)[part.hosts] -= more * part.times
 
-    def free_slots(self, host: int, slots: int) -> None:
-        """Free slots of a host without more ado: for trials on a copy."""
-        self.host(SLOTS)[host] += slots
+    def free_slots(self, host: int, slots: int, indices: Iterable[int] = (SLOTS,)) -> None:
+        """Free slots of a host without more ado: for trials on a copy.
+
+        indices: of the host resources of which they were taken.
+        """
+        for index in indices:
+            self.host(index)[host] += slots
 
     def report(self, index: int, host: int, amount: float) -> None:
         """A host reports what it has of an amount, as it would be without jobs."""
@@ -249,14 +253,16 @@ def parts_of(
         times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
-    if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
-        own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
-        rest = table.host_resources[SLOTS].capacity[whole] - own
-        yield HeldPart(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
-    elif whole.size:
-        other = np.setdiff1d(whole, hosts)
-        rest = table.host_resources[SLOTS].capacity[other]
-        yield HeldPart(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
+    for use in alternative.host_uses if whole.size else ():
+        if use.index not in table.slot_indices:
+            continue
+        capacity = table.host_resources[use.index].capacity
+        if use.per is Per.WHOLE:
+            other = np.setdiff1d(whole, hosts)
+            yield HeldPart(False, use.index, other, capacity[other], use.reservation, 0.0)
+        else:
+            own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
+            yield HeldPart(False, use.index, whole, capacity[whole] - own, use.reservation, 0.0)
     for use in alternative.pool_uses:
         inside = slots[table.pools[use.index].mask[hosts]]
         if inside.size:
@@ -277,6 +283,8 @@ class Residual:
         self.later_starts: tuple[int, ...] = ()
         #: Hosts that take no such job now, [H], None where all are open.
         self.closed: BoolArray | None = None
+        #: Least availability of pools, by index, that loans of guaranteed pools bring.
+        self.loans: Mapping[int, float] = {}
         #: Slots that an advance reservation keeps on each host during the job, [H], or None.
         self.blocked: FloatArray | None = None
 
@@ -295,7 +303,7 @@ class Residual:
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
-        if index == SLOTS and self.blocked is not None:
+        if index == self.table.unreserved and self.blocked is not None:
             amounts = amounts - self.blocked
         return amounts
 
@@ -308,9 +316,10 @@ class Residual:
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
         self._at(time)
-        return self.table.pools[index].left(self._of_pool(index), self._of_pool)
+        left = self.table.pools[index].left(self.free_of_capacity(index), self.free_of_capacity)
+        return max(left, self.loans[index]) if index in self.loans else left
 
-    def _of_pool(self, index: int) -> float:
+    def free_of_capacity(self, index: int) -> float:
         """The available part of the capacity of a pool."""
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
@@ -350,7 +359,7 @@ class Residual:
     def copy(self) -> Residual:
         """A copy in which terms of one job can be put down."""
         twin = Residual(self.free_now.copy(), self.now, self.held)
-        twin.closed, twin.blocked = self.closed, self.blocked
+        twin.closed, twin.blocked, twin.loans = self.closed, self.blocked, self.loans
         return twin
 
     def allocate(

@@ -8,7 +8,7 @@ availability, placement and reservation treat all of them alike (TBR-10, LOP-03,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -22,7 +22,7 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
-from .guarantees import GuaranteeRow, GuaranteeRows
+from .guarantees import GuaranteedUse, GuaranteeRow, GuaranteeRows
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -80,6 +80,10 @@ class Alternative:
 SLOTS = 0
 #: The cores of hosts, which jobs with affinity[] take beside slots.
 CORES = "affinity cores"
+#: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
+UNRESERVED = "slots outside advance reservations"
+#: The slots of one are called so, and by its name.
+RESERVED = "advance reservation "
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,21 @@ class HostResource:
     #: LSF's reason for a job that finds too little of it, subject: what that reason names.
     short: Pending
     subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoanLimit:
+    """What LOAN_POLICIES of a guaranteed pool keeps back from loans (GUA-01)."""
+
+    #: Capacity of the counts of owners.
+    limit: float
+    #: From the unused guarantee of each class (RETAIN).
+    retained: float
+    #: From the pool (IDLE_BUFFER).
+    idle: float
+    #: Guarantees of classes that have no count, and RETAIN of these.
+    uncounted: float = 0.0
+    kept: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +128,25 @@ class Pool:
     #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
     #: is unused guarantee, and the sum of these is always available here (GUA-01).
     unused: tuple[tuple[int, float], ...] = ()
+    #: A limit of loans: with these counts, what is kept back of the unused guarantees.
+    loans: LoanLimit | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its availability follows from its own use alone."""
+        return not self.unused and self.loans is None
 
     def left(self, free: float, free_of: Callable[[int], float]) -> float:
         """Its availability. free: of its capacity; free_of: likewise of another pool."""
-        if not self.unused:
+        if self.is_fixed:
             return free
-        owed = sum(max(0.0, free_of(index) - beyond) for index, beyond in self.unused)
-        return max(free, owed)
+        unused = [max(0.0, free_of(index) - beyond) for index, beyond in self.unused]
+        if self.loans is None:
+            return max(free, sum(unused))
+        used = sum(self.loans.limit - free_of(index) for index, _ in self.unused)
+        kept = sum(min(self.loans.retained, amount) for amount in unused) + self.loans.kept
+        no_loan = sum(unused) + self.loans.uncounted  # a start that leaves this free is none
+        return free - used - min(no_loan, max(kept, self.loans.idle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +215,8 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Plans count on loans where every pending job may have one.
+    settled: bool = False
     #: Limits of guaranteed pools, if there are any.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
@@ -197,12 +230,13 @@ class ResourceTable:
             self._user_slots = np.array(limits, dtype=float)
         limits_of = self.instance.limits
         if self.instance.guaranteed_pools:
-            self.guarantees = GuaranteeRows(self.instance)
+            self.guarantees = GuaranteeRows(self.instance, settled=self.settled)
         self._distinguished = (
             bool(self.instance.users)
             or self._user_slots is not None
             or any(queue.user_slots is not None for queue in self.instance.queues)
-            or any(limit.users is not None for limit in limits_of),
+            or any(limit.users is not None for limit in limits_of)
+            or any(item.users for item in self.instance.advance_reservations),
             any(limit.projects is not None for limit in limits_of),
         )
         running = [item.job for item in self.instance.running]
@@ -219,6 +253,9 @@ class ResourceTable:
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
         self._add_cores()
+        if any(item.users for item in self.instance.advance_reservations):
+            reason = "advance reservation of slots"
+            self._add_host(UNRESERVED, slots, reason, Pending.RESERVED)
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -244,6 +281,40 @@ class ResourceTable:
         if any(count is not None for count in counts):
             capacity = np.array([np.inf if count is None else float(count) for count in counts])
             self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+
+    @property
+    def unreserved(self) -> int:
+        """Index of the slots that reservations take away: all, or those that jobs without -U take.
+
+        The latter are there if jobs may be in reservations.
+        """
+        return self._host_index.get(UNRESERVED, SLOTS)
+
+    @property
+    def slot_indices(self) -> tuple[int, ...]:
+        """Host resources that are the slots of hosts: an exclusive job has them whole."""
+        return (SLOTS,) if self.unreserved == SLOTS else (SLOTS, self.unreserved)
+
+    def is_slots(self, index: int) -> bool:
+        """Whether a host resource is slots of hosts, all of them or those of a reservation."""
+        return index in self.slot_indices or self.host_resources[index].name.startswith(RESERVED)
+
+    def slots_taken(self, job: Job) -> tuple[int, ...]:
+        """The host resources that are slots of hosts of which a job takes its own."""
+        reserved = self._reserved_slots(job)
+        return self.slot_indices if reserved is None else (SLOTS, reserved)
+
+    def _reserved_slots(self, job: Job) -> int | None:
+        """The slots of the advance reservation in which a job runs, None if it runs in none."""
+        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if item is None or self.unreserved == SLOTS:
+            return None
+        name = RESERVED + item.name
+        if name not in self._host_index:
+            hosts = self.instance.cluster.hosts
+            slots = np.array([item.slots.get(host.name, 0) for host in hosts], dtype=float)
+            self._add_host(name, slots, name, Pending.FEW_SLOTS)
+        return self._host_index[name]
 
     def reported_used(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -278,7 +349,13 @@ class ResourceTable:
         cores: that each of its slots takes (affinity[]).
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
-        host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
+        one_each = flat("slots", 1.0)
+        host_uses = [Use(SLOTS, whole, one_each, once=exclusive)]
+        reserved = self._reserved_slots(job)
+        if reserved is not None:
+            host_uses.append(Use(reserved, Per.SLOT, one_each))
+        elif self.unreserved != SLOTS:
+            host_uses.append(Use(self.unreserved, whole, one_each, once=exclusive))
         pool_uses: list[Use] = []
         missing = ""
         held: dict[str, tuple[Reservation, Per]] = {}
@@ -367,8 +444,8 @@ class ResourceTable:
         self._arrays[array] = most
         return True
 
-    def whose(self, job: Job) -> tuple[str, str, str, str]:
-        """Whose a job is to the limits: user, project, array and service class.
+    def whose(self, job: Job) -> tuple[Hashable, ...]:
+        """Whose a job is to the limits: user, project, array, service class, and its loans.
 
         "" where none distinguishes.
         """
@@ -377,7 +454,7 @@ class ResourceTable:
             job.user if by_user else "",
             job.project if by_project else "",
             self.limited_array(job) or "",
-            "" if self.guarantees is None else self.guarantees.members.of(job),
+            *(() if self.guarantees is None else self.guarantees.whose(job)),
         )
 
     def _array_pool(self, array: str, job: Job) -> int:
@@ -420,6 +497,29 @@ class ResourceTable:
             else:
                 yield Use(index, Per.SLOT, flat("slots", 1.0))
 
+    def pool_use(self, number: int, free_of: Callable[[int], float]) -> GuaranteedUse:
+        """The use of a guaranteed pool. free_of: availability of the capacity of a pool."""
+        assert self.guarantees is not None
+        pool = self.guarantees.pools[number]
+        used: dict[str, float] = {}
+        for name in pool.guaranteed:
+            first, *_ = self.guarantees.of_class(number, name) or (None,)
+            if first is not None and not first.kept_for and first.key in self._pool_index:
+                used[name] = first.capacity - free_of(self._pool_index[first.key][0])
+        limit = next(iter(self.guarantees.of_class(number, "")), None)
+        others = 0.0
+        if limit is not None and limit.key in self._pool_index:
+            others = limit.capacity - free_of(self._pool_index[limit.key][0])
+        return GuaranteedUse(pool, used, others)
+
+    def guarantee_limits(self, number: int) -> Iterator[int]:
+        """The pools, by index, that keep something of a guaranteed pool."""
+        assert self.guarantees is not None
+        name = self.guarantees.pools[number].pool.name
+        for index, pool in enumerate(self.pools):
+            if pool.short is Pending.GUARANTEE and pool.subject == name:
+                yield index
+
     def _guarantee_pool(self, row: GuaranteeRow) -> int:
         """Index of the pool of a row."""
         if row.key not in self._pool_index:
@@ -435,6 +535,7 @@ class ResourceTable:
                     Pending.GUARANTEE,
                     name,
                     unused,
+                    _loan_limit(row) if row.of_loans else None,
                 )
             )
             self._pool_index[row.key] = [len(self.pools) - 1]
@@ -630,6 +731,13 @@ class ResourceTable:
     ) -> int:
         self.pools.append(Pool(name, capacity, mask, reason, short, subject))
         return len(self.pools) - 1
+
+
+def _loan_limit(row: GuaranteeRow) -> LoanLimit:
+    counted = set(row.kept_for)
+    rest = [amount for name, amount in row.pool.guaranteed.items() if name not in counted]
+    kept = sum(min(row.retained, amount) for amount in rest)
+    return LoanLimit(row.pool.limit, row.retained, row.idle, sum(rest), kept)
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:

@@ -28,11 +28,13 @@ from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
+from .advance_reservations import has_waiting_reservation, suspend_for_reservations
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 from .later_attempts import LaterAttempts
+from .loans import give_loans, has_loans
 from .methods import METHODS
 from .reserving import Greedy, may_reserve, runs_out, too_late
 from .world import World
@@ -80,6 +82,7 @@ def is_event_driven(cycle: CycleState) -> bool:
         and settings.reservation != "optimal"
         and settings.skip_idle
         and not settings.planning
+        and not has_loans(cycle)
         and not cycle.instance.advance_reservations
         and not cycle.eligibility.moved_by_time
         and not preempting_pairs(cycle.instance)
@@ -136,12 +139,16 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
+    if cycle.instance.advance_reservations and not cycle.settings.planning:
+        suspend_for_reservations(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        free = world.free_now.host(SLOTS)
-        if cycle.instance.advance_reservations:
+        table = world.table
+        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        if cycle.instance.advance_reservations and state.reserved is None:
             rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            free = free - cycle.set_aside(rest)
+            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(capacities.values()))
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
@@ -209,7 +216,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     start = None
     for victim in _victims(cycle, state):
         for host, slots in world.running_profile.slots_of(victim.number).items():
-            trial.free_slots(host, slots)
+            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
         chosen.append(victim)
         start = cycle.try_start(shape, residual)
         if start is not None:
@@ -219,12 +226,13 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
         place = world.running_profile.slots_of(victim.number)
+        taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():
-            trial.free_slots(host, -slots)
+            trial.free_slots(host, -slots, taken)
         without = cycle.try_start(shape, residual)
         if without is None:
             for host, slots in place.items():
-                trial.free_slots(host, slots)
+                trial.free_slots(host, slots, taken)
         else:
             start = without
             chosen = [other for other in chosen if other is not victim]
@@ -240,12 +248,20 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
 
 
 def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
-    """Running jobs that the job may preempt: lowest queue first, then the latest started."""
+    """Running jobs that the job may preempt: lowest queue first, then the latest started.
+
+    Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
+    """
     own = cycle.queues[state.job.queue]
+    rows = cycle.world.table.guarantees
+    spares = rows is not None and not own.ignores_guarantees
     found = [
         other
         for other in cycle.world.running.values()
-        if other.status == RUNNING and may_preempt(own, cycle.queues[other.job.queue])
+        if other.status == RUNNING
+        and other.job.reservation == state.job.reservation
+        and may_preempt(own, cycle.queues[other.job.queue])
+        and not (spares and rows is not None and rows.members.of(other.job))
     ]
     return sorted(
         found,
@@ -511,6 +527,7 @@ class Cycle:
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
+        self.has_loans = has_loans(self.state)
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
         #: The one job that is asked about: once it starts in its turn, nothing else is decided.
@@ -581,6 +598,8 @@ class Cycle:
             self._foresee_all()
         if self.preempts:
             preempt(state)
+        if self.has_loans:
+            give_loans(state)
         if not self.settings.planning:
             grow_resizable_jobs(state)
         self._close()
@@ -609,6 +628,8 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or (state.instance.advance_reservations and has_waiting_reservation(state))
+            or self.has_loans
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)
@@ -683,8 +704,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
-        if self.settings.planning and state.precedence:
-            return False  # those that wait for others get an estimate all the same
+        if self.settings.planning and (state.precedence or state.instance.advance_reservations):
+            return False  # those that wait for others, or for the clock, get an estimate
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -708,7 +729,8 @@ class Cycle:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.infeasibility(job.job) or shape.infeasibility
-                if not known and not isinstance(self.world.order, FirstCome):
+                asked = job.reserved is not None or not isinstance(self.world.order, FirstCome)
+                if not known and asked:
                     known = self.state.deferral_reason(job)
                 self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()

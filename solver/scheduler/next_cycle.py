@@ -25,11 +25,12 @@ from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
-from ..pending_reasons import closed_now, counted, reason_unplaced
+from ..pending_reasons import ON_A_LOAN, closed_now, counted, reason_unplaced
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
+from ..rules.guarantees import on_loans
 from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     RUN_OUT,
@@ -104,6 +105,14 @@ def plan_of(cycle: NextCycle) -> Plan:
         omissions=omissions,
         cut=cycle.cut,
     )
+
+
+def _last_end(state: JobState) -> int | None:
+    """By when the clock has killed a job whenever it starts, None if never."""
+    reserved, deadline = state.reserved, state.job.deadline
+    if deadline is not None or reserved is None or reserved.open:
+        return deadline
+    return reserved.periods[-1][1]
 
 
 def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
@@ -532,7 +541,8 @@ class NextCycle:
 
         def when(other: After) -> int | None:
             state = self.world.states.get(other.job)
-            endless = state.duration_from(self.world.now) is None and not other.start
+            closed = state.reserved is not None and not state.reserved.open
+            endless = state.duration_from(self.world.now) is None and not (closed or other.start)
             return None if endless or self._has_no_start(state, found) else 0
 
         for job in self._order if cycle.precedence else ():
@@ -541,7 +551,8 @@ class NextCycle:
                 continue
             ends = {other.id: self.world.states.get(other.id).duration for other in self._order}
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
-            killed = {o.id: o.deadline for o in self._order if o.deadline is not None}
+            states = (self.world.states.get(other.id) for other in self._order)
+            killed = {s.job.id: end for s in states if (end := _last_end(s)) is not None}
             none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
             in_vain = unknown_in(from_starts(event, ends, killed))
             found[job.id] = unknown_in(event) or in_vain or none
@@ -605,6 +616,11 @@ class NextCycle:
         return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
 
     def _why_never(self, job: Job) -> str:
+        by_itself = self.world.requests.resolver.demand(job)
+        lifted = on_loans(self.world.requests.resolver, by_itself)
+        empty = self.world.requests.empty()
+        if lifted is not by_itself and earliest_start(empty, by_itself) is None:
+            return ON_A_LOAN
         try:
             return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:

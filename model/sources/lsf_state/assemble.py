@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ...absolute_priority import StatedPriority
 from ...cluster import (
     BUILTIN_AMOUNTS,
     HOST_STATUSES,
@@ -748,7 +749,9 @@ class _Jobs:
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),
+            reservation="" if values.blank(seen.reservation) else seen.reservation.strip(),
             service_class=self._service_class(seen),
+            aps=StatedPriority.parse(seen.aps) if seen.aps else None,
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

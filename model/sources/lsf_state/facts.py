@@ -26,6 +26,7 @@ from ...formats.units import parse_size
 from ...instance import Instance
 from ...job import JobGroup
 from . import values
+from .absolute import read_aps
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -36,10 +37,14 @@ from .limits import (
 )
 from .printed_facts import columns
 from .reading import Cells, Reading, Touched, json_records
+from .reservations import SeenReservation, read_brsvs
 from .values import Remarks, Text
 
 #: The commands that tell of it.
-COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
+COMMANDS = (
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs"),
+    "bjobs -aps",
+)
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
 #: Lines of plain bparams, and the parameter that each tells in seconds.
 _SENTENCES = {
@@ -64,6 +69,9 @@ class SiteFacts:
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
+    reservations: tuple[SeenReservation, ...] = ()
+    #: What bjobs -aps prints of jobs, by id.
+    absolute: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -345,6 +353,15 @@ def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, job_groups=tuple(found.values()))
 
 
+def _reservations(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {item.name: item for item in (*facts.reservations, *read_brsvs(text, reading))}
+    return replace(facts, reservations=tuple(found.values()))
+
+
+def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
+
+
 _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "bparams": _params,
     "bugroup": _user_groups,
@@ -354,6 +371,8 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "blimits": _limits,
     "configuration": _limit_sections,
     "bjgroup": _job_groups,
+    "brsvs": _reservations,
+    "bjobs -aps": _absolute,
 }
 
 
