@@ -31,9 +31,9 @@ from pathlib import Path
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import Params, Queue, UserGroup
 from slotwise.model.formats.file_format import ReadOptions
-from slotwise.model.formats.registry import format_of
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.sources.registry import format_of
 from slotwise.solver.fairshare.dispatch_order import DispatchOrder, order_policy
 from slotwise.solver.scheduler.methods import Reservation
 from slotwise.solver.scheduler.simulation import simulate

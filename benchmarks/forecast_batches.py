@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from slotwise.model.formats.swf import read_swf
+from slotwise.model.sources.swf import read_swf
 
 #: Seconds between two submissions: bounds of the classes.
 BOUNDS = (0, 60, 600, 3_600, 4 * 3_600, 86_400, 7 * 86_400, 10**9)

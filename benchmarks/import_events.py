@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from slotwise.model.formats.log_lines import BadRecords
-from slotwise.model.lsf_state.event_log import cut
-from slotwise.model.lsf_state.log_records import read_events
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.event_log import cut
+from slotwise.model.sources.lsf_state.log_records import read_events
 
 SOURCE = Path(__file__).resolve().parents[1] / "tests" / "data" / "lsf" / "lsb.events"
 _JOB = re.compile(r'("JOB_\w+" "[\d.]+" )(\d+) (\d+) ')

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from slotwise.model.formats.swf import read_swf
-from slotwise.model.formats.trace import from_snapshot
 from slotwise.model.instance import Instance
+from slotwise.model.sources.swf import read_swf
+from slotwise.model.sources.trace import from_snapshot
 from slotwise.model.workload import Ints, Workload, canonical, machine_size
 from slotwise.solver.replay import replay
 

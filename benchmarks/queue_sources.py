@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from queue_cuts import LENGTHS, cut_queues
-from slotwise.model.formats.trace import load_pool
 from slotwise.model.instance import Instance
 from slotwise.model.objective import objective_named
+from slotwise.model.sources.trace import load_pool
 from slotwise.solver.optimal.costs import Costs
 from slotwise.solver.optimal.pool import PoolProblem
 from slotwise.solver.optimal.pool_bounds import pool_of

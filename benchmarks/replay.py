@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from slotwise.model.formats.swf import read_swf
+from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.replay import POLICIES, measure, replay
 from slotwise.solver.replay.engine import synthetic

@@ -330,7 +330,7 @@ def _where(head: dict[str, Any]) -> str:
 
 
 def _table(groups: tuple[GroupAccuracy, ...]) -> str:
-    from .tables import plain_table
+    from .tables import text_table
 
     rows = []
     for group in groups:
@@ -347,7 +347,7 @@ def _table(groups: tuple[GroupAccuracy, ...]) -> str:
                     *(None if loss is None else f"{loss:.0f}" for loss in losses),
                 ]
             )
-    return plain_table(_TITLES, rows, "<<" + ">" * (len(_TITLES) - 2))
+    return text_table(_TITLES, rows, "<<" + ">" * (len(_TITLES) - 2))
 
 
 def _diagram(rows: list[tuple[float, float, float | None]]) -> str:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from ..model.lsf_state.printed_facts import asked_columns
+from ..model.sources.lsf_state.printed_facts import asked_columns
 from .options import Rusage, file_option, from_stdin, print_note
 from .output import Notation, Output, keep_inputs, write_instance
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from ..model.lsf_state.assemble import Assembled
-    from ..model.lsf_state.bjobs import SeenJob
-    from ..model.lsf_state.seen import Seen
-    from ..model.lsf_state.values import Remarks, Text
+    from ..model.sources.lsf_state.assemble import Assembled
+    from ..model.sources.lsf_state.bjobs import SeenJob
+    from ..model.sources.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.values import Remarks, Text
 
 
 T = TypeVar("T")
@@ -156,8 +156,8 @@ def listed_instance(
     Raises InputError with everything that is wrong with them.
     """
     from ..model.errors import InputError
-    from ..model.lsf_state.folder import printed_in
-    from ..model.lsf_state.values import read_text
+    from ..model.sources.lsf_state.folder import printed_in
+    from ..model.sources.lsf_state.values import read_text
 
     there = {} if folder is None else printed_in(folder)
     lsids = [text.content for text in there.pop("lsid", ())]
@@ -211,9 +211,9 @@ def make_instance(
     Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.sniff import family_of_words, lava_family
-    from ..model.lsf_state.assemble import assemble, moment_of, with_family
-    from ..model.lsf_state.facts import read_facts
-    from ..model.lsf_state.limits import tell_others
+    from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
+    from ..model.sources.lsf_state.facts import read_facts
+    from ..model.sources.lsf_state.limits import tell_others
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -277,12 +277,12 @@ def _balanced(instance: Instance, seen: Seen) -> Instance:
 def _seen(printed: Printed, reference: datetime) -> Seen:
     """What the texts say; InputError with all that is wrong with them."""
     from ..model.errors import InputError, Problem
-    from ..model.lsf_state.bjobs import read_bjobs
-    from ..model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
-    from ..model.lsf_state.consumables import is_of_shared, read_shared
-    from ..model.lsf_state.gpus import is_of_gpus, read_gpus
-    from ..model.lsf_state.seen import Seen
-    from ..model.lsf_state.values import PrintedTimes, Remarks
+    from ..model.sources.lsf_state.bjobs import read_bjobs
+    from ..model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+    from ..model.sources.lsf_state.consumables import is_of_shared, read_shared
+    from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
+    from ..model.sources.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.values import PrintedTimes, Remarks
 
     problems: list[Problem] = []
 
@@ -343,7 +343,7 @@ def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
 
 
 def _read(paths: list[Path] | None, kind: str) -> list[Text]:
-    from ..model.lsf_state.values import read_text
+    from ..model.sources.lsf_state.values import read_text
 
     return [read_text(path, kind) for path in paths or ()]
 
@@ -440,8 +440,8 @@ def snapshot(
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """
     from ..model.errors import InputError, Problem
-    from ..model.lsf_state.consumables import is_of_shared
-    from ..model.lsf_state.gpus import is_of_gpus
+    from ..model.sources.lsf_state.consumables import is_of_shared
+    from ..model.sources.lsf_state.gpus import is_of_gpus
     from ..solver.processes import path_of
 
     programs = {words[0]: None for forms in COMMANDS.values() for words in forms}
@@ -485,7 +485,7 @@ def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | Non
 def _is_read(text: Text) -> bool:
     """Whether what tells of the configuration can be read; else it is told, and passed over."""
     from ..model.errors import InputError
-    from ..model.lsf_state.facts import read_facts
+    from ..model.sources.lsf_state.facts import read_facts
 
     try:
         read_facts([text])
@@ -520,7 +520,7 @@ def _run(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:
     """
     from ..model.errors import InputError, Problem
     from ..model.input_limits import limits
-    from ..model.lsf_state.values import Text
+    from ..model.sources.lsf_state.values import Text
     from ..solver.processes import TooMuchOutput, run_program
 
     reason, most, environment = "", limits().text, _environment()

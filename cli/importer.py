@@ -33,13 +33,13 @@ from .panels import PanelledCommand
 if TYPE_CHECKING:
     from ..model.errors import Problem
     from ..model.formats.file_format import FileFormat
-    from ..model.formats.finished_jobs import FinishedJob
-    from ..model.formats.log_lines import BadRecords
-    from ..model.formats.swf import SwfLog
     from ..model.instance import Instance
     from ..model.job import Job
-    from ..model.lsf_state.event_log import Moment
-    from ..model.lsf_state.log_records import Record
+    from ..model.sources.finished_jobs import FinishedJob
+    from ..model.sources.log_lines import BadRecords
+    from ..model.sources.lsf_state.event_log import Moment
+    from ..model.sources.lsf_state.log_records import Record
+    from ..model.sources.swf import SwfLog
     from ..model.workload import Workload
 
 
@@ -191,9 +191,9 @@ def events(
 
     Exit codes: 0 done, 2 bad input.
     """
-    from ..model.formats.log_lines import BadRecords
-    from ..model.lsf_state.event_log import cut
-    from ..model.lsf_state.log_records import read_events
+    from ..model.sources.log_lines import BadRecords
+    from ..model.sources.lsf_state.event_log import cut
+    from ..model.sources.lsf_state.log_records import read_events
 
     keep_inputs(output, files)
     bad = BadRecords()
@@ -254,8 +254,8 @@ def acct(
     Exit codes: 0 done, 2 bad input.
     """
     from ..model.errors import InputError
-    from ..model.formats.log_lines import BadRecords
-    from ..model.lsf_state.event_log import moment_of_acct
+    from ..model.sources.log_lines import BadRecords
+    from ..model.sources.lsf_state.event_log import moment_of_acct
 
     keep_inputs(output, files)
     bad = BadRecords()
@@ -307,9 +307,9 @@ def swf(
     Exit codes: 0 done, 2 bad input.
     """
     from ..model.errors import InputError
-    from ..model.formats.swf import read_swf
-    from ..model.formats.trace import nothing_to_replay, plain_hosts, remarks_on
-    from ..model.lsf_state.event_log import moment_of_swf
+    from ..model.sources.lsf_state.event_log import moment_of_swf
+    from ..model.sources.swf import read_swf
+    from ..model.sources.trace import nothing_to_replay, plain_hosts, remarks_on
     from ..model.workload import canonical, machine_size
 
     keep_inputs(output, [file])
@@ -412,8 +412,8 @@ def _origin_of(log: SwfLog) -> str | None:
 
 def _of_pool(moment: Moment, base: Instance) -> Instance:
     """The moment on plain hosts; second 0 is the log's own."""
-    from ..model.lsf_state.assemble import assemble
-    from ..model.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.assemble import assemble
+    from ..model.sources.lsf_state.seen import Seen
 
     zero = datetime.fromtimestamp(0, UTC)
     stamped = replace(base, origin=zero.isoformat())
@@ -427,10 +427,10 @@ def _of_pool(moment: Moment, base: Instance) -> Instance:
 
 def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecords) -> Instance:
     from ..model.errors import InputError
-    from ..model.formats.trace import GPUS_OF_LOGS
-    from ..model.lsf_state.assemble import assemble
-    from ..model.lsf_state.event_log import settle_limits, tell_unread
-    from ..model.lsf_state.seen import Seen
+    from ..model.sources.lsf_state.assemble import assemble
+    from ..model.sources.lsf_state.event_log import settle_limits, tell_unread
+    from ..model.sources.lsf_state.seen import Seen
+    from ..model.sources.trace import GPUS_OF_LOGS
     from .options import read_source
 
     if moment.first is None:
@@ -501,9 +501,9 @@ def _zero(instance: Instance) -> int:
 
 
 def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
-    from ..model.formats.acct import SKEWED, finished_jobs
-    from ..model.formats.log_lines import log_lines
     from ..model.formats.sniff import refuse_other
+    from ..model.sources.acct import SKEWED, finished_jobs
+    from ..model.sources.log_lines import log_lines
 
     for path in files:
         refuse_other(path, "acct")
@@ -515,7 +515,7 @@ def _finished(files: list[Path], bad: BadRecords) -> Iterator[FinishedJob]:
 def _acct_time(at: str, files: list[Path]) -> int:
     """The moment that is meant; reads the log where it counts from its begin or end."""
     from ..model.errors import InputError
-    from ..model.formats.log_lines import BadRecords
+    from ..model.sources.log_lines import BadRecords
 
     if re.fullmatch(r"-?\d+|.*T.*", at):
         return _seconds(at, 0)
@@ -547,8 +547,8 @@ def _seconds(at: str, first: int) -> int:
 
 def _refuse(bad: BadRecords, keep_going: bool) -> None:
     """InputError for malformed records, or with --keep-going warnings."""
-    from ..model.formats.acct import SKEWED
-    from ..model.formats.log_lines import refused_records
+    from ..model.sources.acct import SKEWED
+    from ..model.sources.log_lines import refused_records
 
     if bad.count and not keep_going:
         raise refused_records(bad.report())
@@ -616,7 +616,7 @@ def _formats() -> None:
 
 
 def _importable() -> list[FileFormat]:
-    from ..model.formats.registry import file_formats
+    from ..model.sources.registry import file_formats
 
     return [item for item in file_formats() if item.name != "instance"]
 

@@ -221,7 +221,7 @@ def _leave(code: Exit, text: str) -> NoReturn:
 
 
 def _limit_memory(megabytes: int) -> None:
-    from ..solver.budget import limit_memory
+    from ..solver.memory import limit_memory
 
     if not limit_memory(megabytes):
         raise InputError("--memory-limit: this system cannot limit the memory of a process")

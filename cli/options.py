@@ -20,7 +20,7 @@ from ..model.objective import ObjectiveName
 from ..model.plan import MAX_MARGIN
 
 if TYPE_CHECKING:
-    from ..model.formats.swf import DefaultLimit
+    from ..model.formats.file_format import DefaultLimit
     from ..model.instance import Instance
 
 
@@ -181,7 +181,7 @@ DefaultLimitOption = Annotated[
 
 def limit_of(text: str | None) -> DefaultLimit | None:
     """What --default-limit says. Raises InputError where it is neither a time nor a multiple."""
-    from ..model.formats.swf import DefaultLimit
+    from ..model.formats.file_format import DefaultLimit
 
     return None if text is None else DefaultLimit.parse(text)
 
@@ -237,7 +237,7 @@ def read_with_warnings(source: Path) -> tuple[Instance, Sequence[Problem]]:
     from ..model.formats import load_with_warnings, loads_with_warnings
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import standard_input
-    from ..model.formats.registry import whole_by_itself
+    from ..model.sources.registry import whole_by_itself
 
     with no_collection():
         if str(source) == "-":

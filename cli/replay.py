@@ -109,7 +109,7 @@ def only_swf(log: Path, command: str) -> None:
     """InputError for a file of another format, with the command that takes it."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
-    from ..model.formats.registry import format_of
+    from ..model.sources.registry import format_of
 
     check_readable(log)
     found = format_of(log)
@@ -126,7 +126,7 @@ def read_log(
     follows: whether jobs may follow others (columns 17 and 18); else it is said that none does.
     """
     from ..model.errors import report
-    from ..model.formats.swf import NOT_HEEDED, read_swf
+    from ..model.sources.swf import NOT_HEEDED, read_swf
 
     found = read_swf(log, keep_going=keep_going, default_limit=limit_of(default_limit))
     for line in report(found.problems):
@@ -139,7 +139,7 @@ def read_log(
 
 def tell_left_out(workload: Workload) -> None:
     """Nothing is dropped or repaired silently; refused where no job is left."""
-    from ..model.formats.trace import nothing_to_replay
+    from ..model.sources.trace import nothing_to_replay
 
     if not len(workload) and workload.left_out:
         raise nothing_to_replay(workload)

@@ -198,7 +198,7 @@ def _text(
         moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
     if view != "bjobs":
         return _rendered(view, moment, asked, format)
-    from .job_views import bjobs
+    from .views.jobs import bjobs
 
     long = (asked.long or format != "text") and not asked.arrays
     cautions = told_cautions(instance, asked) if long else {}
@@ -222,22 +222,22 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from . import cluster_views, job_group_views
+    from .views import hosts, job_groups, limits, queues, users
 
     if format == "lsf-json":
-        from .job_views import lsf_json
+        from .views.lsf_json import lsf_json
 
         return lsf_json(view, moment, asked)
     render = {
-        "bhosts": cluster_views.bhosts,
-        "bhpart": cluster_views.bhpart,
-        "bjgroup": job_group_views.bjgroup,
-        "blimits": cluster_views.blimits,
-        "bmgroup": cluster_views.bmgroup,
-        "bqueues": cluster_views.bqueues,
-        "bresources": cluster_views.bresources,
-        "bugroup": cluster_views.bugroup,
-        "busers": cluster_views.busers,
+        "bhosts": hosts.bhosts,
+        "bhpart": users.bhpart,
+        "bjgroup": job_groups.bjgroup,
+        "blimits": limits.blimits,
+        "bmgroup": hosts.bmgroup,
+        "bqueues": queues.bqueues,
+        "bresources": limits.bresources,
+        "bugroup": users.bugroup,
+        "busers": users.busers,
     }[view]
     return render(moment, asked, format)
 
@@ -252,7 +252,7 @@ def _bhist(
     """Runs the simulation, to --at or to its end, and follows the jobs that are asked for."""
     from ..model.errors import InputError
     from ..solver.scheduler.history import follow
-    from .job_views import bhist
+    from .views.history import bhist
 
     if format == "lsf-json":
         raise InputError(
@@ -323,8 +323,8 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
 
 def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
     """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
-    from .cluster_views import known_users
-    from .job_group_views import known_job_groups
+    from .views.job_groups import known_job_groups
+    from .views.users import known_users
 
     cluster = instance.cluster
     jobs = [*(item.job for item in instance.running), *instance.pending, *instance.future]
@@ -371,7 +371,7 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _users(instance: Instance, names: list[str]) -> frozenset[str]:
-    from .cluster_views import known_users, members_of
+    from .views.users import known_users, members_of
 
     if "all" in names:
         return frozenset()

@@ -44,8 +44,8 @@ from .tables import (
     csv_rows,
     listing_text,
     plain_metric,
-    plain_table,
     terminal_width,
+    text_table,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def read(sources: Sources) -> Simulated:
     """
     from ..model.formats.file_format import ReadOptions
     from ..model.formats.reading import check_readable
-    from ..model.formats.registry import format_of
+    from ..model.sources.registry import format_of
 
     check_readable(sources.file)
     found = format_of(sources.file)
@@ -149,9 +149,9 @@ def _idle(names: list[str], sources: Sources, found: FileFormat) -> InputError:
 def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]:
     """The hosts of the log as lsb.events says they came, closed and opened."""
     from ..model.errors import report
-    from ..model.formats.log_lines import BadRecords, refused_records
-    from ..model.lsf_state.event_log import host_lives
-    from ..model.lsf_state.log_records import read_events
+    from ..model.sources.log_lines import BadRecords, refused_records
+    from ..model.sources.lsf_state.event_log import host_lives
+    from ..model.sources.lsf_state.log_records import read_events
 
     bad = BadRecords()
     lives = host_lives(read_events(path, bad, {}))
@@ -240,7 +240,7 @@ def wait_table(waits: Iterable[WaitComparison]) -> str:
         cells = [_seconds(plain[field]) for _, field in WAITS]
         rows.append([item.queue or "all", *cells])
     titles = ["QUEUE", *(title for title, _ in WAITS)]
-    table = plain_table(titles, rows, "<" + ">" * len(WAITS))
+    table = text_table(titles, rows, "<" + ">" * len(WAITS))
     if len(table.partition("\n")[0]) <= terminal_width():
         return table
     columns = [Column(title, label=title.lower().replace("_", " ")) for title in titles]

@@ -224,8 +224,8 @@ def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path |
 def _write_lsf_plan(path: Path | None, instance: Instance, found: Plan) -> None:
     if path is None:
         return
-    from .job_views import allocation_plan
     from .output import whole_file
+    from .views.allocation_plan import allocation_plan
 
     with whole_file(path) as output:
         output.write(allocation_plan(instance, found).encode())

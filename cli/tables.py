@@ -269,7 +269,7 @@ def _card(columns: Sequence[Column], row: ListingRow, width: int) -> list[str]:
     return texts
 
 
-def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
+def text_table(columns: Sequence[str], rows: Iterable[Sequence[object]], sides: str) -> str:
     """Columns two blanks apart, each aligned as `sides` says (``<`` or ``>``); None is a dash."""
     texts = [list(columns), *([dashed(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]

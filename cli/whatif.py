@@ -93,7 +93,7 @@ def _check(question: Question) -> None:
     """InputError for options that mean nothing together."""
     from ..model.errors import InputError, Problem
     from ..model.formats.reading import check_readable
-    from ..model.formats.registry import format_of
+    from ..model.sources.registry import format_of
 
     wrong = []
     if question.log is not None:

@@ -106,7 +106,7 @@ ROOMS = {
     "forecast": ("solver/forecast/*.py",),
     "replay": ("solver/replay/*.py",),
     "language": ("model/resreq/*.py",),
-    "state": ("model/lsf_state/*.py",),
+    "state": ("model/sources/lsf_state/*.py",),
 }
 
 

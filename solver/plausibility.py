@@ -18,13 +18,13 @@ from ..model.gpu_request import GPUS_NAMED
 from ..model.input_limits import limits
 from ..model.instance import Instance
 from ..model.job import LARGEST_INDEX, parse_array
-from ..model.lsf_state.assemble import RUNNING
-from ..model.lsf_state.bjobs import ENDED, WAITING, SeenJob
-from ..model.lsf_state.limits import SeenLimit
-from ..model.lsf_state.seen import Seen
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from ..model.shares import Groups
+from ..model.sources.lsf_state.assemble import RUNNING
+from ..model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
+from ..model.sources.lsf_state.limits import SeenLimit
+from ..model.sources.lsf_state.seen import Seen
 from .budget import Budget
 from .printed_states import some, states_not_borne_out
 from .resolve import Resolver

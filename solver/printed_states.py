@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..model.instance import Instance
-from ..model.lsf_state.assemble import RUNNING
-from ..model.lsf_state.bjobs import SeenJob
-from ..model.lsf_state.bqueues import SeenHost, SeenQueue
-from ..model.lsf_state.seen import Seen
 from ..model.omissions import Omission
+from ..model.sources.lsf_state.assemble import RUNNING
+from ..model.sources.lsf_state.bjobs import SeenJob
+from ..model.sources.lsf_state.bqueues import SeenHost, SeenQueue
+from ..model.sources.lsf_state.seen import Seen
 from .availability.calendar import Windows
 
 #: A job that has its compute units for itself.

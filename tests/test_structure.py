@@ -118,6 +118,7 @@ ROOMS = (
     "solver.supervisor",
     "solver.environment",
     "solver.processes",
+    "solver.memory",
     "solver.budget",
     "solver.precedence",
     "solver.alike",
@@ -143,7 +144,7 @@ ROOMS = (
     "solver.studies",
 )
 #: Rooms of the model, likewise. What is in none of them is the model itself, at the bottom.
-MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.lsf_state")
+MODEL_ROOMS = ("model", "model.resreq", "model.formats", "model.sources")
 #: The judge: it knows the model and nothing of the solvers.
 JUDGE = ("solver.validation", "solver.validate")
 #: Where plans come before the judge: of the product it knows the model and the judge alone.

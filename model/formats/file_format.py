@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
+from ..errors import InputError, Problem
 from ..instance import Instance
-from .swf import DefaultLimit
+from ..workload import Ints
+from .units import parse_duration
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultLimit:
+    """The requested time of jobs for which a log has none: seconds, or so many run times."""
+
+    #: As it was written, ``12h`` or ``2x``. Exactly one of seconds and factor is given.
+    text: str
+    seconds: int | None = None
+    factor: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DefaultLimit:
+        """Raises InputError for what is neither a time such as 12h nor a multiple such as 2x."""
+        multiple = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)x", text.strip())
+        try:
+            if multiple is None:
+                found = cls(text, seconds=parse_duration(text))
+            else:
+                found = cls(text, factor=float(multiple[1]))
+            if min(x for x in (found.seconds, found.factor) if x is not None) < 1:
+                raise ValueError("it must be longer than the run")
+        except ValueError as error:
+            wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
+            raise InputError([Problem(wrong, path="--default-limit")]) from None
+        return found
+
+    def of(self, run_time: Ints) -> Ints:
+        """Requested times for jobs that run so long; never less than the run."""
+        if self.factor is not None:
+            return np.array(np.ceil(run_time * self.factor), dtype=np.int64)
+        return np.array(np.maximum(run_time, self.seconds or 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from ..errors import InputError
 from . import fields as f
 from .document import Section
+from .file_format import DefaultLimit
 from .finding import Finding, Location, explain, problems
 from .settings import Setting, workload_key
 from .source_text import file_content, plain_data
-from .swf import DefaultLimit
 from .units import parse_duration
 
 FORMAT = "slotwise-study/1"

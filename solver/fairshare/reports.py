@@ -9,11 +9,11 @@ from typing import Any
 
 from ...model.configuration import UserGroup
 from ...model.escaping import csv_lines
-from ...model.formats.finished_jobs import FinishedJob
 from ...model.instance import Instance, PoolUsage, ShareUsage
 from ...model.job import Job
-from ...model.lsf_state.bqueues import PrintedAccount
 from ...model.shares import partition_hosts, queue_sets
+from ...model.sources.finished_jobs import FinishedJob
+from ...model.sources.lsf_state.bqueues import PrintedAccount
 from .accounts import Account, Consumption, ShareTree, dynamic_priority, significant
 from .dispatch_order import DispatchOrder, order_policy
 from .dispatch_policy import DispatchPolicy, FirstCome

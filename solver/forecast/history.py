@@ -12,15 +12,15 @@ import numpy as np
 
 from ...model.display import MINUTE, WEEK
 from ...model.errors import InputError, Problem, report
-from ...model.formats.acct import SKEWED, read_acct
-from ...model.formats.log_lines import BadRecords, refused_records
 from ...model.formats.sniff import kind_of, refuse_other
-from ...model.formats.swf import SwfLog, read_swf
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.lsf_state.bjobs import SeenJob
-from ...model.lsf_state.event_log import cut
-from ...model.lsf_state.log_records import read_events
+from ...model.sources.acct import SKEWED, read_acct
+from ...model.sources.log_lines import BadRecords, refused_records
+from ...model.sources.lsf_state.bjobs import SeenJob
+from ...model.sources.lsf_state.event_log import cut
+from ...model.sources.lsf_state.log_records import read_events
+from ...model.sources.swf import SwfLog, read_swf
 from ...model.workload import Workload
 from .jobs import NO_LIMIT, PastJobs, ints, keys_of
 

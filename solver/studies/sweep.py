@@ -20,15 +20,14 @@ from ...model.display import WEEK
 from ...model.errors import InputError, Problem, SlotwiseError, nearest
 from ...model.formats import dump_json, load
 from ...model.formats.changes import load_changes
-from ...model.formats.file_format import ReadOptions
+from ...model.formats.file_format import DefaultLimit, ReadOptions
 from ...model.formats.reading import digest
-from ...model.formats.registry import format_of
 from ...model.formats.settings import Setting, changed
 from ...model.formats.study import CaseEntry, StudyDocument, load_study, settings_of
-from ...model.formats.swf import DefaultLimit
 from ...model.generate import generate
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.sources.registry import format_of
 from ..scheduler.methods import RESERVATIONS
 from ..scheduler.metrics import LoopMetrics, measure
 from ..scheduler.simulation import horizon

@@ -14,10 +14,10 @@ import numpy as np
 from ...model.display import WEEK, duration_text, html_table
 from ...model.errors import InputError, Problem, SlotwiseError, UnknownNameError
 from ...model.formats.file_format import Contents, ReadOptions
-from ...model.formats.registry import format_of
 from ...model.formats.settings import Setting, changed, read_setting, split_values
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
+from ...model.sources.registry import format_of
 from ..scheduler.metrics import LoopMetrics, WaitComparison
 from ..scheduler.simulation import horizon
 from .run import (

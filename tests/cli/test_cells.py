@@ -19,7 +19,7 @@ from slotwise.cli.tables import (
     csv_rows,
     csv_text,
     listing_text,
-    plain_table,
+    text_table,
 )
 from slotwise.model.escaping import csv_cell, printable, raw_csv
 from slotwise.model.formats import dump_json
@@ -64,7 +64,7 @@ def test_what_is_shown_can_be_seen(text: str) -> None:
 def test_tables_show_unseen_characters(unseen: str) -> None:
     escaped = unseen.encode("unicode_escape").decode()
     listing = listing_text([Column("A")], [ListingRow((f"x{unseen}y",))])
-    for text in (listing, plain_table(["A"], [[f"x{unseen}y"]], "<")):
+    for text in (listing, text_table(["A"], [[f"x{unseen}y"]], "<")):
         assert unseen[0] not in text
         assert escaped in text
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from fairshare.lab import cluster
 from slotwise.model.configuration import Params, Queue, UserGroup
-from slotwise.model.formats.finished_jobs import FinishedJob
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
+from slotwise.model.sources.finished_jobs import FinishedJob
 from slotwise.solver.fairshare.reports import PastUsage
 
 #: Seconds since 1970 of the instance's second 0.

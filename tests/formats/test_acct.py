@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats.acct import Requirements, parse_acct, read_acct, split
-from slotwise.model.formats.trace import from_acct, from_swf
 from slotwise.model.instance import Instance
+from slotwise.model.sources.acct import Requirements, parse_acct, read_acct, split
+from slotwise.model.sources.trace import from_acct, from_swf
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner

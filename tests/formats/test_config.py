@@ -11,10 +11,10 @@ import yaml
 from lsf.lab import queue, write
 from slotwise.model.errors import InputError
 from slotwise.model.formats import from_document, json_schema, load, load_with_warnings, loads
-from slotwise.model.formats.acct import read_acct
 from slotwise.model.formats.sniff import KINDS
-from slotwise.model.formats.swf import read_swf
-from slotwise.model.formats.trace import load_pool
+from slotwise.model.sources.acct import read_acct
+from slotwise.model.sources.swf import read_swf
+from slotwise.model.sources.trace import load_pool
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 

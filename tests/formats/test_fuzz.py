@@ -15,9 +15,9 @@ from hypothesis_profiles import examples
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, from_document, load, loads
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.formats.trace import from_snapshot
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.sources.trace import from_snapshot
 
 _HERE = Path(__file__).parent
 _COMPLETE = yaml.safe_load((_HERE / "complete.yaml").read_text("utf-8"))

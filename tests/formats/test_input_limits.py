@@ -17,11 +17,11 @@ from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
 from slotwise.model.formats import loads, names, text
-from slotwise.model.formats.acct import read_acct
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.formats.swf import read_swf
 from slotwise.model.input_limits import InputLimits, limited, limits
 from slotwise.model.resreq import parse
+from slotwise.model.sources.acct import read_acct
+from slotwise.model.sources.swf import read_swf
 from typer.testing import CliRunner
 
 HEAD = "format: slotwise/1\nhosts:\n"

@@ -14,12 +14,12 @@ from event_lines import job_new, job_start, job_status
 from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
-from slotwise.model.formats.acct import parse_acct
-from slotwise.model.formats.log_lines import MAX_NUMBER, BadRecords
-from slotwise.model.formats.swf import COLUMNS, parse_swf
-from slotwise.model.lsf_state.bqueues import read_bhosts, read_bqueues
-from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.values import Text
+from slotwise.model.sources.acct import parse_acct
+from slotwise.model.sources.log_lines import MAX_NUMBER, BadRecords
+from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.log_records import parse_events
+from slotwise.model.sources.lsf_state.values import Text
+from slotwise.model.sources.swf import COLUMNS, parse_swf
 from typer.testing import CliRunner
 
 SWF = "7 100 5 50 4 3.5 -1 4 60 -1 1 12 3 -1 2 -1 3 2"

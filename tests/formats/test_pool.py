@@ -11,7 +11,7 @@ from slotwise.instances import example
 from slotwise.model.duration import expected_finish
 from slotwise.model.errors import InputError
 from slotwise.model.formats import load
-from slotwise.model.formats.trace import from_snapshot, load_pool
+from slotwise.model.sources.trace import from_snapshot, load_pool
 
 _FILE = Path(__file__).parents[1] / "data" / "snapshots" / "KTH-SP2_q10_0.json"
 _DATA = json.loads(_FILE.read_text())

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import slotwise as sw
 from slotwise.model.errors import InputError
-from slotwise.model.formats.log_lines import log_lines
 from slotwise.model.formats.reading import (
     digest,
     file_bytes,
@@ -24,6 +23,7 @@ from slotwise.model.formats.reading import (
 )
 from slotwise.model.formats.sniff import begins_as_log
 from slotwise.model.input_limits import limited
+from slotwise.model.sources.log_lines import log_lines
 
 #: What opens or reads something else than a file of ours, and why that ends by itself.
 OTHERS = {
@@ -83,7 +83,7 @@ def test_nothing_else_reads() -> None:
         for name in _reads(ast.parse(text))
     }
     found -= {
-        ("model/formats/log_lines.py", "GzipFile"),  # over what the reader has opened
+        ("model/sources/log_lines.py", "GzipFile"),  # over what the reader has opened
         *((HOME, name) for name in ("open", "FileIO", "sys.stdin")),
     }
     assert found == set(OTHERS)

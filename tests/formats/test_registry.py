@@ -10,10 +10,11 @@ import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.errors import InputError
-from slotwise.model.formats import load, registry
+from slotwise.model.formats import load
 from slotwise.model.formats.file_format import Contents, ReadOptions
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.sources import registry
 from typer.testing import CliRunner
 
 DATA = Path(__file__).resolve().parents[1] / "data"

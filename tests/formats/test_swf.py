@@ -9,9 +9,9 @@ import traces
 from hypothesis import given
 from hypothesis import strategies as st
 from slotwise.model.errors import InputError
-from slotwise.model.formats.log_lines import log_lines
-from slotwise.model.formats.swf import COLUMNS, parse_swf, read_swf
 from slotwise.model.input_limits import InputLimits, limited
+from slotwise.model.sources.log_lines import log_lines
+from slotwise.model.sources.swf import COLUMNS, parse_swf, read_swf
 from slotwise.model.workload import Workload, canonical, machine_size
 from slotwise.solver.replay import replay
 

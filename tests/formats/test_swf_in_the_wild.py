@@ -8,20 +8,19 @@ import pytest
 import slotwise as sw
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError
-from slotwise.model.formats.file_format import ReadOptions
-from slotwise.model.formats.swf import (
+from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
+from slotwise.model.instance import Instance
+from slotwise.model.sources.swf import (
     NOT_HEEDED,
     ONLY_PARTS,
     PARTS,
     ROUNDED,
     TITLES,
-    DefaultLimit,
     parse_swf,
     read_swf,
     with_default_limit,
 )
-from slotwise.model.formats.trace import SwfLogFile
-from slotwise.model.instance import Instance
+from slotwise.model.sources.trace import SwfLogFile
 from slotwise.model.workload import canonical
 from slotwise.solver.replay import replay
 from typer.testing import CliRunner

@@ -26,29 +26,31 @@ from typing import Any
 
 import slotwise as sw
 import yaml
-from slotwise.cli.cluster_views import bhosts, bhpart, bqueues
-from slotwise.cli.job_views import bjobs
 from slotwise.cli.report.data import report_of_bare_plan, report_of_plan
 from slotwise.cli.report.page import page
 from slotwise.cli.selection import ViewOptions
+from slotwise.cli.views.hosts import bhosts
+from slotwise.cli.views.jobs import bjobs
+from slotwise.cli.views.queues import bqueues
+from slotwise.cli.views.users import bhpart
 from slotwise.instances import site
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump, dump_json, from_document, loads, names, text, units
-from slotwise.model.formats.acct import parse_acct
 from slotwise.model.formats.bsub import parse_bsub
-from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.formats.plan_file import bare_instance, read_plan
 from slotwise.model.formats.sealed import unseal_checkpoint
-from slotwise.model.formats.swf import parse_swf
-from slotwise.model.formats.trace import from_snapshot
-from slotwise.model.lsf_state.bjobs import read_bjobs
-from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
-from slotwise.model.lsf_state.event_log import cut
-from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.values import PrintedTimes, Text
 from slotwise.model.resreq import parse, print_requirement
 from slotwise.model.resreq.partly import check_select
+from slotwise.model.sources.acct import parse_acct
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.bjobs import read_bjobs
+from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+from slotwise.model.sources.lsf_state.event_log import cut
+from slotwise.model.sources.lsf_state.log_records import parse_events
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
+from slotwise.model.sources.swf import parse_swf
+from slotwise.model.sources.trace import from_snapshot
 from slotwise.model.windows import parse_windows
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.validate import validate

@@ -25,10 +25,10 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.compact import IntTable, Joined, NamePlaces, narrow
 from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import ReadOptions
-from slotwise.model.formats.swf import RecordedStarts, SwfJobs
-from slotwise.model.formats.trace import SwfLogFile
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
+from slotwise.model.sources.swf import RecordedStarts, SwfJobs
+from slotwise.model.sources.trace import SwfLogFile
 from slotwise.model.workload import Workload
 from slotwise.solver.scheduler.events import EventQueue
 from slotwise.solver.scheduler.job_state import EndedJobs, JobState

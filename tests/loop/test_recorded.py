@@ -17,12 +17,12 @@ from slotwise.cli.simulate import WAITS, fit_text, wait_table
 from slotwise.model.changes import HostStatus
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump
-from slotwise.model.formats.acct import read_acct
-from slotwise.model.formats.log_lines import BadRecords
-from slotwise.model.formats.trace import from_acct
-from slotwise.model.lsf_state.event_log import host_lives
-from slotwise.model.lsf_state.log_records import parse_events, read_events
 from slotwise.model.resreq.partly import hostless
+from slotwise.model.sources.acct import read_acct
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.event_log import host_lives
+from slotwise.model.sources.lsf_state.log_records import parse_events, read_events
+from slotwise.model.sources.trace import from_acct
 from slotwise.solver.scheduler.metrics import compare_waits, fit_cycle
 from slotwise.solver.scheduler.simulation import simulate
 from typer.testing import CliRunner
@@ -270,7 +270,7 @@ def test_what_goes_is_told_with_counts() -> None:
         "span[hosts=1]", "select[mem>5]", "select[mem>9] rusage[mem=1]",
     )]  # fmt: skip
     assert words[0] != line
-    from slotwise.model.formats.acct import parse_acct
+    from slotwise.model.sources.acct import parse_acct
 
     found = from_acct(parse_acct(words).jobs)
     assert [item.res_req for item in found.instance.future] == [("span[hosts=1]",), (), ()]

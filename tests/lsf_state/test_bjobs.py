@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from slotwise.model.errors import InputError
-from slotwise.model.lsf_state import values
-from slotwise.model.lsf_state.assemble import moment_of
-from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.values import PrintedTimes, Remarks, Text, read_text
+from slotwise.model.sources.lsf_state import values
+from slotwise.model.sources.lsf_state.assemble import moment_of
+from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Remarks, Text, read_text
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
 REFERENCE = datetime(2026, 4, 12, 18, 30, tzinfo=UTC)

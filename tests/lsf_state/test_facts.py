@@ -14,8 +14,8 @@ from slotwise.model.configuration import Scope, User, UserGroup
 from slotwise.model.errors import InputError
 from slotwise.model.formats import load
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.facts import read_facts
-from slotwise.model.lsf_state.values import Text
+from slotwise.model.sources.lsf_state.facts import read_facts
+from slotwise.model.sources.lsf_state.values import Text
 from typer.testing import CliRunner
 
 NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 from slotwise.model.errors import InputError
 from slotwise.model.formats import dump_json, loads
-from slotwise.model.formats.acct import parse_acct, split
-from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of_text
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.assemble import assemble, moment_of
-from slotwise.model.lsf_state.bjobs import read_bjobs
-from slotwise.model.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
-from slotwise.model.lsf_state.event_log import cut
-from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.seen import Seen
-from slotwise.model.lsf_state.values import PrintedTimes, Text
+from slotwise.model.sources.acct import parse_acct, split
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.assemble import assemble, moment_of
+from slotwise.model.sources.lsf_state.bjobs import read_bjobs
+from slotwise.model.sources.lsf_state.bqueues import read_bhosts, read_bhpart, read_bqueues
+from slotwise.model.sources.lsf_state.event_log import cut
+from slotwise.model.sources.lsf_state.log_records import parse_events
+from slotwise.model.sources.lsf_state.seen import Seen
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 
 from .test_bjobs import PENDING
 from .test_hosts_and_queues import BHOSTS, BHPART, BQUEUES

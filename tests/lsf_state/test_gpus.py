@@ -10,8 +10,8 @@ import pytest
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.cluster import Gpus
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.gpus import allocated, of_block, read_gpus
-from slotwise.model.lsf_state.values import Text
+from slotwise.model.sources.lsf_state.gpus import allocated, of_block, read_gpus
+from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"

@@ -9,8 +9,8 @@ import pytest
 from event_lines import job_new as _new
 from slotwise.cli.main import app
 from slotwise.model.formats import loads
-from slotwise.model.formats.acct import read_acct
 from slotwise.model.job import Job
+from slotwise.model.sources.acct import read_acct
 from typer.testing import CliRunner
 
 SITE = (
@@ -52,9 +52,9 @@ H = 3600
 
 
 def test_events_tell_host_termination_time_and_bmod(tmp_path: Path) -> None:
-    from slotwise.model.formats.log_lines import BadRecords
-    from slotwise.model.lsf_state.event_log import cut
-    from slotwise.model.lsf_state.log_records import parse_events
+    from slotwise.model.sources.log_lines import BadRecords
+    from slotwise.model.sources.lsf_state.event_log import cut
+    from slotwise.model.sources.lsf_state.log_records import parse_events
 
     no_limits = " ".join(["-1"] * 11)
 

@@ -11,11 +11,16 @@ from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import Queue
 from slotwise.model.errors import InputError
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.assemble import assemble
-from slotwise.model.lsf_state.bjobs import SeenJob
-from slotwise.model.lsf_state.bqueues import SeenHost, read_bhosts, read_bhpart, read_bqueues
-from slotwise.model.lsf_state.seen import Seen
-from slotwise.model.lsf_state.values import Remarks, Text, read_text
+from slotwise.model.sources.lsf_state.assemble import assemble
+from slotwise.model.sources.lsf_state.bjobs import SeenJob
+from slotwise.model.sources.lsf_state.bqueues import (
+    SeenHost,
+    read_bhosts,
+    read_bhpart,
+    read_bqueues,
+)
+from slotwise.model.sources.lsf_state.seen import Seen
+from slotwise.model.sources.lsf_state.values import Remarks, Text, read_text
 
 NOW = datetime(2026, 4, 12, tzinfo=UTC)
 DATA = Path(__file__).parents[1] / "data" / "lsf"

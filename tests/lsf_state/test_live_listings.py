@@ -16,7 +16,7 @@ import pytest
 from slotwise.cli.import_snapshot import FACTS, Printed, make_instance
 from slotwise.model.formats.lsf import site_document
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.values import Text
+from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.scheduler.simulation import simulate
 
 pytestmark = pytest.mark.behaviour("CFG-04")

@@ -15,12 +15,12 @@ from event_lines import job_status as _status
 from slotwise.cli.main import app
 from slotwise.model.errors import InputError, Problem, report
 from slotwise.model.formats import load, loads
-from slotwise.model.formats.acct import FinishedJob, read_acct
-from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.sniff import kind_of
 from slotwise.model.input_limits import limited
-from slotwise.model.lsf_state.event_log import Moment, cut
-from slotwise.model.lsf_state.log_records import Record, parse_events, read_events
+from slotwise.model.sources.acct import FinishedJob, read_acct
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.event_log import Moment, cut
+from slotwise.model.sources.lsf_state.log_records import Record, parse_events, read_events
 from slotwise.solver.fairshare.dispatch_order import order_policy
 from slotwise.solver.fairshare.reports import PastUsage
 from typer.testing import CliRunner
@@ -301,7 +301,7 @@ def test_what_cannot_be_cut_out(arguments: tuple[object, ...], says: str) -> Non
 
 
 def test_a_moment_of_an_swf_log_as_a_policy_has_it(tmp_path: Path) -> None:
-    from slotwise.model.formats.swf import read_swf
+    from slotwise.model.sources.swf import read_swf
     from slotwise.model.workload import canonical
     from slotwise.solver.replay import replay
 

@@ -9,11 +9,11 @@ import pytest
 from event_lines import job_new, job_start
 from slotwise.cli.main import app
 from slotwise.model.formats import load
-from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.formats.names import Domains
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.event_log import cut
-from slotwise.model.lsf_state.log_records import parse_events
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.event_log import cut
+from slotwise.model.sources.lsf_state.log_records import parse_events
 from slotwise.solver.fairshare.priority_order import priority_order
 from typer.testing import CliRunner
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from slotwise.model.lsf_state.assemble import Assembled, assemble
-from slotwise.model.lsf_state.bjobs import SeenJob
-from slotwise.model.lsf_state.bqueues import SeenHost
-from slotwise.model.lsf_state.seen import Seen
+from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
+from slotwise.model.sources.lsf_state.bjobs import SeenJob
+from slotwise.model.sources.lsf_state.bqueues import SeenHost
+from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
 
 pytestmark = [pytest.mark.behaviour("CFG-04"), pytest.mark.behaviour("DEP-01")]

@@ -9,16 +9,16 @@ import pytest
 from event_lines import job_new, job_start, job_status
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import Queue, UserGroup
-from slotwise.model.formats.acct import parse_acct
-from slotwise.model.formats.log_lines import BadRecords
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.assemble import Assembled, assemble
-from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
-from slotwise.model.lsf_state.event_log import Moment, cut
-from slotwise.model.lsf_state.log_records import parse_events
-from slotwise.model.lsf_state.seen import Seen
-from slotwise.model.lsf_state.values import PrintedTimes, Text, limit_row
+from slotwise.model.sources.acct import parse_acct
+from slotwise.model.sources.log_lines import BadRecords
+from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
+from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.event_log import Moment, cut
+from slotwise.model.sources.lsf_state.log_records import parse_events
+from slotwise.model.sources.lsf_state.seen import Seen
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text, limit_row
 
 NOW = datetime(2026, 11, 23, 11, tzinfo=UTC)
 CALENDAR = PrintedTimes(NOW)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from forked import slotwise
 from slotwise.model.formats import dump, load, loads
-from slotwise.model.lsf_state.assemble import Assembled, assemble
-from slotwise.model.lsf_state.bjobs import SeenJob
-from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue
-from slotwise.model.lsf_state.seen import Seen
+from slotwise.model.sources.lsf_state.assemble import Assembled, assemble
+from slotwise.model.sources.lsf_state.bjobs import SeenJob
+from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue
+from slotwise.model.sources.lsf_state.seen import Seen
 from slotwise.solver.planning import plan
 from slotwise.solver.plausibility import ConsistencyReport, check_consistency
 

@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
-from slotwise.model.lsf_state.printed_facts import (
+from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.sources.lsf_state.bqueues import SeenHost, SeenQueue, read_bhosts, read_bqueues
+from slotwise.model.sources.lsf_state.printed_facts import (
     FACTS,
     FORMS,
     HOSTS,
@@ -23,7 +23,7 @@ from slotwise.model.lsf_state.printed_facts import (
     PLAIN,
     QUEUES,
 )
-from slotwise.model.lsf_state.values import PrintedTimes, Text
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 
 pytestmark = pytest.mark.behaviour("CFG-04")
 PAGE = Path(__file__).parents[2] / "docs" / "output-forms.md"

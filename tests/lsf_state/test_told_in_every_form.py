@@ -15,10 +15,10 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats.submit import refusals, submitted_job
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job
-from slotwise.model.lsf_state.bjobs import SeenJob, read_bjobs
-from slotwise.model.lsf_state.bqueues import read_bqueues
-from slotwise.model.lsf_state.values import PrintedTimes, Text
 from slotwise.model.omissions import Omission
+from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
+from slotwise.model.sources.lsf_state.bqueues import read_bqueues
+from slotwise.model.sources.lsf_state.values import PrintedTimes, Text
 from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("CFG-04")

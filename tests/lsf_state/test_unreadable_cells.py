@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from slotwise.cli.import_snapshot import Printed, make_instance
 from slotwise.model.instance import Instance
-from slotwise.model.lsf_state.values import Text
+from slotwise.model.sources.lsf_state.values import Text
 from slotwise.solver.planning import plan
 
 pytestmark = pytest.mark.behaviour("CFG-04")

@@ -232,8 +232,8 @@ def test_a_limit_counts_what_a_job_asks_for_once_whatever_the_places(
 
 @pytest.mark.behaviour("RSV-10")
 def test_views_show_each_place_with_what_is_left() -> None:
-    from slotwise.cli.cluster_views import bhosts
     from slotwise.cli.selection import ViewOptions
+    from slotwise.cli.views.hosts import bhosts
     from slotwise.solver.scheduler.history import snapshot_of
 
     instance = in_places("rusage[lic=2] span[hosts=1]", 4, taken=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slotwise as sw
-from slotwise.solver import budget as memory
+from slotwise.solver import memory
 from slotwise.solver.budget import MEMORY_OF_EFFORT, MEMORY_SHARE, Budget
 from slotwise.solver.optimal import lexicographic
 from slotwise.solver.optimal.backends import PLACEMENT, TRUST, ModelSizeLimit

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from slotwise.model.formats.swf import read_swf
+from slotwise.model.sources.swf import read_swf
 from slotwise.model.workload import Workload
 
 FOLDER = Path(__file__).parent.parent / "data" / "traces"

@@ -1,0 +1,230 @@
+"""Hosts in the words of LSF's ``bhosts``, ``bhosts -gpu`` and ``bmgroup`` (VEW-02, VEW-05).
+
+LSF numbers the GPUs of a host and says which one a job has. Here jobs get the lowest numbers that
+are free, in the order in which they started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ...model.cluster import BUILTIN_INDICES
+from ..selection import ViewOptions
+from ..tables import csv_rows, json_records, text_table
+from .limits import shared_resources
+
+if TYPE_CHECKING:
+    from ...model.cluster import Host
+    from ...model.instance import Instance
+    from ...model.job import Job, RunningJob
+    from ...solver.scheduler.history import HostLoad, Snapshot
+    from ..selection import ViewOptions
+
+
+GPU_COLUMNS = ("HOST_NAME", "GPU_ID", "MODEL", "MUSED", "MRSV", "NJOBS", "RUN", "SUSP", "RSV")
+
+
+ALLOCATION = (
+    "HOST",
+    "TASK",
+    "GPU_ID",
+    "MODEL",
+    "MTOTAL",
+    "FACTOR",
+    "MRSV",
+    "SOCKET",
+    "NVLINK/XGMI",
+)
+
+
+def bhosts_gpu(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """The GPUs of each host, a row each, with the jobs that have them."""
+    instance = snapshot.instance
+    rows = []
+    for host in instance.cluster.hosts:
+        holders = _holders(instance, host) if asked.wants(host.name) else []
+        for number, holder in enumerate(holders):
+            model = host.gpus.model if host.gpus is not None else ""
+            run = int(holder is not None and not holder.suspended)
+            suspended = int(holder is not None and holder.suspended)
+            held = run + suspended
+            rows.append((host.name, number, model or None, None, None, held, run, suspended, 0))
+    if format == "json":
+        return json_records(
+            {name.lower(): value for name, value in zip(GPU_COLUMNS, row, strict=True)}
+            for row in rows
+        )
+    if format == "csv":
+        return csv_rows([name.lower() for name in GPU_COLUMNS], rows)
+    if not rows:
+        return "No host has GPUs.\n"
+    seen: set[object] = set()
+    shown = []
+    for row in rows:
+        shown.append(("" if row[0] in seen else row[0], *row[1:]))
+        seen.add(row[0])
+    return text_table(GPU_COLUMNS, shown, "<" + ">" * (len(GPU_COLUMNS) - 1))
+
+
+def _holders(instance: Instance, host: Host) -> list[RunningJob | None]:
+    """The job that has each GPU of a host, None for one that is free."""
+    found: list[RunningJob | None] = [None] * round(host.gpu_count or 0)
+    for item in sorted(instance.running, key=lambda run: (run.start, run.job.id)):
+        free = [number for number, holder in enumerate(found) if holder is None]
+        for number in free[: _held(instance, item.job, item.allocation.get(host.name, 0))]:
+            found[number] = item
+    return found
+
+
+def _held(instance: Instance, job: Job, slots: int) -> int:
+    from ...model.errors import InputError
+    from ...model.resreq import RequirementMerging
+
+    try:
+        return RequirementMerging.of(instance).gpus_held(job, slots) if slots else 0
+    except InputError:
+        return 0
+
+
+def gpu_lines(
+    instance: Instance, job: Job, allocation: Mapping[str, int] | None = None
+) -> Iterator[str]:
+    """What bjobs -l says of the GPUs of a job, nothing of one without."""
+    from ...model.errors import InputError
+    from ...model.resreq import RequirementMerging
+
+    try:
+        asked = RequirementMerging.of(instance).gpu_text(job)
+    except InputError:
+        return
+    if not asked:
+        return
+    yield from ("", " GPU REQUIREMENT DETAILS:", f" Combined: {asked}", f" Effective: {asked}")
+    rows = list(_allocated(instance, job, allocation or {}))
+    if rows:
+        yield from ("", " GPU_ALLOCATION:")
+        yield from (f" {line}" for line in text_table(ALLOCATION, rows, "<" * 9).splitlines())
+
+
+def _allocated(
+    instance: Instance, job: Job, allocation: Mapping[str, int]
+) -> Iterator[tuple[str | None, ...]]:
+    for host in instance.cluster.hosts:
+        if host.name not in allocation:
+            continue
+        name = host.name
+        gpus = host.gpus
+        mem = None if gpus is None or gpus.mem is None else f"{gpus.mem / 1024:.1f}G"
+        for number, holder in enumerate(_holders(instance, host)):
+            if holder is not None and holder.job.id == job.id:
+                model = gpus.model if gpus is not None and gpus.model else None
+                yield name, None, str(number), model, mem, None, None, None, None
+                name = ""
+
+
+HOST_COLUMNS = ("HOST_NAME", "STATUS", "JL/U", "MAX", "NJOBS", "RUN", "SSUSP", "USUSP", "RSV")
+
+
+HOST_LONG_COLUMNS = (
+    *("STATUS", "CPUF", "JL/U", "MAX", "NJOBS", "RUN", "SSUSP", "USUSP", "RSV"),
+    *("DISPATCH_WINDOW",),
+)
+
+
+SIZES = frozenset({"tmp", "swp", "mem"})
+
+
+def bhosts(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """Hosts with the slots that are used and reserved, and in the long form their resources."""
+    if asked.shared:
+        return shared_resources(snapshot, asked, format)
+    if asked.gpus:
+        return bhosts_gpu(snapshot, asked, format)
+    hosts = [host for host in snapshot.instance.cluster.hosts if asked.wants(host.name)]
+    found = {host.name: numbers(snapshot, host) for host in hosts}
+    if format == "json":
+        return json_records(
+            {**found[host.name], **asdict(snapshot.hosts[host.name])} for host in hosts
+        )
+    if format == "csv" or not asked.long:
+        rows = [[found[host.name][name] for name in HOST_COLUMNS] for host in hosts]
+        if format == "csv":
+            return csv_rows([column.lower() for column in HOST_COLUMNS], rows)
+        # The short form says that a host is closed, the long one why.
+        short = [[name, status.partition("_")[0], *rest] for name, status, *rest in rows]
+        return text_table(HOST_COLUMNS, short, "<<>>>>>>>")
+    return "\n".join(
+        f"HOST  {host.name}\n"
+        + text_table(
+            HOST_LONG_COLUMNS,
+            [[found[host.name][name] for name in HOST_LONG_COLUMNS]],
+            "<" + ">" * 8 + "<",
+        )
+        + "\n CURRENT LOAD USED FOR SCHEDULING:\n"
+        + _load(snapshot.hosts[host.name])
+        for host in hosts
+    )
+
+
+def numbers(snapshot: Snapshot, host: Host) -> dict[str, Any]:
+    """What the tables have in columns; counts are slots, and who suspended a job is not known."""
+    run = suspended = 0
+    for item in snapshot.instance.running:
+        slots = item.allocation.get(host.name, 0)
+        suspended += slots if item.suspended else 0
+        run += 0 if item.suspended else slots
+    reserved = snapshot.hosts[host.name].slots
+    held = run + suspended + reserved
+    return {
+        "HOST_NAME": host.name,
+        "STATUS": "closed_Full" if host.status == "ok" and held >= host.slots else host.status,
+        "CPUF": f"{host.cpu_factor:.2f}",
+        "JL/U": host.user_slots,
+        "MAX": host.slots if host.mxj_defined else None,
+        "NJOBS": held,
+        "RUN": run,
+        "SSUSP": 0,
+        "USUSP": suspended,
+        "RSV": reserved,
+        "DISPATCH_WINDOW": host.windows or None,
+    }
+
+
+def _load(load: HostLoad) -> str:
+    """Rows Total and Reserved: of the built-in indices, then of the resources of the site."""
+    own = tuple(name for name in load.total if name not in BUILTIN_INDICES)
+    tables = []
+    for names in (BUILTIN_INDICES, own):
+        rows = [
+            ("Total", *(_amount(name, load.total[name]) for name in names)),
+            ("Reserved", *(_amount(name, load.reserved[name]) for name in names)),
+        ]
+        if names:
+            tables.append(text_table((" ", *names), rows, "<" + ">" * len(names)))
+    return "\n".join("".join(f" {line}\n" for line in table.splitlines()) for table in tables)
+
+
+def _amount(name: str, value: float | None) -> str | None:
+    """``1.5``, ``91%``, ``911M``."""
+    if value is None:
+        return None
+    if name in SIZES:
+        return f"{value:.0f}M"
+    if name == "ut":
+        return f"{value:.0%}"
+    return f"{value:.0f}" if name in ("io", "ls", "it") else f"{value:.1f}"
+
+
+def bmgroup(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """Host groups with their hosts; groups of groups were taken apart when the file was read."""
+    groups = [group for group in snapshot.instance.cluster.groups if asked.wants(group.name)]
+    if format == "json":
+        return json_records({"name": group.name, "hosts": group.members} for group in groups)
+    rows = [(group.name, " ".join(group.members)) for group in groups]
+    if format == "csv":
+        return csv_rows(("group", "hosts"), rows)
+    if not rows:
+        return "No host group is configured.\n"
+    return text_table(("GROUP_NAME", "HOSTS"), rows, "<<")

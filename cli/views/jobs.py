@@ -1,0 +1,401 @@
+"""Jobs in the words of LSF's ``bjobs``: what runs, and what waits with what (VEW-01, VEW-06)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...model.display import clock_text, wall_clock
+from ...model.duration import granted_run_limit, last_start
+from ...model.job import ArraySpec, Job, ranges_of
+from ...model.pending import bjobs_text
+from ...model.plan import FORMATTERS, AllocationFormatter, allocation_text
+from ...model.resreq import requested
+from ...solver.scheduler.history import PendingJob
+from ..tables import csv_rows, json_records, text_table
+from .hosts import gpu_lines
+from .queues import thresholds_table
+
+if TYPE_CHECKING:
+    from ...model.instance import Instance
+    from ...model.job import RunningJob
+    from ...model.omissions import Omission
+    from ...solver.scheduler.history import Snapshot
+    from ...solver.scheduler.records import JobRecord
+    from ..selection import ViewOptions
+
+
+#: The columns of ``bjobs -A``: how many elements wait, run and have finished (ARR-04).
+_STATES = ("PEND", "DONE", "RUN", "EXIT", "SSUSP", "USUSP", "PSUSP")
+
+
+ARRAY_COLUMNS = ("JOBID", "ARRAY_SPEC", "OWNER", "NJOBS", *_STATES)
+
+
+@dataclass(slots=True)
+class _ArrayCount:
+    """One array: a job of it, its indices, how many elements are in each state."""
+
+    job: Job
+    indices: set[int] = field(default_factory=set)
+    states: Counter[str] = field(default_factory=Counter)
+
+    def row(self) -> tuple[str | int, ...]:
+        spec = ArraySpec(ranges_of(self.indices), self.job.array_limit)
+        counts = (self.states[state] for state in _STATES)
+        number = self.job.array_id or self.job.id
+        return (number, f"{self.job.name}{spec}", self.job.user, len(self.indices), *counts)
+
+
+def arrays(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """A line for each array that has not ended, with -a or -d for each."""
+    found: dict[str, _ArrayCount] = {}
+
+    def count(job: Job, state: str) -> None:
+        if job.array_id is None or job.array_index is None:
+            return
+        if asked.wants_job(job.id, job.user, job.queue, frozenset()):
+            array = found.setdefault(job.array_id, _ArrayCount(job))
+            array.indices.add(job.array_index)
+            array.states[state] += 1
+
+    for item in snapshot.instance.running:
+        count(item.job, "USUSP" if item.suspended else "RUN")
+    for job in snapshot.instance.pending:
+        count(job, "PEND")
+    for record in snapshot.finished:
+        count(snapshot.jobs[record.job], "DONE" if record.status == "done" else "EXIT")
+    ended = asked.everything or asked.ended
+    unfinished = [item for item in found.values() if ended or not item.states.keys() <= _ENDED]
+    rows = [item.row() for item in unfinished]
+    if format == "json":
+        return json_records([dict(zip(ARRAY_COLUMNS, row, strict=True)) for row in rows])
+    if format == "csv":
+        return csv_rows(ARRAY_COLUMNS, rows)
+    if not rows:
+        return "No job array found\n"
+    return text_table(ARRAY_COLUMNS, rows, "<<<" + ">" * (len(ARRAY_COLUMNS) - 3))
+
+
+_ENDED = frozenset({"DONE", "EXIT"})
+
+
+Number = TypeVar("Number", int, float)
+
+
+JOB_COLUMNS = (
+    *("JOBID", "USER", "STAT", "QUEUE", "FROM_HOST", "EXEC_HOST", "JOB_NAME"),
+    *("SUBMIT_TIME",),
+)
+
+
+#: No job of which something is not considered.
+NOTHING: Mapping[str, Sequence[Omission]] = {}
+
+
+def bjobs(
+    snapshot: Snapshot,
+    asked: ViewOptions,
+    format: str,
+    cautions: Mapping[str, Sequence[Omission]] = NOTHING,
+) -> str:
+    """Running, then pending jobs: one line each, or everything about each.
+
+    cautions: what is not considered of the jobs that were to start, by job.
+    """
+    if asked.arrays:
+        return arrays(snapshot, asked, format)
+    instance = snapshot.instance
+    running, pending, ended = selected(snapshot, asked)
+    if format != "text":
+        records = [
+            *(_running_record(item) for item in running),
+            *(_record(job, "PEND", snapshot.waiting[job.id]) for job in pending),
+            *(_ended_record(snapshot, item) for item in ended),
+        ]
+        for record in records:
+            record["cautions"] = [item.name for item in cautions.get(record["job"], ())]
+        if format == "json":
+            return json_records(records)
+        rows = [tuple(_flat(value) for value in record.values()) for record in records]
+        return csv_rows(list(_record(Job(""), "", PendingJob())), rows)
+    if not running and not pending and not ended:
+        return f"No {_what(asked)} job found\n"
+    if not asked.long:
+        rows = [
+            *(_row(instance, item.job, _status(item), item.allocation) for item in running),
+            *(_row(instance, job, "PEND", {}) for job in pending),
+            *(_row(instance, snapshot.jobs[r.job], ending(r), r.hosts) for r in ended),
+        ]
+        table = text_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS))
+        return _with_reasons(table, snapshot, running, pending) if asked.pending else table
+    text = FORMATTERS[asked.alloc]
+    return ("\n" + "-" * 78 + "\n\n").join(
+        [
+            *("".join(f"{line}\n" for line in _running_text(instance, item)) for item in running),
+            *(_pending_text(instance, job, snapshot.waiting[job.id], text) for job in pending),
+            *("".join(f"{line}\n" for line in _ended_text(snapshot, item)) for item in ended),
+        ]
+    )
+
+
+def selected(
+    snapshot: Snapshot, asked: ViewOptions
+) -> tuple[list[RunningJob], list[Job], list[JobRecord]]:
+    """The jobs that run (or are suspended), wait and have ended, of those asked for."""
+    instance = snapshot.instance
+
+    def wanted(job: Job, hosts: Mapping[str, int]) -> bool:
+        return asked.wants_job(job.id, job.user, job.queue, frozenset(hosts))
+
+    state = asked.any_state
+    running = [
+        _submitted_by_its_start(item)
+        for item in instance.running
+        if (not state or (asked.suspended if item.suspended else asked.running))
+        and wanted(item.job, item.allocation)
+    ]
+    pending = [job for job in instance.pending if (not state or asked.pending) and wanted(job, {})]
+    ended = [
+        record
+        for record in snapshot.finished
+        if (asked.ended or asked.everything) and wanted(snapshot.jobs[record.job], record.hosts)
+    ]
+    return running, pending, ended
+
+
+def _submitted_by_its_start(item: RunningJob) -> RunningJob:
+    """A job that runs was submitted by then, also where nobody said when (the default is 0)."""
+    if item.job.submit <= item.start:
+        return item
+    return replace(item, job=replace(item.job, submit=item.start))
+
+
+def _what(asked: ViewOptions) -> str:
+    kinds = {
+        "running": asked.running,
+        "pending": asked.pending,
+        "suspended": asked.suspended,
+        "finished": asked.ended,
+    }
+    return " or ".join(name for name, wanted in kinds.items() if wanted) or "unfinished"
+
+
+def _with_reasons(
+    table: str, snapshot: Snapshot, running: Sequence[RunningJob], pending: Sequence[Job]
+) -> str:
+    """The short table with the reasons of each job below its line, as ``bjobs -p`` has them."""
+    lines = table.splitlines()
+    first = 1 + len(running)
+    shown = lines[:first]
+    for line, job in zip(lines[first:], pending, strict=False):
+        reasons = snapshot.waiting[job.id].reasons
+        shown += [line, *(f" {bjobs_text(reason, counted=True)};" for reason in reasons)]
+    return "".join(f"{line}\n" for line in [*shown, *lines[first + len(pending) :]])
+
+
+def _status(item: RunningJob) -> str:
+    return "USUSP" if item.suspended else "RUN"
+
+
+def _row(
+    instance: Instance, job: Job, status: str, where: Mapping[str, int]
+) -> tuple[str | None, ...]:
+    hosts = ":".join(places(instance, where)) or None
+    name, time = job.shown_name or None, stamp(instance, job.submit)
+    number = job.array_id or job.id  # the index stands in the name
+    return (number, job.user, status, job.queue, job.from_host or None, hosts, name, time)
+
+
+def ending(record: JobRecord) -> str:
+    """The state of a job that has ended."""
+    return "DONE" if record.status == "done" else "EXIT"
+
+
+def _running_record(item: RunningJob) -> dict[str, Any]:
+    """Times in seconds."""
+    record = _record(item.job, _status(item), PendingJob())
+    return record | {"slots": item.slots, "start": item.start, "hosts": dict(item.allocation)}
+
+
+def _ended_record(snapshot: Snapshot, item: JobRecord) -> dict[str, Any]:
+    record = _record(snapshot.jobs[item.job], ending(item), PendingJob())
+    hosts = dict(item.hosts)
+    return record | {"slots": item.procs, "start": item.start, "end": item.end, "hosts": hosts}
+
+
+def _record(job: Job, status: str, waiting: PendingJob) -> dict[str, Any]:
+    """Times in seconds, memory in MB."""
+    return {
+        "job": job.id,
+        "user": job.user,
+        "status": status,
+        "queue": job.queue,
+        "slots": job.slots,
+        "submit": job.submit,
+        "start": None,
+        "end": None,
+        "hosts": {},
+        "reserved_slots": dict(waiting.slots),
+        "reserved_memory": dict(waiting.memory),
+        "reserved_since": waiting.since,
+        "estimate": waiting.estimate,
+        "allocation": dict(waiting.allocation),
+        "reason": waiting.reason,
+        "reasons": [reason.to_dict() for reason in waiting.reasons],
+        "cautions": [],
+    }
+
+
+def _reason_text(reason: Mapping[str, Any]) -> str:
+    return f"{reason['reason']}{': ' if reason['hosts'] else ''}{', '.join(reason['hosts'])}"
+
+
+def _flat(value: object) -> object:
+    if isinstance(value, list):
+        return "; ".join(i if isinstance(i, str) else _reason_text(i) for i in value)
+    if isinstance(value, dict):
+        return " ".join(f"{amount:g}*{host}" for host, amount in value.items())
+    return value
+
+
+def _running_text(instance: Instance, item: RunningJob) -> Iterator[str]:
+    yield from head_lines(instance, item.job, _status(item))
+    where = "> <".join(places(instance, item.allocation))
+    yield f"{stamp(instance, item.start)}: Started on <{where}>;"
+    yield from gpu_lines(instance, item.job, item.allocation)
+
+
+def _ended_text(snapshot: Snapshot, item: JobRecord) -> Iterator[str]:
+    instance = snapshot.instance
+    yield from head_lines(instance, snapshot.jobs[item.job], ending(item))
+    assert item.end is not None
+    if item.start is not None:
+        where = "> <".join(places(instance, item.hosts))
+        yield f"{stamp(instance, item.start)}: Started on <{where}>;"
+    if item.status != "done":
+        words = f"Exited; {why_killed(instance, snapshot.jobs[item.job], item.start, item.end)}."
+    elif (cpu := snapshot.jobs[item.job].cpu_time) is None:
+        words = "Done successfully."
+    else:
+        words = f"Done successfully. The CPU time used is {cpu:.1f} seconds."
+    yield f"{stamp(instance, item.end)}: {words}"
+
+
+def why_killed(instance: Instance, job: Job, start: int | None, end: int) -> str:
+    """Why a job was killed, as bacct and bhist have it; one that never started was aborted."""
+    if job.deadline is not None and start is not None and end >= job.deadline:
+        return "TERM_DEADLINE: job killed after reaching deadline"
+    last, limit = last_start(instance, job), granted_run_limit(instance, job)
+    if start is None:
+        late = last is not None and end > last
+        return "job aborted: it would miss its deadline" if late else "job killed by its owner"
+    if limit is not None and end - start >= limit:
+        return "TERM_RUNLIMIT: job killed after reaching LSF run time limit"
+    return "TERM_OWNER: job killed by owner"
+
+
+def places(instance: Instance, allocation: Mapping[str, int]) -> list[str]:
+    """``2*hostA``, ``1*hostB``; of a job with one slot the host alone."""
+    held = by_machine(instance, allocation)
+    return list(held) if sum(held.values()) == 1 else allocation_text(held).split()
+
+
+def by_machine(instance: Instance, amounts: Mapping[str, Number]) -> dict[str, Number]:
+    """Amounts by host as LSF shows them: nodes count for the machine that they are in."""
+    machine = {host.name: host.node_of for host in instance.cluster.hosts if host.node_of}
+    found: dict[str, Number] = {}
+    for host, amount in amounts.items():
+        name = machine.get(host, host)
+        found[name] = found[name] + amount if name in found else amount
+    return found
+
+
+def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
+    """The job, what it asks for, and its run limit or its queue's.
+
+    status: with the queue on the first line; "" leaves both out, as bhist does.
+    """
+    priority = f", Job Priority <{job.priority}>" if job.priority else ""
+    extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
+    name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
+    group = f", User Group <{job.group}>" if job.group else ""
+    group += f", Job Group <{job.job_group}>" if job.job_group else ""
+    state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
+    yield (
+        f"Job <{job.id}>{name}, User <{job.user}>{group}, Project <{job.project}>{state}"
+        f"{priority}{extsched}"
+    )
+    home = f" from host <{job.from_host}>" if job.from_host else ""
+    asks = []
+    if job.most_slots > 1:
+        count = f"{job.slots}" if job.max_slots is None else f"{job.slots},{job.max_slots}"
+        asks.append(f", {count} Processors Requested")
+    if job.res_req:
+        asks.append(f", Requested Resources <{requested(instance, job)}>")
+    if job.gpu:
+        asks.append(f", Requested GPU <{job.gpu}>")
+    if job.hosts:
+        asks.append(f", Specified Hosts {', '.join(f'<{host.name}>' for host in job.hosts)}")
+    if job.begin is not None:
+        asks.append(f", Specified Start Time <{stamp(instance, job.begin)}>")
+    if job.deadline is not None:
+        asks.append(f", Specified Termination Time <{stamp(instance, job.deadline)}>")
+    if job.dependency:
+        asks.append(f", Dependency Condition <{job.dependency}>")
+    yield f"{stamp(instance, job.submit)}: Submitted{home}{''.join(asks)};"
+    limit = granted_run_limit(instance, job)
+    if limit is not None:
+        yield " RUNLIMIT"
+        yield f" {limit / 60:.1f} min"
+
+
+def _pending_text(
+    instance: Instance, job: Job, waiting: PendingJob, alloc: AllocationFormatter
+) -> str:
+    if job.extsched.startswith("RMS["):
+        alloc = FORMATTERS["rms"]
+    since = instance.now if waiting.since is None else waiting.since
+    held = reserved_lines(instance, since, waiting.slots, waiting.memory)
+    lines = [*head_lines(instance, job, "PEND"), *held]
+    if waiting.estimate is not None:
+        says = (
+            f"Estimated Job Start Time; {alloc(waiting.allocation)}"
+            if waiting.allocation
+            else "Job will start no sooner than indicated time stamp;"
+        )
+        lines.append(f"{stamp(instance, waiting.estimate)}: {says}")
+    if waiting.reasons:
+        lines += ["", " PENDING REASONS:", *(f" {bjobs_text(item)};" for item in waiting.reasons)]
+    text = "".join(f"{line}\n" for line in lines)
+    table = thresholds_table(instance, instance.queue(job.queue))
+    gpus = "".join(f"{line}\n" for line in gpu_lines(instance, job))
+    limits = "".join(f" {line}\n" for line in table.splitlines())
+    return f"{text}\n SCHEDULING PARAMETERS\n{limits}{gpus}"
+
+
+def reserved_lines(
+    instance: Instance, time: int, slots: Mapping[str, int], memory: Mapping[str, float]
+) -> Iterator[str]:
+    """What a pending job holds since `time`: slots, and memory (MB)."""
+    slots, memory = by_machine(instance, slots), by_machine(instance, memory)
+    since, count = stamp(instance, time), sum(slots.values())
+    if count == 1:
+        yield f"{since}: Reserved <1> job slot on host <{next(iter(slots))}>;"
+    elif count:
+        yield f"{since}: Reserved <{count}> job slots on host(s) <{allocation_text(slots)}>;"
+    if memory:
+        where = " ".join(f"{amount:g}M*{host}" for host, amount in memory.items())
+        hosts = "host" if len(memory) == 1 else "host(s)"
+        total = sum(memory.values())
+        yield f"{since}: Reserved <{total:g}> megabyte memory on {hosts} <{where}>;"
+
+
+def stamp(instance: Instance, time: int) -> str:
+    """``Fri Apr 22 15:18:56``; where the instance has no origin, how long from now."""
+    time_of_day = None if instance.origin is None else wall_clock(instance.origin, time)
+    if time_of_day is None:
+        return clock_text(instance, time)
+    return time_of_day.strftime("%a %b %d %H:%M:%S")

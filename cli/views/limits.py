@@ -1,0 +1,163 @@
+"""Limits and resources in the words of LSF's ``blimits`` and ``bresources`` (VEW-05)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ...model.configuration import Limit, Scope
+from ..selection import ViewOptions
+from ..tables import csv_rows, json_records, text_table
+
+if TYPE_CHECKING:
+    from ...solver.scheduler.history import LimitUse, Snapshot
+    from ..selection import ViewOptions
+
+
+def bresources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """How amounts of resources are reserved: for each job, host or slot."""
+    usages = [item for item in snapshot.instance.reservation_usage if asked.wants(item.resource)]
+    rows = [(item.resource, item.method) for item in usages]
+    if format == "json":
+        return json_records({"resource": name, "method": method} for name, method in rows)
+    if format == "csv":
+        return csv_rows(("resource", "method"), rows)
+    if not rows:
+        return "No reservation usage is configured.\n"
+    table = text_table(("RESOURCE", "METHOD"), rows, "<<")
+    return f"Begin ReservationUsage\n{table}End ReservationUsage\n"
+
+
+def shared_resources(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """Shared resources: what scheduling goes by, what is reserved, and on which hosts they are."""
+    shared = [item for item in snapshot.shared if asked.wants(item.name)]
+    if format == "json":
+        return json_records(asdict(item) for item in shared)
+    rows = [(item.name, item.total, item.reserved, " ".join(item.hosts)) for item in shared]
+    columns = ("RESOURCE", "TOTAL", "RESERVED", "LOCATION")
+    if format == "csv":
+        return csv_rows([column.lower() for column in columns], rows)
+    return text_table(columns, rows, "<>><") if rows else "No shared resource is configured.\n"
+
+
+CONSUMERS = ("USERS", "QUEUES", "HOSTS", "PROJECTS")
+
+
+#: Resources of Limit sections that no site defines.
+INTERNAL = ("SLOTS", "MEM", "TMP", "SWP", "JOBS")
+
+
+def blimits(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """What jobs use of Limit sections, as used/limit; or the sections themselves."""
+    limits = [limit for limit in snapshot.instance.limits if asked.wants(limit.name)]
+    if asked.configured:
+        return _configured(limits, format)
+    places = {limit.name: place for place, limit in enumerate(snapshot.instance.limits)}
+    uses = sorted(
+        (use for use in snapshot.limits if asked.wants(use.name) and _concerns(use, asked)),
+        key=lambda use: places[use.name],
+    )
+    if asked.everything:
+        known = {use.name for use in uses}
+        uses += [use for limit in limits if limit.name not in known for use in _unused(limit)]
+    else:
+        uses = [use for use in uses if use.used > 0]
+    if format == "json":
+        return json_records(asdict(use) for use in uses)
+    if format == "csv":
+        rows = [
+            (use.name, *(" ".join(use.consumers[name.lower()]) for name in CONSUMERS),
+             use.resource, use.used, use.limit)
+            for use in uses
+        ]  # fmt: skip
+        columns = ("name", *(name.lower() for name in CONSUMERS), "resource", "used", "limit")
+        return csv_rows(columns, rows)
+    if not snapshot.instance.limits:
+        return "No limit is configured.\n"
+    if not uses:
+        return "No resource usage found.\n"
+    external = [use for use in uses if use.resource.upper() not in INTERNAL]
+    internal = [use for use in uses if use.resource.upper() in INTERNAL]
+    names = tuple(dict.fromkeys(use.resource for use in external))
+    blocks = []
+    if internal:
+        blocks.append("INTERNAL RESOURCE LIMITS:\n\n" + _usage_table(internal, INTERNAL))
+    if external:
+        blocks.append("EXTERNAL RESOURCE LIMITS:\n\n" + _usage_table(external, names))
+    return "\n".join(blocks)
+
+
+def _concerns(use: LimitUse, asked: ViewOptions) -> bool:
+    """Whether a counter is of what is asked for (-u, -q, -m); one that names none is of all."""
+    pairs = (("users", asked.users), ("queues", asked.queues), ("hosts", asked.hosts))
+    return all(
+        not wanted
+        or not use.consumers[kind]
+        or "all" in use.consumers[kind]
+        or bool(wanted & set(use.consumers[kind]))
+        for kind, wanted in pairs
+    )
+
+
+def _unused(limit: Limit) -> list[LimitUse]:
+    from ...solver.scheduler.history import LimitUse
+
+    consumers = {name.lower(): scope_names(scope) for name, scope in _scopes(limit)}
+    return [LimitUse(limit.name, consumers, name, 0.0, n) for name, n in limit.amounts.items()]
+
+
+def _usage_table(uses: list[LimitUse], resources: tuple[str, ...]) -> str:
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for use in uses:
+        key = (use.name, *(" ".join(use.consumers[name.lower()]) for name in CONSUMERS))
+        shown = f"{use.used:.10g}/{use.limit:.10g}"
+        rows.setdefault(key, {})[use.resource.lower()] = shown
+    cells = [
+        [*(name or None for name in key), *(row.get(name.lower()) for name in resources)]
+        for key, row in rows.items()
+    ]
+    columns = ("NAME", *CONSUMERS, *resources)
+    return text_table(columns, cells, "<" * 5 + ">" * len(resources))
+
+
+def _scopes(limit: Limit) -> list[tuple[str, Scope | None]]:
+    scopes = (limit.users, limit.queues, limit.hosts, limit.projects)
+    return list(zip(CONSUMERS, scopes, strict=True))
+
+
+def scope_names(scope: Scope | None) -> tuple[str, ...]:
+    """A scope as configured: names, and those excluded behind ``~``."""
+    return () if scope is None else (*scope.names, *(f"~{name}" for name in scope.excluded))
+
+
+def _configured(limits: list[Limit], format: str) -> str:
+    """The Limit sections as lsb.resources has them, in the horizontal form."""
+    entries = [dict(_lines_of_limit(limit)) for limit in limits]
+    if format == "json":
+        return json_records(entries)
+    if format == "csv":
+        rows = [(entry["NAME"], key, value) for entry in entries for key, value in entry.items()]
+        return csv_rows(("limit", "parameter", "value"), rows)
+    if not limits:
+        return "No limit is configured.\n"
+    return "\n".join(
+        "Begin Limit\n" + "".join(f"{k:<19} = {v}\n" for k, v in entry.items()) + "End Limit\n"
+        for entry in entries
+    )
+
+
+def _lines_of_limit(limit: Limit) -> list[tuple[str, str]]:
+    found = [("NAME", limit.name)]
+    for name, scope in _scopes(limit):
+        if scope is not None:
+            key = f"PER_{name.removesuffix('S')}" if scope.each else name
+            found.append((key, " ".join(scope_names(scope))))
+    if limit.slots_per_processor is not None:
+        found.append(("SLOTS_PER_PROCESSOR", f"{limit.slots_per_processor:.10g}"))
+    site = []
+    for resource, amount in limit.amounts.items():
+        if resource.upper() in INTERNAL:
+            found.append((resource.upper(), f"{amount:.10g}"))
+        else:
+            site.append(f"[{resource}, {amount:.10g}]")
+    return [*found, ("RESOURCE", " ".join(site))] if site else found

@@ -1,0 +1,272 @@
+"""Queues in the words of LSF's ``bqueues``, with -l their limits and shares (VEW-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ...model.cluster import BUILTIN_INDICES
+from ...model.shares import QueueSet, queue_hosts, queue_sets
+from ...model.windows import open_periods
+from ...solver.fairshare.reports import ShareLevel, queue_levels
+from ..selection import ViewOptions
+from ..tables import csv_rows, dashed, json_records, text_table
+from .users import members_of, share_csv, share_table, shares_text
+
+if TYPE_CHECKING:
+    from ...model.configuration import Queue
+    from ...model.instance import Instance
+    from ...solver.scheduler.history import Snapshot
+    from ..selection import ViewOptions
+
+
+QUEUE_COLUMNS = (
+    *("QUEUE_NAME", "PRIO", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
+    *("NJOBS", "PEND", "RUN", "SUSP"),
+)
+
+
+QUEUE_LONG_COLUMNS = (
+    *("PRIO", "NICE", "STATUS", "MAX", "JL/U", "JL/P", "JL/H"),
+    *("NJOBS", "PEND", "RUN", "SSUSP", "USUSP", "RSV"),
+)
+
+
+def bqueues(snapshot: Snapshot, asked: ViewOptions, format: str) -> str:
+    """Queues: one line each, or everything about each."""
+    instance = snapshot.instance
+    queues = [queue for queue in instance.queues if asked_for(instance, queue, asked)]
+    levels = {
+        queue.name: queue_levels(
+            instance, snapshot.order, queue.name, instance.now, recursive=asked.recursive
+        )
+        for queue in queues
+    }
+    sets = {name: policy for policy in queue_sets(instance) for name in policy.queues}
+    if format == "json":
+        return json_records(
+            queue_numbers(snapshot, queue)
+            | _record(instance, queue, sets.get(queue.name))
+            | {"levels": [asdict(level) for level in levels[queue.name]]}
+            for queue in queues
+        )
+    if format == "csv" and asked.long:
+        return share_csv(level for queue in queues for level in levels[queue.name])
+    rows = [[queue_numbers(snapshot, queue)[name] for name in QUEUE_COLUMNS] for queue in queues]
+    if format == "csv":
+        return csv_rows([column.lower() for column in QUEUE_COLUMNS], rows)
+    if not asked.long:
+        return text_table(QUEUE_COLUMNS, rows, "<><>>>>>>>>")
+    return ("\n" + "-" * 78 + "\n\n").join(
+        _text(snapshot, queue, sets.get(queue.name), levels[queue.name]) for queue in queues
+    )
+
+
+def asked_for(instance: Instance, queue: Queue, asked: ViewOptions) -> bool:
+    """By name, by the users it is open to (-u) and by the hosts it uses (-m)."""
+    open_to = {user for name in queue.users for user in members_of(instance, name)}
+    return (
+        asked.wants(queue.name)
+        and (not asked.users or not queue.users or bool(open_to & asked.users))
+        and (not asked.hosts or bool(asked.hosts & {*queue_hosts(instance.cluster, queue)}))
+    )
+
+
+def queue_numbers(snapshot: Snapshot, queue: Queue) -> dict[str, Any]:
+    """What the tables have in columns; counts are slots, reserved ones do not pend.
+
+    An instance has neither the NICE of a queue (0 is LSF's own) nor who suspended a job.
+    """
+    instance = snapshot.instance
+    running = [item for item in instance.running if item.job.queue == queue.name]
+    jobs = [job for job in instance.pending if job.queue == queue.name]
+    reserved = sum(sum(snapshot.holds(job.id).values()) for job in jobs)
+    pending = sum(job.slots for job in jobs) - reserved
+    run = sum(item.slots for item in running if not item.suspended)
+    suspended = sum(item.slots for item in running if item.suspended)
+    return {
+        "QUEUE_NAME": queue.name,
+        "PRIO": queue.priority,
+        "NICE": 0,
+        "STATUS": _status(instance, queue),
+        "MAX": queue.queue_slots,
+        "JL/U": queue.user_slots,
+        "JL/P": queue.processor_slots,
+        "JL/H": queue.host_slots,
+        "NJOBS": pending + run + suspended + reserved,
+        "PEND": pending,
+        "RUN": run,
+        "SUSP": suspended,
+        "SSUSP": 0,
+        "USUSP": suspended,
+        "RSV": reserved,
+    }
+
+
+def _status(instance: Instance, queue: Queue) -> str:
+    taking = "Open" if queue.open else "Closed"
+    if not queue.active:
+        return f"{taking}:Inact"
+    now = instance.now
+    windows = (queue.dispatch_window, queue.run_window)
+    active = all(open_periods(text, instance.origin, now, now + 1) for text in windows)
+    return f"{taking}:Active" if active else f"{taking}:Inact_Win"
+
+
+def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[str, Any]:
+    """Policies and pools as plain data; times in seconds."""
+    return {
+        "policies": _policies(queue, policy),
+        "user_shares": None if policy is None else dict(policy.shares),
+        "fairshare_queues": list(policy.queues) if policy and len(policy.queues) > 1 else None,
+        "dispatch_order": "QUEUE" if policy and policy.ordered else None,
+        "slot_share": queue.slot_share,
+        "slot_pool": queue.slot_pool or None,
+        "max_reservation_time": _longest_reservation(instance, queue),
+    }
+
+
+def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
+    unit = queue.exclusive.removeprefix("CU[").removesuffix("]")
+    used = {
+        "FAIRSHARE": policy is not None,
+        "BACKFILL": queue.backfill,
+        "EXCLUSIVE": queue.exclusive == "Y",
+        f"EXCLUSIVE(CU[{unit}])": queue.exclusive.startswith("CU"),
+        "PREEMPTIVE": queue.preemptive is not None,
+        "PREEMPTABLE": queue.preemptable is not None,
+        "RESOURCE_RESERVE": queue.resource_reserve is not None,
+        "IGNORE_DEADLINE": queue.ignore_deadline,
+    }
+    return [name for name, is_used in used.items() if is_used]
+
+
+def _longest_reservation(instance: Instance, queue: Queue) -> int | None:
+    cycles = queue.reserve_cycles
+    return None if cycles is None else cycles * instance.params.mbd_sleep_time
+
+
+def _text(
+    snapshot: Snapshot, queue: Queue, policy: QueueSet | None, levels: Sequence[ShareLevel]
+) -> str:
+    instance = snapshot.instance
+    found = queue_numbers(snapshot, queue)
+    row = [found[name] for name in QUEUE_LONG_COLUMNS]
+    blocks = [
+        f"QUEUE: {queue.name}\n" + (f"  -- {queue.description}\n" if queue.description else ""),
+        "PARAMETERS/STATISTICS\n"
+        + text_table(QUEUE_LONG_COLUMNS, [row], ">><" + ">" * len(QUEUE_LONG_COLUMNS[3:]))
+        + _lines(_limit_lines(instance, queue)),
+        "SCHEDULING PARAMETERS\n" + thresholds_table(instance, queue),
+        _lines(_policy_lines(queue, policy)),
+        *(share_table(level, adjust=True) for level in levels),
+        _lines(_member_lines(instance, queue)),
+    ]
+    return "\n".join(block for block in blocks if block)
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _limit_lines(instance: Instance, queue: Queue) -> list[str]:
+    lines = []
+    if queue.job_accept_interval is not None:
+        seconds = queue.job_accept_interval * instance.params.mbd_sleep_time
+        lines.append(f"Interval for a host to accept two jobs is {seconds} seconds")
+    if queue.run_limit is not None:
+        lines.append(f"RUNLIMIT: {_minutes(queue.run_limit)} min (default)")
+    if queue.run_limit_max is not None:
+        lines.append(f"RUNLIMIT: {_minutes(queue.run_limit_max)} min (maximum)")
+    if queue.cpu_limit is not None:
+        lines += ["CPULIMIT", f" {_minutes(queue.cpu_limit)} min"]
+    if queue.slots is not None:
+        lines.append("PROCLIMIT: " + " ".join(str(n) for n in queue.slots if n is not None))
+    return lines
+
+
+def thresholds_table(instance: Instance, queue: Queue) -> str:
+    """The built-in load indices, then those of the site: dynamic ones, and what has a threshold."""
+    sched, stop = queue.thresholds.sched, queue.thresholds.stop
+    defined = [r for r in instance.cluster.resources if r.dynamic and r.kind == "numeric"]
+    names = dict.fromkeys([*(item.name for item in defined), *sched, *stop])
+    own = tuple(name for name in names if name not in BUILTIN_INDICES)
+    return "\n".join(
+        text_table(
+            ("", *names),
+            [_load_row("loadSched", names, sched), _load_row("loadStop", names, stop)],
+            "<" + ">" * len(names),
+        )
+        for names in (BUILTIN_INDICES, own)
+        if names
+    )
+
+
+def _load_row(
+    title: str, names: Sequence[str], values: Mapping[str, float]
+) -> tuple[str | float | None, ...]:
+    return (title, *(values.get(name) for name in names))
+
+
+def _policy_lines(queue: Queue, policy: QueueSet | None) -> list[str]:
+    chosen = _policies(queue, policy)
+    lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
+    if policy is not None and len(policy.queues) > 1:
+        lines.append("FAIRSHARE_QUEUES:  " + " ".join(policy.queues))
+        if policy.ordered and queue.name == policy.master:
+            lines.append("DISPATCH_ORDER:  QUEUE")
+    if policy is not None:
+        lines.append("USER_SHARES:  " + shares_text(policy.shares))
+    return lines
+
+
+def _member_lines(instance: Instance, queue: Queue) -> list[str]:
+    groups = {group.name for group in instance.cluster.groups}
+    hosts = [
+        request.name
+        + "/" * (request.name in groups)
+        + "!" * request.first
+        + (f"+{request.preference}" if request.preference else "")
+        for request in queue.hosts
+    ]
+    hosts += [f"~{name}" + "/" * (name in groups) for name in queue.excluded_hosts]
+    lines = [
+        *(f"{key}:  {text}" for key, text in _windows(queue) if text),
+        f"USERS: {' '.join(queue.users) or 'all users'}",
+        f"HOSTS: {' '.join(hosts) or 'all'}",
+    ]
+    if queue.res_req:
+        lines.append(f"RES_REQ:  {queue.res_req}")
+    if queue.resrsv_limit:
+        ranges = (f"{n}={low:g},{high:g}" for n, (low, high) in queue.resrsv_limit.items())
+        lines.append(f"RESRSV_LIMIT:  [{':'.join(ranges)}]")
+    if queue.chunk_job_size is not None:
+        lines.append(f"CHUNK_JOB_SIZE:  {queue.chunk_job_size}")
+    preemption = [
+        word + ("" if names == ("*",) else f"[{' '.join(names)}]")
+        for word, names in (("PREEMPTIVE", queue.preemptive), ("PREEMPTABLE", queue.preemptable))
+        if names is not None
+    ]
+    if preemption:
+        lines.append(f"PREEMPTION:  {' '.join(preemption)}")
+    seconds = _longest_reservation(instance, queue)
+    if seconds is not None:
+        kind = "slot" if queue.resource_reserve is None else "resource"
+        lines.append(f"Maximum {kind} reservation time: {seconds} seconds")
+    if queue.slot_pool:
+        lines.append(f"SLOT_SHARE: {dashed(queue.slot_share)}%")
+        lines.append(f"SLOT_POOL: {queue.slot_pool}")
+    if queue.max_slots_in_pool is not None:
+        lines.append(f"MAX_SLOTS_IN_POOL: {queue.max_slots_in_pool}")
+    if queue.use_priority_in_pool:
+        lines.append("USE_PRIORITY_IN_POOL: Y")
+    return lines
+
+
+def _windows(queue: Queue) -> tuple[tuple[str, str], ...]:
+    return ("DISPATCH_WINDOW", queue.dispatch_window), ("RUN_WINDOW", queue.run_window)
+
+
+def _minutes(seconds: int) -> str:
+    return f"{seconds / 60:g}"

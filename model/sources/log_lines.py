@@ -1,0 +1,180 @@
+"""The lines of a log, plain or gzipped, one at a time and none too long."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TypeVar, cast
+
+from ..errors import InputError, Problem, unreadable
+from ..formats.reading import opened
+from ..formats.sniff import GZIP, begins_as_log
+from ..input_limits import limits
+
+_Number = TypeVar("_Number", int, float)
+#: How files begin that are packed in other ways than gzip's.
+_PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+#: Characters of a complaint about one line.
+_LONGEST = 300
+#: Bytes that any packed log may unpack to, however small it is.
+_ALWAYS = 2**24
+#: Bytes that a line of a packed log counts for at least: empty ones cost time too.
+_LEAST = 64
+#: The range of every number in a record, either side of 0: nobody measured more, and sums of
+#: hundreds still fit into 64 bits.
+MAX_NUMBER = 2**53
+
+
+def in_range(value: _Number, name: str, word: str) -> _Number:
+    """A number of a record. ValueError where it is beyond what a log can mean."""
+    if not -MAX_NUMBER <= value <= MAX_NUMBER:
+        raise ValueError(f"{name} '{word}' is out of range")
+    return value
+
+
+def number_of(word: str, name: str, where: str = "") -> float:
+    """The number that a word of a record is; where: behind a complaint, its place in the line.
+
+    ValueError for what is none.
+    """
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in word:
+        raise ValueError(f"{name} '{word}' is not a number{where}")
+    return in_range(value, name, word)
+
+
+def log_lines(path: Path) -> Iterator[str]:
+    """The lines of a file as text.
+
+    Raises InputError if it cannot be read, has a line that is too long, or unpacks to too much: in
+    all, or for its size.
+    """
+    try:
+        with opened(path, is_log=begins_as_log) as file:
+            head = file.peek(5)[:5]
+            for begin, name in _PACKED.items():
+                if head.startswith(begin):
+                    message = f"is packed with {name}: unpack it first, or pack it with gzip"
+                    raise InputError([Problem(message, str(path))])
+            packed = head.startswith(GZIP)
+            content = gzip.GzipFile(fileobj=file) if packed else file
+            taken = file.tell if packed else None
+            yield from _decoded(cast("IO[bytes]", content), str(path), taken)
+    except zlib.error as error:
+        raise unreadable(path, error) from error
+
+
+def _decoded(content: IO[bytes], source: str, taken: Callable[[], int] | None) -> Iterator[str]:
+    """taken: of a packed file, how many of its own bytes have been read by now."""
+    longest = limits().line
+    total = counted = number = 0
+    while line := content.readline(longest + 1):
+        number += 1
+        total += len(line)
+        counted += max(len(line), _LEAST)
+        if len(line) > longest:
+            message = f"a line has more than {longest:,} bytes (--max-line)"
+            raise InputError([Problem(message, source, number)])
+        if taken is not None and (wrong := _swells(total, counted, taken)):
+            raise InputError([Problem(wrong, source, number)])
+        if number == 1:
+            line = _begun(line, source)
+        yield line.decode("utf-8", errors="replace")
+
+
+def _swells(total: int, counted: int, taken: Callable[[], int]) -> str:
+    """What is wrong where `total` bytes are too many for a packed log, or for its size; else "".
+
+    counted: the bytes with short lines as long as :data:`_LEAST`.
+    """
+    most, ratio = limits().unpacked, limits().ratio
+    if total > most:
+        return f"unpacks to more than {most:,} bytes (--max-unpacked)"
+    if counted > _ALWAYS and counted > ratio * taken():
+        return f"unpacks to more than {ratio:,} times its size (--max-ratio)"
+    return ""
+
+
+def _begun(line: bytes, source: str) -> bytes:
+    """The first line without the mark that some editors put in front of UTF-8."""
+    if line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise InputError([Problem("is UTF-16: a log is UTF-8 text", source)])
+    return line.removeprefix(BOM_UTF8)
+
+
+def malformed(error: Exception, source: str, line: int) -> Problem:
+    """What is wrong with one record; what it quotes is cut where it is endless."""
+    message = str(error)
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]} …"
+    return Problem(message, source, line)
+
+
+def refused_records(problems: Iterable[Problem], well_formed: int = 1) -> InputError:
+    """The refusal of a log with malformed records.
+
+    well_formed: how many others there are. Where there are any, the refusal names the option that
+    takes them.
+    """
+    hint = "--keep-going leaves such records out, counts them and takes the others"
+    return InputError(problems, hint if well_formed else "")
+
+
+def check_records(number: int, source: str) -> None:
+    """InputError once a log has more records than are read."""
+    if number > limits().jobs:
+        message = f"has more than {limits().jobs:,} records (--max-jobs)"
+        raise InputError([Problem(message, source)])
+
+
+class BadRecords:
+    """What is wrong with a log: the first records in full, the others counted."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.count = 0
+        #: How many records were a little wrong and have been put right.
+        self.repaired = 0
+        #: The first cells that could not be read of records that count otherwise, and their jobs.
+        self.cells: list[tuple[Problem, int]] = []
+        self.cell_count = 0
+
+    def add(self, problem: Problem) -> None:
+        """One more."""
+        self.count += 1
+        if self.count <= limits().errors + 1:
+            self.problems.append(problem)
+
+    def add_cells(self, messages: Sequence[str], job: int, source: str, line: int) -> None:
+        """What could not be read of the record of a job, and is as if it were not there."""
+        self.cell_count += len(messages)
+        for message in messages[: max(0, limits().errors - len(self.cells))]:
+            what = malformed(ValueError(f"job {job}: {message}: not known"), source, line)
+            self.cells.append((what, job))
+
+    def told_cells(self) -> list[str]:
+        """A line for each of the first cells that could not be read, and how many there are."""
+        lines = [str(problem) for problem, _ in self.cells]
+        more = self.cell_count - len(lines)
+        return lines + ([f"and {more:,} more cells that cannot be read"] if more else [])
+
+    def merge(self, first: Sequence[Problem], count: int) -> None:
+        """`count` more, of which `first` are the first in the file."""
+        self.count += count
+        both = sorted((*self.problems, *first), key=lambda problem: problem.line or 0)
+        self.problems = both[: limits().errors + 1]
+
+    def report(self) -> list[Problem]:
+        """The first problems, and how many records were bad in all."""
+        if self.count <= limits().errors + 1:
+            return self.problems
+        first = self.problems[: limits().errors]
+        more = f"and {self.count - len(first):,} more bad records ({self.count:,} in all)"
+        return [*first, Problem(more, first[-1].source)]

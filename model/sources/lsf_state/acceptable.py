@@ -1,0 +1,239 @@
+"""Removes what a real cluster had and an instance cannot have, each kind with a note."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...duration import within_queue_limit
+from ...errors import InputError, Problem
+from ...formats import from_document, to_document
+from ...formats.finding import Finding, path_text
+from ...formats.rules import rule_findings
+from ...instance import Instance
+from ...job import Job
+from ...resreq import Vocabulary, heeded_part, readable, requirement_options
+from .values import Remarks
+
+#: What a queue is without a parameter that names what nobody described.
+_DROPPED: dict[str, dict[str, Any]] = {
+    "RES_REQ": {"res_req": ""},
+    "GPU_REQ": {"gpu_req": ""},
+    "EXCLUSIVE": {"exclusive": "N"},
+    "USERS": {"users": ()},
+    "HOSTS": {"hosts": (), "excluded_hosts": ()},
+    "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
+}
+#: What a job is without requirements that cannot be heeded.
+_BARE: dict[str, dict[str, Any]] = {
+    "res_req": {"res_req": ()},
+    "extsched": {"extsched": ""},
+    "gpu": {"gpu": ""},
+    "dependency": {"dependency": ""},
+    "hosts": {"hosts": ()},
+}
+_UNASKED: dict[str, Any] = {"res_req": (), "hosts": (), "group": ""}
+
+
+def acceptable(instance: Instance, notes: Remarks) -> Instance:
+    """The instance as reading the file gives it that will be written of it.
+
+    Of requirements goes what names things that nobody described; a pending job that would be
+    refused, or whose requirement cannot be read at all, goes whole. Raises InputError for what
+    remains.
+    """
+    fatal = _fatal(instance)
+    while fatal:  # Each round takes something away.
+        mended = _Mended(instance, notes).of(fatal)
+        if mended == instance:
+            break
+        instance, fatal = mended, _fatal(mended)
+    if fatal:
+        raise InputError(
+            Problem(finding.message, path=path_text(finding.place)) for finding in fatal
+        )
+    return from_document(to_document(instance))
+
+
+def _fatal(instance: Instance) -> list[Finding]:
+    return [finding for finding in rule_findings(instance) if not finding.warning]
+
+
+#: Why something of a job was left out, and the job, "" where that touches nobody.
+Reason = tuple[str, str]
+#: Reasons of one kind that are spelled out.
+MAX_REASONS = 5
+
+
+class _Mended:
+    """One round: everything that the findings complain of is taken away at once."""
+
+    def __init__(self, instance: Instance, notes: Remarks) -> None:
+        self._instance = instance
+        self._notes = notes
+        self._queues, self._running = list(instance.queues), list(instance.running)
+        self._waiting = {"pending": list(instance.pending), "future": list(instance.future)}
+        self._partly: dict[str, list[Reason]] = {}
+        self._bare: dict[str, list[Reason]] = {}
+        self._gone: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        self._unread: dict[str, dict[int, str]] = {name: {} for name in self._waiting}
+        #: Limits that cannot be, and why.
+        self._limits: dict[int, str] = {}
+        self._limited: dict[tuple[str, str], dict[int, str]] = {}
+        known = Vocabulary.of_cluster(instance.cluster)
+        self._options = requirement_options(instance.params, known)
+
+    def of(self, fatal: Sequence[Finding]) -> Instance:
+        """The instance without what these findings are about; notes say what that was."""
+        for finding in fatal:
+            match finding.place:
+                case ("queues", int(index), str(key), *_) if key in _DROPPED:
+                    self._queue(index, key, finding.message)
+                case ("limits", int(index), *_):
+                    self._limits[index] = finding.message
+                case ("running", int(index), "res_req" | "hosts" | "group" | "gpu" as key, *_):
+                    self._runs(index, key, finding.message)
+                case ("pending" | "future" as kind, int(index), *rest):
+                    self._waits(kind, index, str(rest[0]) if rest else "", finding.message)
+        self._report()
+        kept = {
+            name: tuple(
+                job
+                for index, job in enumerate(jobs)
+                if index not in self._gone[name] and index not in self._unread[name]
+            )
+            for name, jobs in self._waiting.items()
+        }
+        instance = self._instance
+        return replace(
+            instance,
+            limits=tuple(
+                limit for index, limit in enumerate(instance.limits) if index not in self._limits
+            ),
+            queues=tuple(self._queues),
+            running=tuple(self._running),
+            pending=kept["pending"],
+            future=kept["future"],
+        )
+
+    def _queue(self, index: int, key: str, reason: str) -> None:
+        queue = self._queues[index]
+        part = self._heeded((queue.res_req,)) if key == "RES_REQ" else ()
+        dropped: dict[str, Any] = {"res_req": part[0]} if part else _DROPPED[key]
+        self._queues[index] = replace(queue, **dropped)
+        of = "a part of " if part else ""
+        jobs = [job.id for job in self._waiting["pending"] if job.queue == queue.name]
+        self._notes.touch(f"left out {of}{key} of queue {queue.name}: {reason}", jobs)
+
+    def _runs(self, index: int, key: str, reason: str) -> None:
+        job = self._running[index].job
+        if key == "res_req" and not job.res_req:  # It is the queue's that does not go with it.
+            self._queue([q.name for q in self._queues].index(job.queue), "RES_REQ", reason)
+            return
+        part = self._heeded(job.res_req) if key == "res_req" else ()
+        bare = _BARE["gpu"] if key == "gpu" else _UNASKED
+        job = replace(job, res_req=part) if part else replace(job, **bare)
+        self._running[index] = replace(self._running[index], job=job)
+        run = self._running[index]
+        what = f"{'a part of ' if part else ''}what running job {job.id} asks for"
+        self._notes.touch(f"left out {what}: {reason}", hosts=tuple(run.allocation))
+
+    def _waits(self, kind: str, index: int, key: str, reason: str) -> None:
+        job = self._waiting[kind][index]
+        if key == "res_req" and job.res_req and self._unreadable(job.res_req):
+            self._unread[kind][index] = reason
+        elif key in _BARE and getattr(job, key):
+            part = self._heeded(job.res_req) if key == "res_req" else ()
+            changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
+            self._waiting[kind][index] = replace(job, **changed)
+            (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
+        elif key in ("run_limit", "cpu_limit"):
+            self._waiting[kind][index] = within_queue_limit(self._instance, job)
+            self._limited.setdefault((kind, key), {})[index] = reason
+        elif key != "user" or not self._opened(job):
+            self._gone[kind][index] = reason
+
+    def _unreadable(self, texts: Sequence[str]) -> bool:
+        """Whether nothing of a requirement can be read, so that what it asks for is unknown."""
+        try:
+            for text in texts:
+                heeded_part(text, self._options, readable(self._options))
+        except InputError:
+            return True
+        return False
+
+    def _heeded(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """What can be heeded of requirements on this cluster; () where that is nothing, or all."""
+        try:
+            parts = [heeded_part(text, self._options, readable(self._options)) for text in texts]
+        except InputError:
+            return ()
+        return () if parts == list(texts) else tuple(part for part in parts if part)
+
+    def _opened(self, job: Job) -> bool:
+        """Whether the job's queue is open to all now, as its USERS has names of nobody known."""
+        strangers = _strangers(self._instance, job.queue)
+        for index, queue in enumerate(self._queues):
+            if queue.name == job.queue and queue.users and strangers:
+                self._queues[index] = replace(queue, users=())
+                self._notes.touch(
+                    f"USERS of queue {queue.name} names {strangers}, and no input says who that is "
+                    "(a group of the operating system, or of egroup): not checked",
+                    [job.id for job in self._waiting["pending"] if job.queue == queue.name],
+                )
+        return bool(strangers)
+
+    def _report(self) -> None:
+        for index, reason in self._limits.items():
+            limit = self._instance.limits[index]
+            users = () if limit.users is None else limit.users.names
+            bound = [] if users in ((), ("all",)) else list(users)
+            of = () if limit.amounts.keys() & {"slots", "jobs"} else tuple(limit.amounts)
+            self._notes.touch(f"left out limit {limit.name}: {reason}", users=bound, resources=of)
+        for section, reasons in self._partly.items():
+            _report(self._notes, "left out a part of the requirements of", section, reasons)
+        for section, reasons in self._bare.items():
+            _report(self._notes, "left out the requirements of", section, reasons)
+        for (section, key), found in self._limited.items():
+            gone = self._gone[section]
+            limits = [(text, "") for index, text in found.items() if index not in gone]
+            name = "run limit" if key == "run_limit" else "CPU limit"
+            _report(self._notes, f"took the queue's maximum as the {name} of", section, limits)
+        for section, unread in self._unread.items():
+            for text, count in Counter(unread.values()).items():
+                jobs = f"{count} {section} job{'s' * (count > 1)}"
+                self._notes.touch(
+                    f"left out {jobs} whose requirement cannot be read: {text}", count=count
+                )
+        for section, dropped in self._gone.items():
+            _report(self._notes, "left out", section, [(text, "") for text in dropped.values()])
+
+
+def _strangers(instance: Instance, name: str) -> str:
+    """Who may use a queue without being a user or group that anything else names."""
+    jobs = (*(item.job for item in instance.running), *instance.pending, *instance.future)
+    known = {"all", *(job.user for job in jobs)}
+    known.update(user.name.removesuffix("@") for user in instance.users)
+    for group in instance.groups:
+        if not group.members:
+            continue  # A program of the site (egroup) names them.
+        known.update((group.name, *(member.removeprefix("~") for member in group.members)))
+    words = next((queue.users for queue in instance.queues if queue.name == name), ())
+    plain = (word.removeprefix("~").removesuffix("/") for word in words)
+    return ", ".join(dict.fromkeys(word for word in plain if word not in known))
+
+
+def _report(notes: Remarks, what: str, kind: str, reasons: list[Reason]) -> None:
+    """Sentences for the most frequent reasons; pending jobs that are named are touched."""
+    found = Counter(reason for reason, _ in reasons).most_common()
+    for number, (reason, count) in enumerate(found):
+        ids = [job for other, job in reasons if other == reason and job and kind == "pending"]
+        text = f"{what} {count} {kind} job{'s' * (count > 1)}: {reason}"
+        if ids:
+            notes.touch(text, ids, count=count)
+        elif number < MAX_REASONS:
+            notes.append(text)
+    if (more := len(found) - MAX_REASONS) > 0:
+        notes.append(f"{what} other {kind} jobs for {more} more reasons")

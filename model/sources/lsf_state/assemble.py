@@ -1,0 +1,783 @@
+"""An instance of what bjobs, bhosts and bqueues saw, with or without the site's configuration.
+
+A site (an instance without jobs) says what the commands do not print: resources, users, limits.
+What they print is newer and goes before it; a difference is a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...cluster import (
+    BUILTIN_AMOUNTS,
+    HOST_STATUSES,
+    PASSING_STATUSES,
+    Cluster,
+    Gpus,
+    Host,
+    Thresholds,
+)
+from ...configuration import COUNTED_PER, counting_rusage
+from ...errors import InputError, Problem
+from ...formats.lsf.draft import OF_ELIMS, UNKNOWN_MEMORY
+from ...formats.names import Domains, host_requests
+from ...formats.unknown_amounts import NO_GPUS_GIVEN, without_gpus, without_gpus_named
+from ...gpu_request import GPUS_NAMED, with_gpu_constraints
+from ...input_limits import limits
+from ...instance import Instance, SaidByLsf
+from ...job import (
+    LARGEST_INDEX,
+    ArraySpec,
+    HostRequest,
+    Job,
+    RunningJob,
+    TooManyElements,
+    elements,
+    parse_array,
+    too_many_elements,
+)
+from ...omissions import GPUS, Omission
+from ...resreq import RequirementMerging
+from . import values
+from .acceptable import acceptable
+from .bjobs import ENDED, WAITING, SeenJob
+from .bqueues import SeenHost
+from .consumables import with_consumables
+from .cut_names import with_whole_names
+from .dependencies import still_open
+from .facts import with_machines
+from .gpus import SeenGpus
+from .queues import merged_queues
+from .seen import Seen
+from .unknown import without_unknown
+from .values import Remarks
+
+
+def with_gpus(host: Host, item: SeenHost | None, listed: SeenGpus | None, notes: Remarks) -> Host:
+    """A host with the GPUs that bhosts counts and that a list of GPUs describes."""
+    count = item.gpus if item is not None else None
+    if listed is not None:
+        count = listed.count
+        models = sorted(set(listed.models.values()))
+        if len(models) > 1:
+            kinds = ", ".join(models)
+            text = f"host {host.name} has GPUs of several models ({kinds}): any of them suit"
+            notes.touch(text, hosts=(host.name,), resources=(GPUS,))
+    if count is None:
+        return host
+    if host.gpu_count not in (None, count):
+        notes.append(f"host {host.name}: {count} GPUs are listed, the site has {host.gpu_count:g}")
+    known = host.gpus or Gpus(count)
+    model = listed.model if listed is not None else known.model
+    mem = listed.mem if listed is not None and listed.mem is not None else known.mem
+    return replace(host, gpus=Gpus(count, model, mem) if count else None)
+
+
+def holding(job: Job, seen: SeenJob, notes: Remarks) -> Job:
+    """A running job with the GPUs that it is seen to hold, in the words of -gpu."""
+    held = seen.gpus_held
+    if not held or any(map(GPUS_NAMED.search, job.res_req)):
+        return job
+    number = max(held.values())
+    if len({*held.values()}) > 1 or len(held) != len(seen.allocation):
+        text = f"job {job.id} holds GPUs {held}: taken as {number} on each of its hosts"
+        notes.touch(text, resources=(GPUS,))
+    rest = [part for part in job.gpu.split(":") if part and not part.strip().startswith("num=")]
+    return replace(job, gpu=":".join([f"num={number}/host", *rest]))
+
+
+def described(
+    instance: Instance,
+    seen: Iterable[SeenHost],
+    listed: Iterable[SeenGpus],
+    notes: Remarks,
+) -> Instance:
+    """The instance with GPUs for the jobs that ask for some, or these jobs without.
+
+    Where nothing describes the GPUs of hosts, they have those that running jobs hold. Where these
+    hold none either, what jobs ask of GPUs is left out.
+    """
+    if all(host.gpu_count is None for host in instance.cluster.hosts):
+        instance = _as_held(instance, notes)
+    if all(host.gpu_count is None for host in instance.cluster.hosts):
+        return _nobody_asks(instance, notes)
+    used = {item.name: item.gpus_used for item in seen if item.gpus_used}
+    used |= {item.host: len(item.used) for item in listed if item.used}
+    return _all_held(instance, used, notes)
+
+
+def _held(instance: Instance) -> Counter[str]:
+    """GPUs that running jobs are known to hold, by host."""
+    merging = RequirementMerging.of(instance)
+    found: Counter[str] = Counter()
+    for run in instance.running:
+        with suppress(InputError):
+            for host, slots in run.allocation.items():
+                found[host] += merging.gpus_held(run.job, slots)
+    return found
+
+
+def _as_held(instance: Instance, notes: Remarks) -> Instance:
+    """Hosts with as many GPUs as running jobs hold there."""
+    held = _held(instance)
+    if not any(held.values()):
+        return instance
+    notes.touch(
+        "no input says how many GPUs hosts have: taken as those that running jobs hold "
+        "(give bhosts -l or bhosts -gpu -l)",
+        resources=(GPUS,),
+    )
+    hosts = tuple(
+        replace(host, gpus=Gpus(held[host.name])) if held[host.name] else host
+        for host in instance.cluster.hosts
+    )
+    return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+
+
+def _nobody_asks(instance: Instance, notes: Remarks) -> Instance:
+    """The jobs without what they ask of GPUs, which nothing describes."""
+    touched: list[str] = []
+
+    def plain(job: Job) -> Job:
+        bare = without_gpus(job)
+        if bare != job:
+            touched.append(job.id)
+        return bare
+
+    running = tuple(replace(run, job=plain(run.job)) for run in instance.running)
+    touched.clear()
+    pending = tuple(map(plain, instance.pending))
+    future = tuple(map(plain, instance.future))
+    queues = tuple(
+        replace(queue, gpu_req="", res_req=without_gpus_named(queue.res_req))
+        for queue in instance.queues
+    )
+    of_queues = queues != instance.queues
+    if touched or of_queues:
+        notes.touch(NO_GPUS_GIVEN, None if of_queues else touched, count=len(touched))
+    else:  # for the jobs that are asked about later
+        notes.omissions.append(Omission(NO_GPUS_GIVEN, jobs=()))
+    return replace(instance, running=running, pending=pending, future=future, queues=queues)
+
+
+def _all_held(instance: Instance, used: dict[str, int], notes: Remarks) -> Instance:
+    """The instance with a holder for every GPU that is in use.
+
+    GPUs whose holder nobody knows go to the job of that host that ends last and asks for none, or
+    are no longer there.
+    """
+    held = _held(instance)
+    missing = {name: n - held[name] for name, n in used.items() if n > held[name]}
+    if not missing:
+        return instance
+    notes.touch(
+        f"GPUs are in use on {_some_hosts(missing)}, and no running job says that it has them: "
+        "taken as held by the job there that ends last",
+        _askers(instance),
+    )
+    running = list(instance.running)
+    hosts = list(instance.cluster.hosts)
+    for name, number in missing.items():
+        there = [
+            (_last(run), at)
+            for at, run in enumerate(running)
+            if run.allocation.keys() == {name} and not run.job.gpu
+        ]
+        if there:
+            at = max(there)[1]
+            job = replace(running[at].job, gpu=f"num={number}/host")
+            running[at] = replace(running[at], job=job)
+            continue
+        at = next((n for n, host in enumerate(hosts) if host.name == name), -1)
+        gpus = hosts[at].gpus if at >= 0 else None
+        if gpus is not None:
+            left = max(gpus.count - number, held[name], 1)
+            hosts[at] = replace(hosts[at], gpus=replace(gpus, count=left))
+    cluster = replace(instance.cluster, hosts=tuple(hosts))
+    return replace(instance, running=tuple(running), cluster=cluster)
+
+
+def _last(run: RunningJob) -> float:
+    if run.finish is not None:
+        return run.finish
+    return float("inf") if run.job.run_limit is None else run.start + run.job.run_limit
+
+
+def _askers(instance: Instance) -> list[str]:
+    """Pending jobs that need GPUs."""
+    merging = RequirementMerging.of(instance)
+    found = []
+    for job in instance.pending:
+        with suppress(InputError):
+            if merging.gpus(job) is not None:
+                found.append(job.id)
+    return found
+
+
+def _some_hosts(names: Sequence[str] | dict[str, int]) -> str:
+    known = list(names)
+    more = f" and {len(known) - 3} more hosts" if len(known) > 3 else ""
+    return f"{', '.join(known[:3])}{more}"
+
+
+#: Characters of a reason that are kept: it may list every host.
+MAX_OF_A_REASON = 200
+RUNNING = frozenset({"RUN", "SSUSP", "USUSP", "UNKWN", "PROV"})
+#: A name of a host in what -m lists.
+_NAME = re.compile(r"[^\s/,!+~]+")
+#: Host states that follow from jobs or thresholds, which the instance has itself.
+_PASSING = PASSING_STATUSES | {"closed_busy", "busy"}
+#: Those of a host outside its dispatch window.
+_OUTSIDE_WINDOW = frozenset({"closed_wind", "lockw"})
+
+
+#: Those of a host that has told its load.
+_UP = frozenset({"ok", "closed", "closed_Adm", "closed_Full", "closed_Busy"})
+
+
+@dataclass(slots=True)
+class Assembled:
+    """An instance of what the commands printed, and the notes on it."""
+
+    instance: Instance
+    #: What was left out or differs.
+    notes: Remarks
+    #: What was seen, hosts as the instance has them.
+    seen: Seen
+
+
+def moment_of(jobs: Iterable[SeenJob], reference: datetime) -> int:
+    """Seconds since 1970 at which the jobs were listed, as well as they tell.
+
+    A running job's start and run time give it exactly; else it is the latest time that has passed.
+    reference: where no job tells anything.
+    """
+    exact = Counter(
+        round(job.start + job.run_time)
+        for job in jobs
+        if job.status == "RUN" and job.start is not None and job.run_time
+    )
+    passed = [time for job in jobs for time in (job.submit, job.start) if time is not None]
+    if exact:
+        return max(exact.most_common(1)[0][0], *passed)
+    return max(passed, default=int(reference.timestamp()))
+
+
+def assemble(seen: Seen, now: datetime, site: Instance | None = None) -> Assembled:
+    """The instance at `now`; second 0 is the site's origin, or now where it has none.
+
+    Raises InputError with everything that makes no instance.
+    """
+    notes = Remarks(seen.notes)
+    base, shift = _clocked(site, now)
+    seen = _with_one_name(with_whole_names(seen, base, notes), base.cluster, notes)
+    if seen.hosts is not None:
+        seen = replace(seen, hosts=_with_reasons(seen.hosts, notes))
+    hosts = _hosts(seen, base.cluster.hosts, notes)
+    if not hosts:
+        raise InputError(
+            "no input says which hosts there are: give the output of bhosts, or a site"
+        )
+    hosts = _with_gpus(hosts, seen, notes)
+    base = replace(base, cluster=replace(base.cluster, hosts=hosts))
+    base = replace(base, omissions=tuple(_open(base.omissions, seen.hosts or (), hosts)))
+    if seen.machines:
+        base = replace(base, cluster=with_machines(base.cluster, seen.machines))
+    _tell_without_memory(base.cluster.hosts, notes)
+    _tell_without_window(base.cluster.hosts, notes)
+    names = {job.queue for job in (*seen.jobs, *seen.later)}
+    _tell_without_queues(base, seen, notes)
+    base = merged_queues(base, seen.queues, seen.partitions, names, notes)
+    builder = _Jobs(base, shift, notes)
+    running, pending = builder.build(seen.jobs)
+    future = builder.later(seen.later)
+    said = _said(seen.jobs, {job.id for job in pending}, shift)
+    instance = replace(base, running=running, pending=pending, future=future, lsf_says=said)
+    instance = still_open(instance, seen.jobs, notes, gone=seen.gone)
+    instance = _enough_slots(instance, notes)
+    instance = described(instance, seen.hosts or (), seen.gpus, notes)
+    instance = with_consumables(instance, seen.hosts or (), seen.shared, notes)
+    instance = without_unknown(acceptable(instance, notes), notes)
+    omissions = (*base.omissions, *notes.omissions)
+    return Assembled(replace(instance, omissions=omissions), notes, seen)
+
+
+def _open(
+    omissions: Iterable[Omission], seen: Sequence[SeenHost], hosts: Sequence[Host]
+) -> Iterator[Omission]:
+    """What the files of a site left open, and the hosts that were seen do not answer."""
+    printed = {name for host in seen for name in host.total}
+    for item in omissions:
+        known = printed.issuperset(item.resources)
+        if item.what.startswith(UNKNOWN_MEMORY):
+            known = all("mem" in host.amounts for host in hosts)
+        if not (known and item.what.startswith((UNKNOWN_MEMORY, OF_ELIMS))):
+            yield item
+
+
+def _said(jobs: Iterable[SeenJob], pending: Collection[str], zero: int) -> tuple[SaidByLsf, ...]:
+    """Reasons and estimated starts of the pending jobs; zero: seconds since 1970 of second 0."""
+    return tuple(
+        SaidByLsf(
+            job.id,
+            " ".join(job.reason.split()).strip("; ")[:MAX_OF_A_REASON],
+            None if job.estimate is None else job.estimate - zero,
+        )
+        for job in jobs
+        if job.id in pending and (job.reason.strip("; \n") or job.estimate is not None)
+    )
+
+
+def with_family(made: Assembled, family: str, asked: str) -> Assembled:
+    """The same with the scheduler's family and what rusage[mem] counts for.
+
+    A guess at that touches jobs that reserve memory.
+
+    family: "OpenLava" or "volclava", "" for LSF. asked: "slot" or "host", "" for what the family
+    does.
+    """
+    instance = made.instance
+    params, what = counting_rusage(instance.params, family, asked)
+    params = replace(params, family=family) if family else params
+    before = len(made.notes.omissions)
+    kept = instance.omissions
+    if asked or family:  # what the site guessed is decided anew
+        kept = tuple(item for item in kept if COUNTED_PER not in item.what)
+    if what:
+        asking = {queue.name for queue in instance.queues if "rusage" in queue.res_req}
+        asking |= {app.name for app in instance.applications if "rusage" in app.res_req}
+        jobs = [
+            job.id
+            for job in instance.pending
+            if any("rusage" in text for text in job.res_req)
+            or not asking.isdisjoint((job.queue, job.application))
+        ]
+        made.notes.touch(f"{family}: {what}", jobs)
+    omissions = (*kept, *made.notes.omissions[before:])
+    return replace(made, instance=replace(instance, params=params, omissions=omissions))
+
+
+def _with_reasons(hosts: Sequence[SeenHost], notes: Remarks) -> list[SeenHost]:
+    """Hosts with the reason why they are closed: plain bhosts prints none, their numbers tell."""
+    closed = [host for host in hosts if host.status == "closed"]
+    full = [host.name for host in closed if host.is_full]
+    if full:
+        notes.append(
+            f"bhosts says closed and not why: all slots of {_some(full)} are in use: taken as "
+            "closed_Full (bhosts -l has the reason)"
+        )
+    other = [host.name for host in closed if not host.is_full]
+    if other:
+        notes.touch(
+            f"bhosts says closed and not why: {_some(other)}: taken as closed by the "
+            "administrator (bhosts -l has the reason)",
+            hosts=other,
+        )
+    if busy := [host.name for host in hosts if host.is_busy]:
+        notes.touch(
+            f"bhosts says closed_Busy of {_some(busy)}: nothing starts there until the load falls, "
+            "and no input says when that is"
+        )
+    return [replace(h, status="closed_Full") if h in closed and h.is_full else h for h in hosts]
+
+
+def _clocked(site: Instance | None, now: datetime) -> tuple[Instance, int]:
+    """The site at `now`, and seconds since 1970 of its second 0."""
+    if site is None:
+        return Instance(Cluster(()), queues=(), origin=now.isoformat()), int(now.timestamp())
+    if site.origin is not None:
+        zero = int(datetime.fromisoformat(site.origin).timestamp())
+        return replace(site, now=int(now.timestamp()) - zero), zero
+    # An abstract site's now is the moment.
+    zero = int(now.timestamp()) - site.now
+    return replace(site, origin=datetime.fromtimestamp(zero, now.tzinfo).isoformat()), zero
+
+
+def _with_one_name(seen: Seen, cluster: Cluster, notes: Remarks) -> Seen:
+    """The same with each host under one name, where some have a domain and others have none."""
+    domains = Domains(host.name for host in cluster.hosts)
+    taken: dict[str, str] = {}
+
+    def known(name: str) -> str:
+        found = domains.known(name)
+        if found != name and cluster.expand(name) is None:
+            taken[name] = found
+            return found
+        return name
+
+    shown = {host.name for host in seen.hosts or ()}
+    hosts = [
+        host if known(host.name) in shown else replace(host, name=known(host.name))
+        for host in seen.hosts or ()
+    ]
+    domains = Domains([*(host.name for host in cluster.hosts), *(host.name for host in hosts)])
+    jobs, later = (
+        [
+            replace(
+                job,
+                allocation=_renamed(job.allocation, known),
+                hosts=_NAME.sub(lambda word: known(word[0]), job.hosts),
+            )
+            for job in items
+        ]
+        for items in (seen.jobs, seen.later)
+    )
+    if taken:
+        pairs = [f"{name} and {found}" for name, found in taken.items()]
+        more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        notes.append(
+            f"one host each, though only one name has a domain: {', '.join(pairs[:3])}{more}"
+        )
+    return replace(seen, jobs=jobs, later=later, hosts=None if seen.hosts is None else hosts)
+
+
+def _renamed(allocation: dict[str, int], known: Callable[[str], str]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for name, slots in allocation.items():
+        found[known(name)] += slots
+    return dict(found)
+
+
+def _hosts(seen: Seen, known: Sequence[Host], notes: Remarks) -> tuple[Host, ...]:
+    """The site's hosts as they are now, and those that it does not know."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    hosts: list[Host] = []
+    missing: list[str] = []
+    for host in known:
+        if seen.hosts is not None and seen.all_hosts and host.name not in shown:
+            missing.append(host.name)
+        item = shown.pop(host.name, None)
+        hosts.append(host if item is None else _merged(host, item, notes))
+    if missing:
+        notes.touch(
+            f"bhosts does not list {_some(missing)}: left as the site has it", hosts=missing
+        )
+    if known and shown:
+        notes.append(f"the site does not know {_some(list(shown))}: taken as bhosts has it")
+    unlimited = [
+        name for name, item in shown.items() if item.slots is None and "MAX" not in item.unknown
+    ]
+    if unlimited:
+        text = f"MAX of {_some(unlimited)} is not set: taken as the slots used and free"
+        notes.touch(text, hosts=unlimited)
+    hosts += [
+        _merged(
+            Host(name, _slots(item), mxj_defined=item.slots is not None or "MAX" in item.unknown),
+            item,
+            Remarks(),
+        )
+        for name, item in shown.items()
+    ]
+    names = {host.name for host in hosts}
+    used: dict[str, int] = {}
+    for job in seen.jobs:
+        for name, slots in job.allocation.items() if job.status in RUNNING else ():
+            if name not in names:
+                used[name] = used.get(name, 0) + slots
+    if used:
+        notes.touch(
+            f"jobs run on {_some(list(used))}, which nothing describes: given the slots they use"
+        )
+    return (*hosts, *(Host(name, slots) for name, slots in used.items()))
+
+
+def _tell_without_memory(hosts: Sequence[Host], notes: Remarks) -> None:
+    """Hosts that are up and of which nobody says how much memory they have, as of others."""
+    for name in ("mem", "swp"):
+        lacking = [h.name for h in hosts if name not in h.amounts and h.status in _UP]
+        if lacking and any(name in host.amounts for host in hosts):
+            text = f"no input says how much {name} {_some(lacking)} has: nothing that asks for it "
+            notes.touch(f"{text}is taken there", hosts=lacking, resources=(name,))
+
+
+def _tell_without_window(hosts: Sequence[Host], notes: Remarks) -> None:
+    """Hosts that a window has closed of which nobody says when it opens."""
+    shut = [host.name for host in hosts if host.status.lower() in _OUTSIDE_WINDOW]
+    if shut:
+        text = f"bhosts says that its dispatch window has closed {_some(shut)}, and no input says "
+        notes.touch(f"{text}when it opens (bhosts -l has it)", hosts=shut)
+
+
+def _tell_without_queues(base: Instance, seen: Seen, notes: Remarks) -> None:
+    """Queues of which the jobs that were listed are all that is known; logs say no more of any."""
+    if seen.queues is None and not base.queues and not seen.gone:
+        notes.touch(
+            "no input describes the queues: taken without limits and policies, for all users and "
+            "hosts (give bqueues -l, or a site)"
+        )
+
+
+def _with_gpus(hosts: Sequence[Host], seen: Seen, notes: Remarks) -> tuple[Host, ...]:
+    """The hosts with their GPUs, by bhosts and by lists of GPUs, which may cut domains off."""
+    shown = {host.name: host for host in seen.hosts or ()}
+    domains = Domains(host.name for host in hosts)
+    listed = {domains.known(item.host): item for item in seen.gpus}
+    return tuple(
+        with_gpus(host, shown.get(host.name), listed.get(host.name), notes) for host in hosts
+    )
+
+
+def _slots(item: SeenHost) -> int:
+    """MAX, or where it is not set what jobs use and the load index ``slots`` says is free."""
+    if item.slots is not None:
+        return item.slots
+    return (item.used or 0) + int(max(0.0, item.total.get("slots", 0.0)))
+
+
+def _merged(host: Host, item: SeenHost, notes: Remarks) -> Host:
+    slots = host.slots if item.slots is None else item.slots
+    if slots != host.slots:
+        notes.append(f"host {host.name}: bhosts says MAX {slots}, the site {host.slots}")
+    amounts = dict(host.amounts)
+    load = dict(host.load)
+    for index, free in item.total.items():
+        if index in BUILTIN_AMOUNTS or index in amounts:
+            # What scheduling goes by is what is free now; what jobs reserve comes back with them.
+            amounts[index] = free + item.reserved.get(index, 0.0)
+        elif index != "slots":
+            load[index] = free
+    thresholds = host.thresholds
+    if item.sched or item.stop:
+        thresholds = Thresholds(item.sched, item.stop)
+    windows = item.windows or host.windows
+    passing = _PASSING | _OUTSIDE_WINDOW if windows else _PASSING
+    status = "ok" if item.status.lower() in passing else item.status
+    if status not in HOST_STATUSES and status.startswith("closed"):
+        status = "closed"  # for a reason that later versions of LSF have
+    return replace(
+        host,
+        slots=slots,
+        cpu_factor=item.cpu_factor or host.cpu_factor,
+        user_slots=host.user_slots if item.user_slots is None else item.user_slots,
+        windows=windows,
+        amounts=amounts,
+        load=load,
+        thresholds=thresholds,
+        status=status,
+    )
+
+
+def _enough_slots(instance: Instance, notes: Remarks) -> Instance:
+    """Hosts that run more than their MAX (backfill, suspended jobs) have as many slots as that."""
+    used: Counter[str] = Counter()
+    for running in instance.running:
+        used.update(running.allocation)
+    over = [host.name for host in instance.cluster.hosts if used[host.name] > host.slots]
+    if not over:
+        return instance
+    notes.append(f"more slots are in use than MAX on {_some(over)}: taken as their slots")
+    hosts = tuple(
+        replace(host, slots=max(host.slots, used[host.name])) for host in instance.cluster.hosts
+    )
+    return replace(instance, cluster=replace(instance.cluster, hosts=hosts))
+
+
+class _Jobs:
+    """Turns what was seen of jobs into jobs; reports what cannot be, notes what is left out."""
+
+    def __init__(self, base: Instance, zero: int, notes: Remarks) -> None:
+        self.base = base
+        self.zero = zero
+        self.notes = notes
+        self.problems: list[Problem] = []
+        self.left_out: Counter[str] = Counter()
+        self.dependent = 0
+        self.guessed: list[str] = []
+        #: Running jobs that run nobody knows where, or since when.
+        self.placeless: list[tuple[SeenJob, str]] = []
+        #: Elements of arrays that stood in one row.
+        self._elements_read = 0
+        self.unread: Counter[str] = Counter()
+        self.names = {profile.name for profile in base.applications}
+        self.machines = base.cluster.machines()
+        self.domains = Domains(self.machines)
+
+    def build(self, jobs: Iterable[SeenJob]) -> tuple[tuple[RunningJob, ...], tuple[Job, ...]]:
+        running = []
+        pending: list[Job] = []
+        jobs = tuple(jobs)
+        listed = {job.id for job in jobs}
+        for job in jobs:
+            if job.status in RUNNING or job.status in WAITING:
+                self.unread.update(job.unheeded)
+            if job.status in RUNNING:
+                if (found := self._running(job)) is not None:
+                    running.append(found)
+            elif job.status in WAITING and job.dependent and not job.dependency:
+                self.dependent += 1
+            elif job.status in WAITING:
+                pending += self._elements(job, listed)
+            elif job.status:  # of one whose state cannot be read that has been told
+                self.left_out[job.status] += 1
+        self._tell_placeless(running)
+        if self.problems:
+            raise InputError(self.problems)
+        for status, count in sorted(self.left_out.items()):
+            held = ": held jobs do not wait for hosts" if status == "PSUSP" else ""
+            text = f"left out {count} job{'s' * (count > 1)} in state {status}{held}"
+            hosts = {n for job in jobs if job.status == status for n in job.allocation}
+            if hosts and status not in ENDED:  # it may still have its slots there
+                self.notes.touch(text, count=count, hosts=sorted(hosts))
+            else:
+                self.notes.append(text)
+        if self.dependent:
+            self.notes.append(
+                f"left out {self.dependent} pending job{'s' * (self.dependent > 1)} that wait"
+                f"{'s' * (self.dependent == 1)} for other jobs (bsub -w): until then LSF does not "
+                "look at them, and no input says which they are (give -o dependency)"
+            )
+        for name, count in sorted(self.unread.items()):
+            self.notes.append(f"not heeded: {name} of {count} job{'s' * (count > 1)}")
+        if count := len(self.guessed):
+            self.notes.touch(
+                f"{count} pending job{'s' * (count > 1)} without a number of slots: taken as 1 "
+                "(give -o nreq_slot)",
+                self.guessed,
+                count=count,
+            )
+        return tuple(running), tuple(sorted(pending, key=lambda job: job.submit))
+
+    def later(self, jobs: Iterable[SeenJob]) -> tuple[Job, ...]:
+        """Jobs that are submitted after the moment."""
+        found = tuple(sorted(map(self._job, jobs), key=lambda job: job.submit))
+        if self.problems:
+            raise InputError(self.problems)
+        return found
+
+    def _running(self, seen: SeenJob) -> RunningJob | None:
+        start = seen.start
+        if start is None and seen.run_time is not None:
+            start = self.zero + self.base.now - round(seen.run_time)
+        if not seen.allocation:
+            self.placeless.append((seen, "no hosts (-o alloc_slot or exec_host)"))
+            return None
+        if start is None:
+            self.placeless.append((seen, "no START_TIME"))
+            start = self.zero + self.base.now
+        job = holding(self._job(seen), seen, self.notes)
+        slots = sum(seen.allocation.values())
+        if job.max_slots is None and job.slots != slots:
+            job = replace(job, slots=slots)
+        finish = None
+        if seen.finish is not None and job.run_limit is None:
+            if seen.from_limit and seen.finish > start:
+                job = replace(job, run_limit=seen.finish - start)
+            elif not seen.from_limit:
+                finish = seen.finish - self.zero
+        return RunningJob(
+            job,
+            min(start - self.zero, self.base.now),
+            dict(seen.allocation),
+            finish,
+            suspended=seen.status in ("SSUSP", "USUSP"),
+        )
+
+    def _tell_placeless(self, running: Sequence[RunningJob]) -> None:
+        """Running jobs that lack something, which is refused where every one does."""
+        known = [run for run in running if run.job.id not in {job.id for job, _ in self.placeless}]
+        for job, lacks in self.placeless:
+            if job.unknown:
+                continue  # that has been told
+            path = f"job {job.id}"
+            if not known:
+                self.problems.append(Problem(f"runs, but has {lacks}", line=job.line, path=path))
+            elif job.allocation:
+                text = f"{path} runs, but has {lacks}: taken as begun now"
+                self.notes.touch(text, hosts=tuple(job.allocation))
+            else:
+                self.notes.touch(f"{path} runs, but has {lacks}: left out")
+
+    def _elements(self, seen: SeenJob, listed: AbstractSet[str]) -> tuple[Job, ...]:
+        """A pending job; of an array in one row those elements that have no row of their own."""
+        job = self._job(seen)
+        spec = None if job.array_id is not None else self._named(seen)[1]
+        if spec is None:
+            return (job,)
+        self._elements_read += len(spec)
+        if self._elements_read > limits().elements:
+            raise InputError(f"job {seen.id}: with it there are {too_many_elements()}")
+        return tuple(item for item in elements(job, spec) if item.id not in listed)
+
+    def _named(self, seen: SeenJob) -> tuple[str, ArraySpec | None]:
+        """The name of a job, and the elements that it lists; a name like no array is a name."""
+        text = " ".join(seen.name.split())
+        try:
+            return parse_array(text, LARGEST_INDEX)
+        except TooManyElements as error:
+            raise InputError(f"job {seen.id}: {error}") from None
+        except ValueError:
+            return text, None
+
+    def _job(self, seen: SeenJob) -> Job:
+        name, spec = self._named(seen)
+        limit = None if spec is None or "[" not in seen.id else spec.limit
+        slots = seen.slots or sum(seen.allocation.values())
+        if not slots and not seen.unknown:
+            self.guessed.append(seen.id)
+        deadline = None if seen.deadline is None else seen.deadline - self.zero
+        asked = (seen.res_req,) if seen.res_req else ()
+        res_req, gpu = with_gpu_constraints(asked, " ".join(seen.gpu.split()))
+        return Job(
+            id=seen.id,
+            slots=slots or 1,
+            max_slots=seen.max_slots,
+            user=seen.user,
+            queue=seen.queue or self.base.params.default_queue,
+            res_req=res_req,
+            run_limit=seen.run_limit or None,
+            cpu_limit=seen.cpu_limit or None,
+            estimated_run_time=seen.estimated_run_time or None,
+            run_time=seen.real_run_time,
+            cpu_time=seen.cpu_time if seen.status in RUNNING or seen.real_run_time else None,
+            submit=self.base.now if seen.submit is None else seen.submit - self.zero,
+            begin=None if seen.begin is None else seen.begin - self.zero,
+            deadline=deadline,
+            priority=seen.priority,
+            project=seen.project,
+            group=seen.group if self.base.groups else "",
+            application=seen.application if seen.application in self.names else "",
+            from_host=self._home(seen.from_host),
+            hosts=self._asked(seen),
+            exclusive=seen.exclusive,
+            gpu=gpu,
+            unheeded=seen.unheeded,
+            job_group=self._job_group(seen),
+            name=name,
+            array_limit=limit,
+            dependency=" ".join(seen.dependency.split()),
+            queued_as=None
+            if seen.queued_as is None
+            else (seen.queued_as[0] - self.zero, seen.queued_as[1]),
+        )
+
+    def _job_group(self, seen: SeenJob) -> str:
+        """Its job group; empty if the name cannot be read."""
+        with suppress(ValueError):
+            return values.job_group(seen.job_group)
+        return ""
+
+    def _home(self, name: str) -> str:
+        """The submission host as the cluster calls it; "" where it is none of its hosts."""
+        known = self.domains.known(name)
+        return known if known in self.machines else ""
+
+    def _asked(self, seen: SeenJob) -> tuple[HostRequest, ...]:
+        try:
+            return host_requests(seen.hosts.replace("/", " ").replace(",", " "))[0]
+        except ValueError as error:
+            text = f"job {seen.id}: hosts asked for: {error}: left out"
+            self.notes.touch(text, [seen.id] if seen.status in WAITING else ())
+            return ()
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few names, and how many there are."""
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more hosts"

@@ -1,0 +1,671 @@
+"""Jobs as ``bjobs -json``, ``bjobs -l`` and ``bjobs -UF`` print them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from ...errors import InputError, Problem
+from . import values
+from .gpus import GPU_PARTS, allocated, of_block, sections
+from .printed_facts import columns, needed, read_parts, told_columns
+from .reading import Cells, Reading, Touched, json_records
+from .values import PrintedTimes, Remarks, Text, check_kind, limit_row, pick
+
+# The parts of the two sentences in which ``bjobs -l`` says what a job is and what it asks for.
+#
+# ``Job <1>, User <u>, …`` and ``Submitted from host <h>, CWD <…>, 4 Task(s), …``. What is in
+# neither list below is told: it may have a say in the job's start.
+
+
+#: A value ends where a comma, a semicolon or another value follows.
+_END = re.compile(r">(?=\s*(?:[,;<]|$))")
+_NAME = re.compile(r"[^<,;]*")
+#: What the reader takes from them, and from the titled parts.
+READ = read_parts()
+#: What has no say in when a job starts, or where.
+SILENT = frozenset(
+    {"command", "mail", "share group charged", "job description", "cwd"}
+    | {"output file", "error file", "input file", "copy files", "re-runnable", "login shell"}
+    | {"output file (overwrite)", "error file (overwrite)", "checkpoint directory", "esub"}
+    | {"pre-execute command", "post-execute command", "pre-exec", "post-exec", "execution home"}
+    | {"notify when job begins", "notify when job ends", "notify when job begins/ends"}
+    | {"interactive mode", "interactive pseudo-terminal mode", "interactive pseudo-terminal shell"}
+    | {"interactive pseudo-terminal shell mode", "ssh", "x11 forwarding", "job messages"}
+    | {"interactive", "interactive shell mode", "user-defined signal", "warning action"}
+    | {"checkpoint period", "migration threshold", "host file", "umask", "shared memory"}
+)
+#: Titled parts without a say.
+SILENT_PARTS = frozenset(
+    {"SCHEDULING PARAMETERS", "SUSPENDING REASONS", "MEMORY USAGE", "RESOURCE USAGE"}
+    | {"RESOURCE USAGE COLLECTED", "PENDING TIME DETAILS", "CPU USAGE", "GPU USAGE"}
+)
+_SLOTS = re.compile(r"\d+(?:\s*[,-]\s*\d+)? (?:processors? requested|task\(s\))")
+
+
+def clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """Name and values (with their brackets) of each part; no name where only a value is listed."""
+    at = 0
+    while at < len(sentence):
+        name = _NAME.match(sentence, at)
+        assert name is not None
+        begin = at = name.end()
+        while at < len(sentence) and sentence[at] == "<":
+            end = _END.search(sentence, at)
+            at = len(sentence) if end is None else end.end()
+            while at < len(sentence) and sentence[at].isspace():
+                at += 1
+        yield " ".join(name[0].split()), sentence[begin:at].strip()
+        at += 1
+
+
+def unread(sentence: str) -> list[str]:
+    """Names of the parts that nobody reads and that may have a say in a start."""
+    found = []
+    for name, _ in clauses(sentence.partition(", Command <")[0]):
+        word = name.lower()
+        if word.isdigit():
+            continue  # the first number of ``2, 4 Task(s)``
+        if word and word not in READ and word not in SILENT and not _SLOTS.fullmatch(word):
+            found.append(name)
+    return found
+
+
+# The lines of ``bjobs -l`` as they were before they were wrapped.
+#
+# bjobs breaks its lines at a fixed column, in the middle of a word where it falls there, and
+# begins the next one below the text behind the time stamp: 21 blanks, or 26 where
+# LSB_BJOBS_DISPLAY_YEAR=Y prints the year. Both are taken from the file. ``-UF`` does not wrap.
+
+
+#: A line that begins with a time, up to the text behind it.
+TIMED = re.compile(
+    r"^((?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d\d(?::\d\d)?(?: \d{4})?): ?"
+)
+#: What stands between two jobs.
+_RULER = re.compile(r"\s*-{20,}\s*")
+#: No other line begins with as many blanks.
+_MIN_INDENT = 15
+#: Columns of text, where no line that was broken is longer.
+_USUAL_WIDTH = 79
+#: Blanks at the end of a line that mail programs and editors cut off; more is another layout.
+_MAX_CUT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """How `bjobs -l` has broken its lines."""
+
+    #: Blanks before the rest of a wrapped line.
+    indent: int
+    #: Columns at which lines break.
+    width: int
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> Wrapping:
+        """The layout of a file."""
+        blanks = Counter(
+            lead
+            for line in lines
+            if line.strip() and (lead := len(line) - len(line.lstrip(" "))) >= _MIN_INDENT
+        )
+        stamps = Counter(len(found[0]) for line in lines if (found := TIMED.match(line)))
+        # A rest that begins with a blank stands one column further in.
+        indent = min(blanks, default=_MIN_INDENT)
+        if stamps:
+            behind = stamps.most_common(1)[0][0]
+            if behind in blanks or behind + 1 in blanks:
+                indent = behind
+        rests = [line.startswith(" " * indent) for line in lines]
+        widths = Counter(
+            len(line) for line, wrapped in zip(lines, rests[1:], strict=False) if wrapped
+        )
+        if max(widths, default=0) <= _USUAL_WIDTH:
+            return cls(indent, _USUAL_WIDTH)
+        return cls(indent, max(widths, key=lambda width: (widths[width], width)))
+
+    def is_rest(self, line: str) -> bool:
+        """Whether a line goes on with the one before it."""
+        return line.startswith(" " * self.indent)
+
+    def whole(self, line: str) -> str:
+        """A line that was broken, with the blanks that were cut off its end."""
+        cut = self.width - len(line)
+        return line + " " * cut if 0 < cut <= _MAX_CUT else line
+
+
+class NumberedLine(str):
+    """A line and its number (from 1), that of the first where it was wrapped."""
+
+    number: int
+
+    @classmethod
+    def of(cls, text: str, number: int) -> NumberedLine:
+        """The line."""
+        line = cls(text)
+        line.number = number
+        return line
+
+
+def blocks(content: str) -> Iterator[list[NumberedLine]]:
+    """The unwrapped lines of each job."""
+    lines = [line.rstrip("\r") for line in content.splitlines()]
+    wrapping = Wrapping.of(lines)
+    block = list[NumberedLine]()
+    for number, (line, after) in enumerate(zip(lines, [*lines, ""][1:], strict=True), start=1):
+        text = wrapping.whole(line) if wrapping.is_rest(after) else line
+        if wrapping.is_rest(line) and block:
+            whole = block[-1] + text[wrapping.indent :]
+            block[-1] = NumberedLine.of(whole, block[-1].number)
+        elif line.lstrip().startswith("Job <"):
+            if block:
+                yield block
+            block = [NumberedLine.of(text.lstrip(), number)]
+        elif block and not _RULER.fullmatch(line):
+            block.append(NumberedLine.of(text, number))
+    if block:
+        yield block
+
+
+#: What bjobs -l and -UF begin a job with; the first line of all other forms.
+_LONG = re.compile(r"^\s*Job <", re.MULTILINE)
+_TABLE = re.compile(r"^\s*JOBID\b", re.MULTILINE)
+#: What a column says of a job that has none of it.
+_NO = frozenset({"", "0", "n", "no", "-"})
+#: What LSF itself adds to a job that asks for nothing. ``type==any`` is no such thing: without it
+#: the job would stay on hosts of the type of its submission host.
+_DEFAULTS = re.compile(
+    r"select\[\s*\(?\s*type\s*==\s*local\s*\)?\s*\]|order\[\s*r15s\s*:\s*pg\s*\]"
+)
+#: States in which a job waits for its start.
+WAITING = frozenset({"PEND", "WAIT"})
+STATES = frozenset(
+    [
+        "PEND",
+        "PSUSP",
+        "RUN",
+        "SSUSP",
+        "USUSP",
+        "DONE",
+        "EXIT",
+        "UNKWN",
+        "WAIT",
+        "ZOMBI",
+        "PROV",
+        "FWD_PEND",
+    ]
+)
+
+
+@dataclass(slots=True)
+class SeenJob:
+    """One job; times in seconds since 1970, durations in seconds."""
+
+    id: str
+    status: str = "PEND"
+    user: str = "user"
+    queue: str = ""
+    project: str = "default"
+    group: str = ""
+    application: str = ""
+    #: Where it was submitted, "" where that is not said.
+    from_host: str = ""
+    priority: int = 0
+    slots: int | None = None
+    max_slots: int | None = None
+    res_req: str = ""
+    #: Of -m, as typed.
+    hosts: str = ""
+    exclusive: bool = False
+    #: -U, the advance reservation in which it runs.
+    reservation: str = ""
+    #: -g.
+    job_group: str = ""
+    #: Slots that the scheduler reserves for it while it waits.
+    reserved: int = 0
+    submit: int | None = None
+    begin: int | None = None
+    deadline: int | None = None
+    start: int | None = None
+    #: When it is expected to end.
+    finish: int | None = None
+    #: As its run limit says (not as LSF estimates).
+    from_limit: bool = False
+    #: How long it has run so far.
+    run_time: float | None = None
+    #: How long it ran in all, where a log knows.
+    real_run_time: int | None = None
+    run_limit: int | None = None
+    cpu_limit: int | None = None
+    estimated_run_time: int | None = None
+    cpu_time: float | None = None
+    allocation: dict[str, int] = field(default_factory=dict)
+    #: -J.
+    name: str = ""
+    #: -w.
+    dependency: str = ""
+    #: That condition is not satisfied.
+    dependent: bool = False
+    #: (second, place) in the queue after btop or bbot.
+    queued_as: tuple[int, int] | None = None
+    #: What else was said of it that may have a say in its start.
+    unread: tuple[str, ...] = ()
+    #: What it asks of GPUs, as -gpu has it.
+    gpu: str = ""
+    #: GPUs that it has, by host.
+    gpus_held: dict[str, int] = field(default_factory=dict)
+    #: Why it waits, in LSF's words.
+    reason: str = ""
+    #: When LSF expects it to start.
+    estimate: int | None = None
+    #: In the text, or None.
+    line: int | None = None
+    #: Names of the cells that could not be read.
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """What was said of it that nobody obeys, in the words of bsub where it has some."""
+        found = list(self.unread)
+        if not values.blank(self.reservation):
+            found.append(f"-U {self.reservation.strip()}")
+        try:
+            values.job_group(self.job_group)
+        except ValueError:
+            found.append(f"-g {self.job_group.strip()}")
+        return tuple(found)
+
+
+def read_bjobs(text: Text, calendar: PrintedTimes, notes: Remarks | None = None) -> list[SeenJob]:
+    """All jobs of a text; InputError with everything for which it is refused.
+
+    notes: gets what could not be read, and what the command itself has said of jobs that it could
+    not show.
+    """
+    check_kind(text, "bjobs")
+    if not text.is_json and _ARRAYS.search(text.content):
+        message = (
+            "is bjobs -A, which only counts the elements of arrays: give bjobs -u all -l, -UF or "
+            "-json -o '… jobindex …'"
+        )
+        raise InputError([Problem(message, text.source)])
+    if not text.is_json and not _LONG.search(text.content) and _TABLE.search(text.content):
+        raise InputError(
+            [
+                Problem(
+                    "is a table of bjobs, which does not say how many slots a job asks for, nor "
+                    "its requirements and limits: give bjobs -u all -l, -UF or -json -o '…'",
+                    text.source,
+                )
+            ]
+        )
+    notes = Remarks() if notes is None else notes
+    reading = Reading(text, notes)
+    jobs = list(
+        _of_json(text, reading, calendar, notes)
+        if text.is_json
+        else _of_text(text, reading, calendar)
+    )
+    if jobs and not any(job.status for job in jobs):
+        reading.at(f"job {jobs[0].id}", jobs[0].line)
+        reading.wrong("has no Status that is known, nor has any other job")
+    reading.once("job", [(job.id, job.line) for job in jobs])
+    for job in jobs:
+        if job.unknown and job.status not in WAITING:
+            _tell_dependents(job, jobs, notes)
+    return jobs
+
+
+#: States of a job that is gone.
+ENDED = frozenset({"DONE", "EXIT"})
+
+
+def _is_id(text: str) -> bool:
+    """Whether a job can be called so: a name, with an index where it is of an array."""
+    return values.is_name(re.sub(r"\[\d{1,10}\]$", "", text))
+
+
+def _unnamed(number: int) -> str:
+    """An id for a job whose own cannot be read; number: of its record or line."""
+    return f"unnamed-{number}"
+
+
+def _read_as_far(job: SeenJob, reading: Reading) -> None:
+    """What could not be read of a job, and whom that may touch."""
+    job.unknown = reading.names
+    if job.status in WAITING or job.status in ENDED:
+        reading.touched = Touched(jobs=(job.id,))
+    elif job.allocation:  # of one whose place is not known nobody knows whom it touches
+        reading.touched = Touched(hosts=tuple(job.allocation))
+
+
+def _tell_dependents(job: SeenJob, jobs: Sequence[SeenJob], notes: Remarks) -> None:
+    """The jobs that wait for one of which something is not known."""
+    names = [re.escape(name) for name in (job.id.partition("[")[0], job.name) if name]
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
+    if waiting := [item.id for item in jobs if named.search(item.dependency)]:
+        unknown = ", ".join(job.unknown)
+        notes.touch(f"job {job.id}, for which others wait: its {unknown} is not known", waiting)
+
+
+def requirement(text: str) -> str:
+    """A combined requirement without what LSF adds of its own accord."""
+    return " ".join(_DEFAULTS.sub(" ", text).split())
+
+
+def _of_json(
+    text: Text, reading: Reading, calendar: PrintedTimes, notes: Remarks
+) -> Iterator[SeenJob]:
+    records = list(json_records(text, reading))
+    others = any("ERROR" not in record or "STAT" in record for _, record in records)
+    for what in ("id", "state"):
+        if others and not any(pick(record, *columns(what)) for _, record in records):
+            name = columns(what)[0]
+            reading.at("RECORDS")
+            reading.wrong(f"have no {name}: give -o a list of fields with {name.lower()} in it")
+            return
+    wanted, waiting = dict(needed()), 0
+    lacking = dict(wanted)
+    for number, record in records:
+        reading.at(f"RECORDS[{number - 1}]")
+        if "ERROR" in record and "STAT" not in record:
+            if not others:
+                reading.wrong(f"holds no job: {record['ERROR']}")
+            notes.append(f"{text.source}: bjobs says of one job only: {record['ERROR']}")
+            continue
+        id = _id(pick(record, *columns("id")), pick(record, *columns("index in its array")))
+        bad, id = (id, "") if not _is_id(id) else ("", id)
+        reading.at(f"job {id or _unnamed(number)}", None, Touched())
+        if not id:
+            id = _unnamed(number)
+            reading.unknown(f"JOBID {bad!r} is no id of a job", name="JOBID")
+        for column, names in wanted.items():
+            if any(name in record for name in names):
+                lacking.pop(column, None)
+        waiting += pick(record, "STAT") in WAITING
+        yield _job_of_json(id, record, reading, calendar)
+    if waiting and lacking:
+        notes.touch(
+            f"has no column {', '.join(lacking)}: it is not known what {waiting} waiting "
+            f"job{'s ask' if waiting > 1 else ' asks'} for by that (give them to bjobs -o)",
+            where=text.source,
+            count=waiting,
+        )
+
+
+def _is_so(text: str) -> bool:
+    """What ``Y``, ``yes`` or ``N`` says."""
+    word = text.strip().lower()
+    if word not in _NO and word not in ("y", "yes", "1"):
+        raise ValueError(f"{text!r} is neither Y nor N")
+    return word not in _NO
+
+
+class _Cells(Cells):
+    """The facts of one job."""
+
+    def __init__(self, record: Mapping[str, str], reading: Reading) -> None:
+        super().__init__(record, reading, "job")
+        self._given = record
+
+    def said(self, what: str) -> bool:
+        """Whether the job has some of it."""
+        return self.text(what).strip().lower() not in _NO
+
+    def unread(self) -> tuple[str, ...]:
+        """Columns that nobody reads and that say something."""
+        names = told_columns()
+        return tuple(n for n in names if pick(self._given, n).strip().lower() not in _NO)
+
+
+def _state(text: str, otherwise: str, reading: Reading) -> str:
+    """The state of a job, "" where it is none that is known."""
+    if text in STATES:
+        return text
+    reading.unknown(f"STAT {text!r} is no state of a job: {otherwise}", name="STAT")
+    return ""
+
+
+def _gpus(cells: _Cells, hosts: int) -> str:
+    """What the columns of GPUs say, in the words of -gpu; "" where they say nothing.
+
+    hosts: that it runs on, over which its GPUs are counted together.
+    """
+    said = {
+        name: cells.text(what)
+        for name, what in (("num", "GPUs asked for"), ("mode", "mode of GPUs"))
+        if cells.said(what)
+    }
+    if cells.said("GPUs for it alone"):
+        alone = cells.text("GPUs for it alone")
+        said["j_exclusive"] = "yes" if alone in ("Y", "y") else alone
+    if hosts > 1 and said.get("num", "").isdigit():
+        said["num"] = f"{-(-int(said['num']) // hosts)}/host"
+    return ":".join(f"{name}={text}" for name, text in said.items()) if "num" in said else ""
+
+
+def _name(name: str, spec: str) -> str:
+    """The name of a job with the elements of its array, which a column of their own may list.
+
+    The index in the name of an element says no more than its id.
+    """
+    return f"{name.partition('[')[0]}[{spec.rpartition('[')[2]}" if "[" in spec else name
+
+
+def _id(number: str, index: str) -> str:
+    """``101[3]``; LSF's programs give one number, the index in its upper 32 bits."""
+    plain = number.strip()
+    if plain.isascii() and plain.isdigit() and 2**32 <= int(plain) < 2**63:
+        high, low = divmod(int(plain), 2**32)
+        return f"{low}[{high}]"
+    return f"{plain}[{index}]" if plain and "[" not in plain and index not in ("", "0") else plain
+
+
+def _job_of_json(
+    id: str, record: dict[str, str], reading: Reading, calendar: PrintedTimes
+) -> SeenJob:
+    cells = _Cells(record, reading)
+    text, value = cells.text, cells.value
+    status = _state(text("state"), "give -o stat", reading)
+    least = value("slots", values.whole)
+    most = value("most slots (-n min,max)", values.whole)
+    job = SeenJob(
+        id=id,
+        status=status,
+        user=text("user") or "user",
+        queue=value("queue", values.name) or "",
+        project=text("project") or "default",
+        group=text("user group"),
+        application=text("application profile"),
+        from_host=text("host of submission"),
+        priority=value("priority (-sp)", values.whole) or 0,
+        slots=least,
+        max_slots=most if most and least and most > least else None,
+        res_req=requirement(text("requirement (-R)")),
+        hosts=value("hosts (-m)", values.hosts) or "",
+        exclusive=value("exclusive (-x)", _is_so) or False,
+        reservation=text("advance reservation (-U)"),
+        job_group=text("job group (-g)"),
+        submit=value("submission", calendar.past),
+        begin=value("earliest start (-b)", calendar.coming),
+        deadline=value("latest end (-t)", calendar.coming),
+        start=value("start", calendar.past),
+        finish=value("expected end", calendar.coming),
+        from_limit=text("expected end").rstrip().endswith("L"),
+        run_time=value("run time so far", values.seconds),
+        run_limit=value("run limit (-W)", values.limit),
+        estimated_run_time=value("estimated run time (-We)", values.limit),
+        cpu_time=value("CPU time used", values.seconds),
+        allocation=value("hosts in use", values.allocation) or {},
+        name=_name(text("name and array (-J)"), text("elements of its array")),
+        dependency=text("condition (-w)"),
+        dependent=_DEPENDENCY.match(text("why it waits")) is not None,
+        unread=cells.unread(),
+        gpus_held=value("GPUs in use", allocated) or {},
+        reason=text("why it waits"),
+        estimate=value("estimated start", calendar.coming),
+    )
+    job.gpu = _gpus(cells, max(1, len(job.allocation)))
+    _check_slots(job, record, reading)
+    _read_as_far(job, reading)
+    return job
+
+
+def _check_slots(job: SeenJob, record: dict[str, str], reading: Reading) -> None:
+    counted = reading.value("NALLOC_SLOT", pick(record, "NALLOC_SLOT"), values.whole)
+    held = sum(job.allocation.values())
+    if counted is not None and job.allocation and counted != held and "ALLOC_SLOT" in record:
+        reading.unknown(
+            f"NALLOC_SLOT says {counted} slots, ALLOC_SLOT names {held}: the number of its slots",
+            name="NALLOC_SLOT",
+        )
+
+
+_TASKS = re.compile(
+    r"(?<![\w.])(\d{1,9})(?:\s*[,-]\s*(\d{1,9}))? (?:Processors? Requested|Task\(s\)(?! on))"
+)
+_SOME_TASKS = re.compile(r"[^,;]* (?:Processors? Requested|Task\(s\)(?! on))")
+_HOSTS = r"((?:<[^<>]+>[,\s]*)+)"
+_ALLOCATED = re.compile(rf"Allocated (?:\S+ )?Slots?(?:\(s\))? on Hosts?(?:\(s\))? {_HOSTS}")
+_STARTED = re.compile(
+    r"(?i:started|dispatched)(?: \S+ Tasks?(?:\(s\))?)? (?:on|to)"
+    rf"(?: <?\d+>?)?(?: Hosts?(?:\(s\)|/Processors)?)? {_HOSTS}"
+)
+#: The head of ``bjobs -A``.
+_ARRAYS = re.compile(r"^\s*JOBID\s+ARRAY_SPEC\s+OWNER\b", re.MULTILINE)
+#: Why a job is not examined: another one has not come as far as it waits for (bsub -w).
+_DEPENDENCY = re.compile(r"\s*(?:Job )?dependency condition\b", re.IGNORECASE)
+_ASKED_TIMES = {"Specified Start Time": "begin", "Specified Termination Time": "deadline"}
+#: What is said behind the time at which the scheduler expects to start a job.
+_ESTIMATE = re.compile(r"(?i)\bestimated\b.*\bstart\b|\bwill (?:be )?start(?:ed)?\b")
+#: A line of which the time in front cannot be read.
+_UNTIMED = re.compile(
+    r"^(\S.{2,39}?)[:\s] *(?=Submitted from host|(?i:started|dispatched)\b.* (?:on|to) "
+    r"|Allocated \S+ Slot|Reserved <|Job will start|Will be started|Estimated Job Start)"
+)
+_SET_ASIDE = re.compile(r"Reserved <(\d{1,9})> job slots?\b")
+#: An estimate in the same line, as some programs join them.
+_LATER_STAMP = re.compile(rf";\s*{TIMED.pattern[1:]}(?=.*{_ESTIMATE.pattern[4:]})", re.IGNORECASE)
+_CPU = re.compile(r"The CPU time used is (\S{1,20}) seconds")
+
+
+def _of_text(text: Text, reading: Reading, calendar: PrintedTimes) -> Iterator[SeenJob]:
+    for block in blocks(text.content):
+        line = block[0].number
+        reading.at("", line)
+        job = _job_of_text(block, reading, calendar)
+        job.line = line
+        _read_as_far(job, reading)
+        yield job
+
+
+def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedTimes) -> SeenJob:
+    fields: dict[str, str] = {}
+    for name, value in clauses(block[0]):
+        fields.setdefault(name, value.removeprefix("<").removesuffix(">"))
+    id = fields.get("Job", "")
+    job = SeenJob(id if _is_id(id) else _unnamed(reading.line or 0))
+    reading.at(f"job {job.id}", reading.line, Touched())
+    if job.id != id:
+        reading.unknown(f"Job {id!r} is no id of a job", name="Job")
+    job.status = _state(fields.get("Status", ""), "left out", reading)
+    job.user = fields.get("User", "user")
+    job.queue = reading.value("Queue", fields.get("Queue", ""), values.name) or ""
+    job.project = fields.get("Project", "default")
+    job.group = fields.get("User Group", "")
+    job.application = fields.get("Application", "")
+    job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
+    job.unread = tuple(unread(block[0]))
+    job.gpu = fields.get("Requested GPU", "")
+    job.name = fields.get("Job Name", "")
+    job.reservation = fields.get("Reservation", "")
+    job.job_group = fields.get("Job Group", "")
+    asked, job.gpus_held = of_block(block)
+    parts = list(sections(block))
+    job.reason = _reasons(parts)
+    job.unread = (*job.unread, *_unknown_parts(parts))
+    plain = [line for title, lines in parts if title not in GPU_PARTS for line in lines]
+    for number, line in enumerate(plain):
+        reading.line = getattr(line, "number", reading.line)
+        if timed := TIMED.match(line.lstrip()) or _UNTIMED.match(line.lstrip()):
+            _event(job, timed[1], line.lstrip()[timed.end() :], reading, calendar)
+            continue
+        limits = limit_row(line, plain[number + 1] if number + 1 < len(plain) else "")
+        if limits and not re.search(r"\d", line):
+            reading.line = getattr(plain[number + 1], "number", reading.line)
+        if "RUNLIMIT" in limits:
+            job.run_limit = reading.value("RUNLIMIT", limits["RUNLIMIT"], values.limit)
+        if "CPULIMIT" in limits:
+            job.cpu_limit = reading.value("CPULIMIT", limits["CPULIMIT"], values.limit)
+        if "ESTIMATED_RUNTIME" in limits:
+            text = limits["ESTIMATED_RUNTIME"]
+            job.estimated_run_time = reading.value("ESTIMATED_RUNTIME", text, values.limit)
+        job.dependent |= _DEPENDENCY.match(line) is not None
+        if not job.res_req and (combined := re.match(r"\s*Combined\s*:\s*(.*)", line)):
+            # Its own lines go on further in than others begin.
+            more = takewhile(lambda text: text.startswith(" " * 8), plain[number + 1 :])
+            job.res_req = requirement("".join([combined[1], *(text.strip() for text in more)]))
+    job.gpu = asked or job.gpu
+    return job
+
+
+def _event(job: SeenJob, stamp: str, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+    """One line with a time in front."""
+    if re.match(r"Submitted\b", text):
+        job.submit = reading.value("submission", stamp, calendar.past)
+        _submitted(job, text, reading, calendar)
+    elif found := _ALLOCATED.search(text) or _STARTED.search(text):
+        job.start = reading.value("start", stamp, calendar.past)
+        hosts = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+        job.allocation = reading.value("hosts", hosts, values.allocation) or {}
+    elif found := _SET_ASIDE.match(text):
+        job.reserved = int(found[1])
+        if later := _LATER_STAMP.search(text):
+            job.estimate = reading.value("estimated start", later[1], calendar.coming)
+    elif _ESTIMATE.search(text):
+        job.estimate = reading.value("estimated start", stamp, calendar.coming)
+    if used := _CPU.search(text):
+        job.cpu_time = reading.value("CPU time", used[1], values.seconds)
+
+
+def _reasons(parts: Sequence[tuple[str, list[str]]]) -> str:
+    """Why a job waits: the lines under the title, up to a line without text or one with limits."""
+    lines = next((lines for title, lines in parts if title == "PENDING REASONS"), [])
+    own = takewhile(lambda line: line.strip() and not limit_row(line, ""), lines)
+    return " ".join(line.strip() for line in own if not TIMED.match(line.lstrip()))
+
+
+def _unknown_parts(parts: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+    """Titles of the parts of which nobody knows whether they have a say."""
+    for title, lines in parts:
+        known = title.lower() in READ or title in SILENT_PARTS
+        if title and not known and any(map(str.strip, lines)):
+            yield title
+
+
+def _submitted(job: SeenJob, text: str, reading: Reading, calendar: PrintedTimes) -> None:
+    if found := re.match(r"Submitted from host <([^<>]*)>", text):
+        job.from_host = found[1]
+    for name, key in _ASKED_TIMES.items():
+        if found := re.search(rf"(?<=, ){name} <([^<>]*)>", text):
+            setattr(job, key, reading.value(name, found[1], calendar.coming))
+    found = _TASKS.search(text)
+    job.slots = int(found[1]) if found else 1  # LSF says nothing of the one slot of most jobs
+    if found is None and (words := _SOME_TASKS.search(text)):
+        job.slots = None
+        reading.unknown(f"{words[0].strip()!r} is no number of slots", name="slots")
+    job.max_slots = int(found[2]) if found and found[2] else None
+    if found := re.search(r"Requested Resources <(.*?)>(?=,|;|$)", text):
+        job.res_req = requirement(found[1])
+    if found := re.search(rf"Specified Hosts {_HOSTS}", text):
+        asked = " ".join(re.findall(r"<([^<>]+)>", found[1]))
+        job.hosts = reading.value("Specified Hosts", asked, values.hosts) or ""
+    job.exclusive = "exclusive execution" in text.lower()
+    if found := re.search(r"Requested GPU\s*(?:<(.*?)>)?(?=,|;|$)", text):
+        job.gpu = found[1] or "num=1"
+    if found := re.search(r"Dependency Condition <(.*?)>(?=,|;|$)", text):
+        job.dependency = found[1]
+    job.unread = tuple(dict.fromkeys((*job.unread, *unread(text))))

@@ -1,0 +1,385 @@
+"""What a cluster tells of its configuration: parameters, groups, limits of users, machines.
+
+``bparams -l``, ``bugroup``, ``bmgroup``, ``busers all`` and ``lshosts -w`` stand in for the files
+of a site where nobody has these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from ...cluster import Cluster, Host, HostGroup, ResourceDefinition
+from ...configuration import Limit, Params, User, UserGroup
+from ...errors import InputError, Problem
+from ...facts import known_fields
+from ...formats.document import ParamsEntry
+from ...formats.fields import given
+from ...formats.lsf.lines import Line, Place, Problems
+from ...formats.lsf.shared import HostFacts, read_lshosts
+from ...formats.sniff import kind_of_text
+from ...formats.units import parse_size
+from ...instance import Instance
+from ...job import JobGroup
+from . import values
+from .limits import (
+    SeenLimit,
+    limits_as_configured,
+    limits_of_rows,
+    read_bjgroup,
+    read_blimits,
+    without_strangers,
+)
+from .printed_facts import columns
+from .reading import Cells, Reading, Touched, json_records
+from .values import Remarks, Text
+
+#: The commands that tell of it.
+COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
+_PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
+#: Lines of plain bparams, and the parameter that each tells in seconds.
+_SENTENCES = {
+    "Default Queues": "DEFAULT_QUEUE",
+    "Job Dispatch Interval": "MBD_SLEEP_TIME",
+    "MBD_SLEEP_TIME used for calculations": "MBD_SLEEP_TIME",
+    "Job Accepting Interval": "JOB_ACCEPT_INTERVAL",
+}
+_FLAGS = {"TRUE": "Y", "FALSE": "N"}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFacts:
+    """What the commands told; empty where nobody asked."""
+
+    params: Params | None = None
+    groups: tuple[UserGroup, ...] = ()
+    host_groups: tuple[HostGroup, ...] = ()
+    users: tuple[User, ...] = ()
+    machines: Mapping[str, HostFacts] = field(default_factory=dict)
+    #: As sections have them, and the rows of blimits.
+    limits: tuple[Limit, ...] = ()
+    limit_rows: tuple[SeenLimit, ...] = ()
+    job_groups: tuple[JobGroup, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether they told anything."""
+        return self != SiteFacts()
+
+    def site(self, hosts: Iterable[str], origin: str, notes: Remarks) -> Instance:
+        """A site of what is told, without hosts and queues, which other commands list.
+
+        hosts: that there are; a group has no others.
+        """
+        known = {*hosts, *(group.name for group in self.host_groups), "all"}
+        groups = []
+        for group in self.host_groups:
+            there = tuple(name for name in group.members if name.lstrip("~") in known)
+            if gone := [name for name in group.members if name not in there]:
+                notes.append(f"host group {group.name}: {', '.join(gone)} is no host: left out")
+            if there:
+                groups.append(replace(group, members=there))
+        return Instance(
+            Cluster((), groups=tuple(groups)),
+            queues=(),
+            users=self.users,
+            groups=self.groups,
+            limits=without_strangers(self.limits or limits_of_rows(self.limit_rows), known, notes),
+            params=self.params or Params(),
+            origin=origin,
+        )
+
+
+def read_facts(texts: Iterable[Text], notes: Remarks | None = None) -> SiteFacts:
+    """The facts of all texts; InputError with everything for which they are refused.
+
+    notes: gets what could not be read.
+    """
+    found, problems = SiteFacts(), []
+    for text in texts:
+        kind, reading = kind_of_text(text.content[:65536]) or "", Reading(text, notes)
+        try:
+            if kind in _READERS:
+                found = _READERS[kind](text, found, reading)
+                reading.done()
+            elif not values.says_nothing(text.content):
+                problems.append(Problem(f"is no output of {', '.join(COMMANDS)}", text.source))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _params(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    lines: dict[str, int] = {}
+    told: dict[str, str] = {}
+    for number, name, value in _parameters(text.content.splitlines()):
+        told[name], lines[name] = value, number
+    known = {
+        name: (item.key, item.fact.kind)
+        for item in known_fields(Params).values()
+        for name in (item.key, *item.fact.aka)
+        if name.isupper()
+    }
+    cycle = told.get("MBD_SLEEP_TIME", "")
+    params: dict[str, Any] = {}
+    for name, value in told.items():
+        if name not in known or not value:
+            continue
+        key, kind = known[name]
+        if name == "DEFAULT_QUEUE":
+            value = value.split()[0]
+        interval = name == "JOB_ACCEPT_INTERVAL" and re.fullmatch(r"\d+ s", value)
+        if interval and cycle.isdigit():
+            value = str(round(int(value[:-2]) / max(1, int(cycle))))
+        value = _FLAGS.get(value.upper(), value) if kind == "flag" else value
+        reading.at(f"parameter {name}", lines[name], Touched())
+        params |= reading.value(name, value, partial(_entry, key)) or {}
+    return replace(facts, params=Params(**params))
+
+
+def _parameters(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Line, name and value as text of each parameter; seconds of an interval end in " s"."""
+    for place, line in enumerate(lines, start=1):
+        if found := _PARAMETER.match(line):
+            yield place, found[1], found[2].split(" (")[0].strip()
+            continue
+        sentence, colon, value = line.partition(":")
+        name = _SENTENCES.get(sentence.strip()) if colon else None
+        if name == "DEFAULT_QUEUE":
+            yield place, name, value.strip()
+        elif name:
+            number = re.search(r"\d+", value)
+            if number is None:
+                yield place, name, value.strip()
+            else:
+                yield place, name, number[0] + (" s" if name == "JOB_ACCEPT_INTERVAL" else "")
+
+
+def _entry(key: str, value: str) -> dict[str, Any]:
+    """A parameter by its field; ValueError where its value cannot be read."""
+    number = _number(value)
+    for text in (value,) if number is None else (number, value):
+        with suppress(ValueError):
+            return _known(ParamsEntry.model_validate({key: text}))
+    raise ValueError(f"{value!r} is no value of it")
+
+
+def _known(entry: ParamsEntry) -> dict[str, Any]:
+    fields = given(Params, entry)
+    usual = given(Params, ParamsEntry())
+    return {name: value for name, value in fields.items() if value != usual.get(name)}
+
+
+def _number(text: str) -> float | int | None:
+    if re.fullmatch(r"\d{1,15}", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"\d{1,15}\.\d{1,15}", text) else None
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group as it is printed."""
+
+    name: str
+    line: int
+    words: list[str] = field(default_factory=list)
+    shares: str = ""
+    #: Of these two.
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+def _named(text: Text, members: str, reading: Reading) -> Iterator[_Group]:
+    """The groups that have a name; a member without one is told, and left out."""
+    for group in _groups(text, members):
+        of_users = members == "USERS"
+        touched = Touched(users=(group.name,)) if of_users else Touched(hosts=(group.name,))
+        reading.at(f"group {group.name}", group.lines.get(members, group.line), touched)
+        if not values.is_name(group.name):
+            reading.lost(f"{group.name!r} is no name of a group")
+            continue
+        for word in [word for word in group.words if not set(word) & set("[](),")]:
+            reading.value(members, word.lstrip("~").rstrip("/"), values.name)
+        known = [w for w in group.words if values.is_name(w.strip("~/[](),") or "x") or w == "-"]
+        group.words = known
+        reading.line = group.lines.get("SHARES", reading.line)
+        yield group
+
+
+def _groups(text: Text, members: str) -> Iterator[_Group]:
+    """The groups of bugroup and bmgroup, short or long form."""
+    group: _Group | None = None
+    into, in_table = "", False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        label, colon, rest = line.partition(":")
+        label = label.strip()
+        begins = in_table and line.strip() and not line[:1].isspace()
+        if line.split()[:2] == ["GROUP_NAME", members]:
+            into, in_table = members, True
+        elif (colon and label == "GROUP_NAME") or (begins and not (colon and label.isupper())):
+            if group is not None:
+                yield group
+            name, *words = rest.split() if colon and label == "GROUP_NAME" else line.split()
+            group = _Group(name, number, words)
+        elif colon and label.isupper():
+            into = label
+            if group is not None:
+                group.lines[label] = number
+                _add(group, into, members, rest)
+        elif group is not None:
+            _add(group, into, members, line)
+    if group is not None:
+        yield group
+
+
+def _add(group: _Group, label: str, members: str, text: str) -> None:
+    """More of what stands under a label."""
+    if label == "SHARES":
+        group.shares = f"{group.shares} {text.strip()}".strip()
+    elif label == members:
+        group.words += text.split()
+
+
+_SHARE = re.compile(r"[\[(]\s*([^\s,\[\]()]+)\s*,\s*(\d+)\s*[\])]")
+
+
+def _pairs(text: str) -> tuple[tuple[str, int], ...]:
+    rest = _SHARE.sub("", text).strip()
+    if rest.strip("-"):
+        raise ValueError(f"{rest!r} is no share such as [user1, 100]")
+    return tuple((who.rstrip("/"), int(share)) for who, share in _SHARE.findall(text))
+
+
+def _user_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {group.name: group for group in facts.groups}
+    for group in _named(text, "USERS", reading):
+        words = [word for word in group.words if word != "-"]
+        plain = [word for word in words if not set(word) & set("[](),")]
+        shares = group.shares or " ".join(word for word in words if word not in plain)
+        pairs = reading.value("SHARES", shares, _pairs) or ()
+        members = ("all",) if plain[:1] == ["all"] else tuple(word.rstrip("/") for word in plain)
+        if not members or reading.names:  # who has a share of its own is one of them
+            known = (who for who, _ in pairs if who not in (*members, "others", "default"))
+            members = (*members, *known)
+        found[group.name] = UserGroup(group.name, members, pairs)
+    return replace(facts, groups=tuple(found.values()))
+
+
+def _host_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {group.name: group for group in facts.host_groups}
+    for group in _named(text, "HOSTS", reading):
+        # "all hosts used by the batch system"
+        plain = group.words[:1] if group.words[:1] == ["all"] else group.words
+        members = tuple(word.rstrip("/") for word in plain if word != "-")
+        found[group.name] = HostGroup(group.name, members)
+    return replace(facts, host_groups=tuple(found.values()))
+
+
+def _users(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {user.name: user for user in facts.users}
+    for line, row in _rows(text, reading):
+        name = values.pick(row, *columns("name", "user")).rstrip("/")
+        reading.at(f"user {name}", line, Touched(users=(name,)))
+        if not name:
+            reading.lost("has no USER/GROUP")
+            continue
+        cells = Cells(row, reading, "user")
+        most = cells.value("slots", values.whole)
+        each = cells.value("slots of a processor", values.number)
+        if most is not None or each is not None:
+            found[name] = User(name, most, each)
+    return replace(facts, users=tuple(found.values()))
+
+
+def _rows(text: Text, reading: Reading) -> Iterator[tuple[int | None, dict[str, str]]]:
+    """The rows of busers by column, each with its line."""
+    if text.is_json:
+        yield from ((None, row) for _, row in json_records(text, reading))
+        return
+    titles: list[str] = []
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if words[:1] == ["USER/GROUP"]:
+            titles = words
+        elif titles and words:
+            if len(words) < len(titles):
+                reading.at(f"user {words[0]}", number, Touched(users=(words[0],)))
+                reading.unknown(f"has {len(words)} of {len(titles)} columns")
+                continue
+            yield number, dict(zip(titles, words, strict=False))
+
+
+def _machines(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    problems = Problems()
+    lines = [
+        Line(line, text.source, ((0, number),))
+        for number, line in enumerate(text.content.splitlines(), start=1)
+        if line.strip()
+    ]
+
+    def unread(place: Place, host: str, what: str) -> None:
+        reading.at(f"host {host}", place.line, Touched(hosts=(host,)))
+        reading.unknown(what)
+
+    found = read_lshosts(lines, problems, text.source, unread)
+    if problems.found:
+        raise InputError(problems.found)
+    return replace(facts, machines={**facts.machines, **(found or {})})
+
+
+def _limits(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, limit_rows=(*facts.limit_rows, *read_blimits(text, reading)))
+
+
+def _limit_sections(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, limits=(*facts.limits, *limits_as_configured(text, reading)))
+
+
+def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {group.name: group for group in (*facts.job_groups, *read_bjgroup(text, reading))}
+    return replace(facts, job_groups=tuple(found.values()))
+
+
+_READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
+    "bparams": _params,
+    "bugroup": _user_groups,
+    "bmgroup": _host_groups,
+    "busers": _users,
+    "lshosts": _machines,
+    "blimits": _limits,
+    "configuration": _limit_sections,
+    "bjgroup": _job_groups,
+}
+
+
+def with_machines(cluster: Cluster, machines: Mapping[str, HostFacts]) -> Cluster:
+    """The hosts with what lshosts tells of them and nothing else did."""
+    names = {name for facts in machines.values() for name in facts.resources}
+    names -= {item.name for item in cluster.resources}
+    plain = {name for name in names if re.fullmatch(r"[A-Za-z]\w*", name)}
+    defined = tuple(ResourceDefinition(name, kind="boolean") for name in sorted(plain))
+    hosts = tuple(_machine(host, machines.get(host.name), plain) for host in cluster.hosts)
+    return replace(cluster, hosts=hosts, resources=(*cluster.resources, *defined))
+
+
+def _machine(host: Host, facts: HostFacts | None, booleans: set[str]) -> Host:
+    if facts is None:
+        return host
+    sizes = {}
+    for name, text in (("mem", facts.mem), ("swp", facts.swp)):
+        if name not in host.amounts and text not in ("", "-"):
+            sizes[name] = parse_size(text)
+    return replace(
+        host,
+        ncpus=host.ncpus or facts.ncpus,
+        type=facts.type if host.type == "any" else host.type,
+        model=facts.model if host.model == "any" else host.model,
+        cpu_factor=facts.factor or host.cpu_factor,
+        amounts={**host.amounts, **sizes},
+        booleans=host.booleans | (booleans & set(facts.resources)),
+    )

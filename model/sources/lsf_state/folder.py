@@ -1,0 +1,82 @@
+"""A folder of what the commands of a cluster printed, whatever its files are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...confined import check_inside, is_inside
+from ...errors import InputError, Problem, unreadable
+from ...formats.reading import file_bytes, no_file, odd_kind
+from ...formats.sniff import kind_of_text
+from .facts import COMMANDS
+from .values import Text
+
+#: The kind of a text, by the option that takes it.
+_OPTIONS = {
+    **dict.fromkeys(("bhosts", "bhosts -gpu", "lshosts -gpu", "bhosts -s"), "bhosts"),
+    **{kind: kind for kind in ("bjobs", "bqueues", "bhpart", "lsid")},
+    **dict.fromkeys((*COMMANDS, "blimits -c"), "facts"),
+}
+#: How blimits -c and bresources begin.
+_LIMITS = re.compile(r"\s*(?:#.*\n\s*)*Begin\s+Limit\b")
+#: Columns without which bjobs -json says less than bjobs -l.
+_NEEDED = ("RUNTIMELIMIT", "SUBMIT_TIME")
+#: A line of bjobs -l is broken before this column.
+_BROKEN_AT = 90
+
+
+def printed_in(folder: Path) -> dict[str, list[Text]]:
+    """The texts of a folder by the option that takes them; of each kind those of its best form.
+
+    Files that no command printed are passed over. Raises InputError where there is no folder, or
+    nothing in it.
+    """
+    best: dict[str, tuple[int, list[Text]]] = {}
+    for text in _texts(folder):
+        kind = kind_of_text(text.content[:65536]) or ""
+        if kind == "configuration" and _LIMITS.match(text.content):
+            kind = "blimits -c"
+        if kind not in _OPTIONS:
+            continue
+        rank = _rank(kind, text)
+        before = best.get(kind, (-1, []))
+        if rank >= before[0]:
+            best[kind] = (rank, [*(before[1] if rank == before[0] else ()), text])
+    found: dict[str, list[Text]] = {}
+    for kind, (_, texts) in best.items():
+        found.setdefault(_OPTIONS[kind], []).extend(texts)
+    if not found:
+        names = "bjobs, bhosts, bqueues and the like"
+        raise InputError([Problem(f"has no file of what {names} printed", str(folder))])
+    return found
+
+
+def _texts(folder: Path) -> Iterator[Text]:
+    check_inside(folder)
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        raise unreadable(folder, error) from None
+    for path in paths:
+        # Folders are passed over, and links to nothing, by which editors lock files.
+        if is_inside(path) and odd_kind(path) not in ("", "a folder", "a link to nothing"):
+            raise no_file(path)
+        if path.is_file():
+            yield Text(file_bytes(path).decode("utf-8", errors="replace"), str(path))
+
+
+def _rank(kind: str, text: Text) -> int:
+    """How much a form of a kind says: tables least, then long forms, JSON and -UF most."""
+    lines = text.content.splitlines()
+    if kind == "bjobs" and text.is_json:
+        return 3 if all(name in text.content for name in _NEEDED) else 0
+    if kind == "bjobs":
+        jobs = [line for line in lines if line.startswith("Job <")]
+        return 2 if any(len(line) > _BROKEN_AT for line in jobs) else int(bool(jobs))
+    if kind in ("bhosts", "bqueues"):
+        return int(text.is_json or any(line.startswith(("HOST ", "QUEUE:")) for line in lines))
+    if kind == "bparams":
+        return int("MBD_SLEEP_TIME =" in text.content)
+    return 0

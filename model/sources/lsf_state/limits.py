@@ -1,0 +1,300 @@
+"""Limits of lsb.resources and of job groups, as blimits, bresources and bjgroup print them.
+
+``blimits -c`` and ``bresources`` print the sections as configured. ``blimits`` prints a row for
+each consumer with what it uses, ``USED/LIMIT``: whether others are limited too it does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...configuration import Limit, Scope
+from ...formats.build import limit_of
+from ...formats.document import LimitEntry
+from ...formats.finding import Finding
+from ...formats.lsf.draft import Draft, Notes
+from ...formats.lsf.lines import Line, Problems
+from ...formats.lsf.queues import read_resources
+from ...formats.lsf.sections import read_sections
+from ...formats.lsf.shared import Shared
+from ...instance import Instance
+from ...job import JobGroup
+from ...omissions import Omission
+from ...shares import Groups
+from . import values
+from .printed_facts import LIMIT_AMOUNTS, LIMIT_CONSUMERS, PLAIN, titles
+from .reading import Reading, Touched
+from .values import Remarks, Text
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLimit:
+    """One row of blimits: a limit, whom it binds there, and what of it is in use."""
+
+    name: str
+    #: Names by ``users``, ``queues``, ``hosts``, ``projects``; a kind that is missing binds all.
+    consumers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    used: Mapping[str, float] = field(default_factory=dict)
+
+
+def limits_as_configured(text: Text, reading: Reading) -> tuple[Limit, ...]:
+    """The limits of sections as lsb.resources has them; notes of what is left out go to reading."""
+    lines = [
+        Line(line, text.source, ((0, number),))
+        for number, line in enumerate(text.content.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    problems, notes, draft = Problems(), Notes(), Draft()
+    sections = read_sections(lines, ("Limit",), problems, text.source)
+    limits = [section for section in sections if section.name == "Limit"]
+    read_resources(limits, Shared(gpus=True), draft, notes, problems)
+    for problem in problems.found:
+        reading.at(problem.path, problem.line, Touched())
+        reading.unknown(problem.message)
+    reading.notes.omissions += [_omission(item) for item in notes.omissions()]
+    reading.notes += list(notes.lines())
+    found = []
+    for index, written in enumerate(draft.document.get("limits", ())):
+        entry, findings = dict(written), list[Finding]()
+        reading.at(f"limit {entry['name']}", None, Touched())
+        for key in _unreadable(entry):
+            mark = draft.marks.get(("limits", index, key))
+            reading.line = None if mark is None else mark.place.line
+            reading.unknown(f"{key}: {str(entry.pop(key))!r} is no amount, nor names", name=key)
+        if set(reading.names) - _AMOUNTS or not entry.keys() & _AMOUNTS:
+            continue  # with another scope it would bind others
+        found.append(limit_of(LimitEntry.model_validate(entry), index, findings))
+        for finding in findings:
+            reading.unknown(finding.message)
+    return tuple(found)
+
+
+_AMOUNTS = frozenset({"SLOTS", "SLOTS_PER_PROCESSOR", "JOBS", "MEM", "SWP", "TMP", "RESOURCE"})
+
+
+def _unreadable(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a section whose values cannot be read."""
+    try:
+        LimitEntry.model_validate(entry)
+    except ValidationError as error:
+        wrong = (str(item["loc"][0]) for item in error.errors() if item["loc"])
+        return tuple(key for key in dict.fromkeys(wrong) if key in entry)
+    return ()
+
+
+def _omission(item: Mapping[str, Any]) -> Omission:
+    return Omission(
+        item["what"],
+        "",
+        item.get("count", 1),
+        queues=tuple(item.get("queues", ())),
+        users=tuple(item.get("users", ())),
+        hosts=tuple(item.get("hosts", ())),
+        resources=tuple(item.get("resources", ())),
+    )
+
+
+def read_blimits(text: Text, reading: Reading) -> Iterator[SeenLimit]:
+    """The rows of blimits; a cell goes to the column under whose title it stands."""
+    header: list[tuple[str, int]] = []
+    row: dict[str, str] = {}
+    line = 0
+    for number, written in enumerate([*text.content.splitlines(), ""], start=1):
+        words = [(found[0], _middle(found)) for found in re.finditer(r"\S+", written)]
+        names = [word for word, _ in words]
+        goes_on = bool(row) and bool(words) and not _begins(words, header)
+        if row and not goes_on:
+            yield from _limit(row, line, reading)
+            row = {}
+        if names[:1] == ["NAME"]:
+            header = words
+        elif not words or written.rstrip().endswith("LIMITS:"):
+            continue
+        elif header and goes_on:
+            for name, cell in _cells(words, header).items():
+                row[name] = f"{row[name]} {cell}" if row.get(name, "-") != "-" else cell
+        elif header:
+            row, line = _cells(words, header), number
+
+
+def _middle(found: re.Match[str]) -> int:
+    return found.start() + found.end()
+
+
+def _begins(words: Sequence[tuple[str, int]], header: Sequence[tuple[str, int]]) -> bool:
+    """Whether a line has a name of its own, and is not the rest of the one before."""
+    return len(words) >= len(header) or _nearest(words[0][1], header) == "NAME"
+
+
+def _nearest(middle: int, header: Sequence[tuple[str, int]]) -> str:
+    return min(header, key=lambda item: abs(item[1] - middle))[0]
+
+
+def _cells(words: Sequence[tuple[str, int]], header: Sequence[tuple[str, int]]) -> dict[str, str]:
+    if len(words) == len(header):
+        return {name: word for (name, _), (word, _) in zip(header, words, strict=True)}
+    found: dict[str, str] = {}
+    for word, middle in words:
+        name = _nearest(middle, header)
+        found[name] = f"{found[name]} {word}" if name in found else word
+    return found
+
+
+def _limit(row: Mapping[str, str], line: int, reading: Reading) -> Iterator[SeenLimit]:
+    consumers = {
+        kind: tuple(_plain(word) for word in re.split(r"[\s,]+", text))
+        for title, kind in titles(LIMIT_CONSUMERS, PLAIN)
+        if (text := row.get(title, "-").strip()) not in ("", "-", "all")
+    }
+    scope = {key: consumers.get(key, ()) for key in ("users", "queues", "hosts")}
+    reading.at(f"limit {row.get('NAME', '')}", line, Touched(**scope))
+    known = dict(titles(LIMIT_AMOUNTS, PLAIN))
+    amounts, used = {}, {}
+    for title, text in row.items():
+        if title == "NAME" or title in dict(titles(LIMIT_CONSUMERS, PLAIN)):
+            continue
+        if title in _UNHEEDED:
+            if not values.blank(text):
+                reading.unknown(f"a limit of {title}, which is not modelled")
+            continue
+        resource = known.get(title, title)
+        pair = reading.value(title, text, _pair, () if resource in _COUNTS else (resource,))
+        if pair is not None:
+            amounts[resource] = pair[1]
+            if pair[0] is not None:
+                used[resource] = pair[0]
+    if amounts:
+        yield SeenLimit(row.get("NAME", ""), consumers, amounts, used)
+
+
+#: Amounts that are no resource of a requirement, and columns of limits that are not modelled.
+_COUNTS = frozenset({"slots", "jobs"})
+_UNHEEDED = frozenset({"APPS", "LIC_PROJECTS", "INELIGIBLE", "JOBS_PER_SCHED_CYCLE"})
+
+
+def _plain(word: str) -> str:
+    """``hostA@cluster1`` and ``@queue``, as some programs write names."""
+    return word.lstrip("@").partition("@")[0].rstrip("/")
+
+
+def _pair(text: str) -> tuple[float | None, float] | None:
+    """Used and limit of ``3/10``, ``-/2`` or ``1G/25G``; None for ``-``."""
+    if values.blank(text):
+        return None
+    used, slash, limit = text.strip().partition("/")
+    most = values.size(limit) if slash else None
+    if most is None:
+        raise ValueError(f"{text.strip()!r} is no USED/LIMIT such as 3/10")
+    return values.size(used), most
+
+
+def limits_of_rows(rows: Sequence[SeenLimit]) -> tuple[Limit, ...]:
+    """The limits that rows tell: several of one name are one for each of those that differ."""
+    by_name: dict[tuple[str, tuple[tuple[str, float], ...]], list[SeenLimit]] = {}
+    for row in rows:
+        by_name.setdefault((row.name, tuple(sorted(row.amounts.items()))), []).append(row)
+    found: list[Limit] = []
+    names: dict[str, int] = {}
+    for (name, _), alike in by_name.items():
+        names[name] = names.get(name, 0) + 1
+        own = name if names[name] == 1 else f"{name}.{names[name]}"
+        users, queues, hosts, projects = (
+            _scope([row.consumers.get(kind, ()) for row in alike]) for kind in KINDS
+        )
+        amounts = dict(alike[0].amounts)
+        found.append(Limit(own, amounts, None, users, queues, hosts, projects))
+    return tuple(found)
+
+
+KINDS = ("users", "queues", "hosts", "projects")
+
+
+def _scope(rows: Sequence[tuple[str, ...]]) -> Scope | None:
+    if not any(rows):
+        return None
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    return Scope(names, each=len(set(rows)) > 1)
+
+
+def read_bjgroup(text: Text, reading: Reading) -> Iterator[JobGroup]:
+    """The job groups of bjgroup, each with the limit of its own that it has."""
+    names: list[str] = []
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if words[:1] == ["GROUP_NAME"]:
+            names = words
+        elif names and words:
+            # A group without an owner or a class has one word less.
+            row = dict(zip(names, words, strict=False))
+            reading.at(f"job group {words[0]}", number, Touched())
+            name = reading.value("GROUP_NAME", words[0], values.job_group)
+            if not name:
+                continue  # the root has no limit
+            if "JLIMIT" not in names:
+                yield JobGroup(name, None)
+                continue
+            found = next((word for word in words[1:] if "/" in word and word != "()"), "")
+            if not found:
+                reading.unknown(f"JLIMIT {row.get('JLIMIT', '')!r} is no STARTED/LIMIT")
+                continue
+            limit = reading.value("JLIMIT", found.split("/", 1)[1], values.whole)
+            if not reading.names:
+                yield JobGroup(name, limit)
+
+
+def tell_others(instance: Instance, rows: Sequence[SeenLimit], notes: Remarks) -> Instance:
+    """The instance with what rows leave open: whether a limit binds those whom none names."""
+    groups = Groups(instance.groups)
+    named: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        for kind, names in row.consumers.items():
+            named.setdefault((row.name, kind), set()).update(names)
+    before = len(notes.omissions)
+    for (name, kind), bound in named.items():
+        shown = f"{', '.join(sorted(bound)[:3])}{' and others' if len(bound) > 3 else ''}"
+        text = f"limit {name} binds {shown}: whether it binds more {kind} only blimits -c tells"
+        if kind == "hosts":
+            rest = [h.name for h in instance.cluster.hosts if h.name not in bound]
+            if rest:
+                notes.touch(text, where="blimits", hosts=rest)
+            continue
+        key = kind.removesuffix("s")
+        others = [
+            job.id
+            for job in instance.pending
+            if not any(
+                getattr(job, key) == n or (n in groups and groups.contains_user(n, job.user))
+                for n in bound
+            )
+        ]
+        if others:
+            notes.touch(text, others, where="blimits")
+    omissions = (*instance.omissions, *notes.omissions[before:])
+    return replace(instance, omissions=omissions)
+
+
+def without_strangers(
+    limits: Iterable[Limit], hosts: Iterable[str], notes: Remarks
+) -> tuple[Limit, ...]:
+    """The limits without hosts that nobody lists."""
+    known = {*hosts, "all"}
+    found = []
+    for limit in limits:
+        scope = limit.hosts
+        if scope is None:
+            found.append(limit)
+            continue
+        names = tuple(name for name in scope.names if name in known)
+        if names != scope.names:
+            gone = ", ".join(name for name in scope.names if name not in known)
+            notes.append(f"limit {limit.name}: {gone} is no host: left out")
+        if names:
+            excluded = tuple(name for name in scope.excluded if name in known)
+            found.append(replace(limit, hosts=Scope(names, scope.each, excluded)))
+    return tuple(found)

@@ -1,0 +1,537 @@
+"""Records of lsb.events, one at a time, in the order of the file.
+
+A record is a type and fields parted by blanks; lists are preceded by their length. What is known of
+the fields comes from LSF's manual (lsb.events.5), from real files, and where neither says enough
+(JOB_MODIFY2, JOB_SWITCH, the control records) from the order in which volclava, of LSF's family,
+writes them (lsbatch/lib/lsb.log.c). Fields that nobody needs are not examined beyond their quotes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...formats.sniff import refuse_other
+from ..acct import HAS_POST_EXEC, Fields, of_lava, split
+from ..log_lines import BadRecords, log_lines, malformed
+
+#: Bits of a job's state (jStatus).
+PENDING, HELD, RUNNING, STOPPED, ENDED = 0x01, 0x02, 0x04, 0x08 | 0x10, 0x20 | 0x40
+#: Bits of the options of a submission.
+_HAS_JOB_NAME, _HAS_QUEUE, _HAS_HOSTS, _EXCLUSIVE = 0x01, 0x02, 0x04, 0x40
+_HAS_RES_REQ, _INTERACTIVE = 0x40000, 0x4000000
+#: Bit of options2: bsub -K, after which the family of Lava writes a port.
+_BLOCKS = 0x04
+#: Elements that one job array may have.
+MAX_ELEMENTS = 100_000
+#: A bmod that says nothing about -n has a number like this, or 0.
+_ANY_NUMBER = 2**30
+#: In place of a time: bmod takes it away (-bn, -tn).
+_TAKEN_AWAY = -2
+_ARRAY = re.compile(r"\[([\d\s,:-]+)\](?:%\d+)?$")
+_INDEX = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?(?::(\d{1,10}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """JOB_NEW."""
+
+    time: int
+    number: int
+    #: Indices of a job array, () for a single job; times since 1970, 0: none.
+    elements: tuple[int, ...]
+    user: str
+    queue: str
+    project: str
+    group: str
+    application: str
+    slots: int
+    max_slots: int
+    res_req: str
+    hosts: tuple[str, ...]
+    run_limit: int
+    cpu_limit: int
+    submit: int
+    begin: int
+    deadline: int
+    priority: int
+    exclusive: bool
+    name: str
+    depends: str
+    #: Where it was submitted.
+    from_host: str
+    #: The CPU factor that its limits may have been multiplied by; 1 where they are as asked for.
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """JOB_START: slots by host, in the order of the allocation."""
+
+    time: int
+    number: int
+    index: int
+    hosts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """JOB_STATUS, or a record that puts a job back into its queue."""
+
+    time: int
+    number: int
+    index: int
+    status: int
+    #: None if not said.
+    cpu_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """JOB_SWITCH: bswitch."""
+
+    time: int
+    number: int
+    index: int
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repositioned:
+    """JOB_MOVE: btop, bbot; `position` from the top of its queue and priority, or the bottom."""
+
+    time: int
+    number: int
+    index: int
+    position: int
+    top: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Modified:
+    """JOB_MODIFY2: bmod; None for what it leaves as it was."""
+
+    time: int
+    number: int
+    #: () for the whole job.
+    elements: tuple[int, ...]
+    queue: str | None
+    slots: int | None
+    res_req: str | None
+    run_limit: int | None
+    hosts: tuple[str, ...] | None
+    #: Of -b and -t, since 1970; 0 where they are taken away.
+    begin: int | None
+    deadline: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """MIG: bmig, with the hosts that it names (none: any)."""
+
+    time: int
+    number: int
+    index: int
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """JOB_CLEAN: a finished job is forgotten, and cannot be requeued any more."""
+
+    time: int
+    number: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resized:
+    """Hosts that a running job gains, or with `sign` -1 gives back."""
+
+    time: int
+    number: int
+    index: int
+    hosts: dict[str, int]
+    sign: int
+
+
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """HOST_CTRL or QUEUE_CTRL: kind "host" or "queue", "submissions" of what a queue takes."""
+
+    time: int
+    kind: str
+    name: str
+    #: Whether it takes jobs from now on.
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonStarted:
+    """MBD_START: the daemon has read its configuration, which has so many hosts."""
+
+    time: int
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A record that changes nothing here."""
+
+    time: int
+
+
+Record = (
+    Submitted
+    | Started
+    | Changed
+    | Switched
+    | Repositioned
+    | Modified
+    | Migrated
+    | Cleaned
+    | Resized
+    | Controlled
+    | DaemonStarted
+    | Other
+)
+
+
+def read_events(path: str | Path, bad: BadRecords, kinds: dict[str, int]) -> Iterator[Record]:
+    """The records of a file, plain or gzipped, as it is read: never all at once.
+
+    bad: gets the malformed ones. kinds: counts the records by type.
+    Raises InputError where the file cannot be read or is of another kind.
+    """
+    refuse_other(path, "events")
+    yield from parse_events(log_lines(Path(path)), bad, kinds, str(path))
+
+
+def parse_events(
+    lines: Iterable[str], bad: BadRecords, kinds: dict[str, int], source: str = ""
+) -> Iterator[Record]:
+    """The same for lines at hand."""
+    last: int | None = None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            words = split(line)
+            name = words[0]
+            if not re.fullmatch(r"[A-Z][A-Z0-9_]*", name):
+                raise ValueError(f"'{name}' is no record type of lsb.events")
+            fields = Fields(words, last)
+            record = _READERS.get(name, _other)(name, fields)
+        except (ValueError, OverflowError) as error:
+            bad.add(malformed(error, source, number))
+        else:
+            if fields.unread:
+                bad.add_cells(fields.unread, getattr(record, "number", -1), source, number)
+            kinds[name] = kinds.get(name, 0) + 1
+            last = record.time
+            yield record
+
+
+def _time(fields: Fields) -> int:
+    return _stamp(fields)[1]
+
+
+def _stamp(fields: Fields) -> tuple[bool, int]:
+    """Whether a scheduler of Lava's family wrote the record, and its time."""
+    lava = of_lava(fields.text("version"))
+    last = fields.last
+    time = (
+        fields.time("eventTime") if last is None else fields.known("eventTime", fields.time, last)
+    )
+    if time < 0:
+        raise ValueError(f"eventTime {time} is before 1970")
+    return lava, time
+
+
+def _other(name: str, fields: Fields) -> Record:
+    return Other(_time(fields))
+
+
+def _limits(fields: Fields, lava: bool) -> tuple[list[int], float]:
+    """The limits of a job, and the CPU factor that may still be in them.
+
+    lava: they are written as seconds of a host of factor 1, and given as asked for.
+    """
+    limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
+    fields.skip("hostSpec")
+    factor = fields.known("hostFactor", fields.number, math.nan)
+    if math.isnan(factor):  # nobody knows what the limits are in
+        return [-1] * len(limits), 1.0
+    if factor <= 0:
+        return limits, 1.0
+    if not lava:
+        return limits, factor
+    return [round(limit / factor) if limit > 0 else limit for limit in limits], 1.0
+
+
+def _new(name: str, fields: Fields) -> Record:
+    lava, time = _stamp(fields)
+    number = fields.whole("jobId")
+    fields.skip("userId")
+    options = fields.whole("options")
+    slots = fields.known("numProcessors", fields.whole, 1)
+    submit = fields.known("submitTime", fields.time, time)
+    begin, deadline = (fields.known(n, fields.time, 0) for n in ("beginTime", "termTime"))
+    fields.skip("sigValue", "chkpntPeriod", "restartPid")
+    user = fields.text("userName")
+    limits, factor = _limits(fields, lava)
+    fields.skip("umask")
+    queue, res_req = fields.text("queue"), fields.text("resReq")
+    from_host = fields.text("fromHost")
+    fields.skip("cwd", "chkpntDir", "inFile", "outFile", "errFile", "subHomeDir", "jobFile")
+    hosts = _asked(fields)
+    depends = fields.text("dependCond")
+    fields.skip("preExecCmd")
+    if lava and options & HAS_POST_EXEC:
+        fields.skip("postExecCmd")
+    job_name = fields.text("jobName")
+    fields.skip("command")
+    for _ in range(fields.count("nxf")):
+        fields.skip("subFn", "execFn", "options")
+    fields.skip("mailUser")
+    project = fields.text("projectName")
+    if options & _INTERACTIVE:
+        fields.skip("niosPort")
+    most = fields.known("maxNumProcessors", fields.whole, 0)
+    fields.skip("schedHostType", "loginShell")
+    group, index = _group_and_index(fields, lava)
+    fields.skip("inFileSpool", "commandSpool", "jobSpoolDir")
+    priority = fields.known("userPriority", fields.whole, -1)
+    if number < 0 or slots < 0:
+        raise ValueError(f"jobId {number} with {slots} processors; neither may be negative")
+    return Submitted(
+        time,
+        number,
+        (index,) if index > 0 else _elements(job_name),
+        user or "user",
+        queue,
+        project or "default",
+        group,
+        "" if lava else _application(fields),
+        max(1, slots),
+        most,
+        res_req,
+        hosts,
+        limits[9],
+        limits[0],
+        submit,
+        begin,
+        deadline,
+        priority,
+        bool(options & _EXCLUSIVE),
+        job_name,
+        depends,
+        from_host,
+        factor,
+    )
+
+
+def _group_and_index(fields: Fields, lava: bool) -> tuple[str, int]:
+    group = ""
+    if not lava:
+        fields.skip("timeEvent")
+        group = fields.text("userGroup")
+        fields.skip("exceptList")
+    options2, index = fields.whole("options2"), fields.whole("idx")
+    if lava and options2 & _BLOCKS:
+        fields.skip("niosPort")
+    return group, index
+
+
+def _asked(fields: Fields) -> tuple[str, ...]:
+    return tuple(fields.text("askedHosts") for _ in range(fields.count("numAskedHosts")))
+
+
+def _application(fields: Fields) -> str:
+    """The application profile: the first text behind options3.
+
+    Between the priority and it stand texts (there only where they were given) and three numbers:
+    warningTimePeriod, SLArunLimit, options3.
+    """
+    numbers = 0
+    while fields.more and numbers < 3:
+        numbers += re.fullmatch(r"-?\d{1,18}", fields.text("options3")) is not None
+    return fields.text("app") if fields.more else ""
+
+
+def _elements(job_name: str) -> tuple[int, ...]:
+    """Indices of ``name[1-10:2,20]``; () for a name without them."""
+    found = _ARRAY.search(job_name)
+    if found is None:
+        return ()
+    indices: list[int] = []
+    for part in found[1].split(","):
+        match = _INDEX.fullmatch(part.strip())
+        if match is None:
+            return ()  # A name that happens to end in brackets.
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        count = (last - first) // step + 1 if step else 0
+        if count < 1 or len(indices) + count > MAX_ELEMENTS:
+            raise ValueError(f"job array {found[0]} has no elements, or over {MAX_ELEMENTS:,}")
+        indices += range(first, last + 1, step)
+    return tuple(dict.fromkeys(indices))
+
+
+def _start(name: str, fields: Fields) -> Record:
+    lava, time = _stamp(fields)
+    number = fields.whole("jobId")
+    fields.skip("jStatus", "jobPid", "jobPGid")
+    fields.known("hostFactor", fields.number, 0.0)
+    hosts = _hosts(fields, "numExHosts", "execHosts")
+    fields.skip("queuePreCmd", "queuePostCmd")
+    fields.known("jFlags", fields.whole, 0)
+    if not lava:
+        fields.skip("userGroup")
+    return Started(time, number, fields.whole("idx"), hosts)
+
+
+def _hosts(fields: Fields, count: str, name: str) -> dict[str, int]:
+    hosts: dict[str, int] = {}
+    for _ in range(fields.count(count)):
+        word = fields.text(name)
+        number, star, host = word.partition("*")
+        many = star and re.fullmatch(r"[1-9]\d{0,8}", number)
+        slots, host = (int(number), host) if many else (1, word)
+        hosts[host] = hosts.get(host, 0) + slots
+    return hosts
+
+
+def _status(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    status = fields.whole("jStatus")
+    fields.skip("reason", "subreasons")
+    cpu = fields.known("cpuTime", fields.number, 0.0)
+    fields.known("endTime", fields.time, 0)
+    if fields.whole("ru"):
+        for _ in range(19):
+            fields.known("lsfRusage", fields.number, 0.0)
+    fields.known("exitStatus", fields.whole, 0)
+    return Changed(time, number, fields.whole("idx"), status, cpu if cpu > 0 else None)
+
+
+def _requeued(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    return Changed(time, number, fields.whole("idx") if fields.more else 0, PENDING)
+
+
+def _switch(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("userId")
+    number, queue = fields.whole("jobId"), fields.text("queue")
+    return Switched(time, number, fields.whole("idx") if fields.more else 0, queue)
+
+
+def _move(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("userId")
+    number, position = fields.whole("jobId"), fields.whole("position")
+    base = fields.whole("base")  # TO_TOP 1, TO_BOTTOM 2
+    if position < 1 or base not in (1, 2):
+        raise ValueError(f"position {position} from base {base} is no place in a queue")
+    index = fields.whole("idx") if fields.more else 0
+    return Repositioned(time, number, index, position, base == 1)
+
+
+def _modify(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    which = fields.text("jobIdStr")
+    found = re.fullmatch(r"(\d{1,18})(\[.*\])?", which.strip('"'))
+    if found is None:
+        raise ValueError(f"jobIdStr '{which}' is no job")
+    options = fields.whole("options")
+    fields.skip("options2")
+    removed = fields.whole("delOptions")
+    fields.skip("userId", "userName", "submitTime", "umask")
+    slots = fields.known("numProcessors", fields.whole, 0)
+    begin = fields.known("beginTime", fields.whole, 0)
+    deadline = fields.known("termTime", fields.whole, 0)
+    fields.skip("sigValue", "restartPid")
+    # What was not modified is not written: the options say which of these fields there are.
+    if options & _HAS_JOB_NAME:
+        fields.skip("jobName")
+    queue = fields.text("queue") if options & _HAS_QUEUE else ""
+    hosts = _asked(fields) if options & _HAS_HOSTS else () if removed & _HAS_HOSTS else None
+    res_req = fields.text("resReq") if options & _HAS_RES_REQ else ""
+    limits = [fields.known("rLimits", fields.whole, -1) for _ in range(11)]
+    asks = res_req if options & _HAS_RES_REQ else "" if removed & _HAS_RES_REQ else None
+    return Modified(
+        time,
+        int(found[1]),
+        _elements(found[2] or ""),
+        queue or None,
+        slots if 0 < slots < _ANY_NUMBER else None,
+        asks,
+        limits[9] if 0 < limits[9] < _ANY_NUMBER else None,
+        hosts,
+        _new_time(begin),
+        _new_time(deadline),
+    )
+
+
+def _new_time(time: int) -> int | None:
+    """What bmod makes of a time: 0 where it takes it away, None where it says nothing of it."""
+    return 0 if time == _TAKEN_AWAY else time if time > 0 else None
+
+
+def _migrate(name: str, fields: Fields) -> Record:
+    time, number, hosts = _time(fields), fields.whole("jobId"), _asked(fields)
+    fields.skip("userId")
+    return Migrated(time, number, fields.whole("idx") if fields.more else 0, hosts)
+
+
+def _clean(name: str, fields: Fields) -> Record:
+    time, number = _time(fields), fields.whole("jobId")
+    return Cleaned(time, number, fields.whole("idx") if fields.more else 0)
+
+
+def _resize(sign: int) -> Callable[[str, Fields], Record]:
+    def read(name: str, fields: Fields) -> Record:
+        time, number, index = _time(fields), fields.whole("jobId"), fields.whole("idx")
+        fields.skip("notifyId")
+        return Resized(time, number, index, _hosts(fields, "numResizeHosts", "resizeHosts"), sign)
+
+    return read
+
+
+def _control(kind: str) -> Callable[[str, Fields], Record]:
+    def read(name: str, fields: Fields) -> Record:
+        time, code = _time(fields), fields.whole("opCode")
+        # Of a host: 1 open, 2 close. Of a queue (1, 2: to submissions): 3 activate, 4 inactivate.
+        closed = code == 2 if kind == "host" else code in (2, 4)
+        found = fields.text(kind)
+        what = "submissions" if kind == "queue" and code in (1, 2) else kind
+        return Controlled(time, what, found, not closed)
+
+    return read
+
+
+def _daemon(name: str, fields: Fields) -> Record:
+    time = _time(fields)
+    fields.skip("master", "cluster")
+    return DaemonStarted(time, fields.whole("numHosts"))
+
+
+_READERS: dict[str, Callable[[str, Fields], Record]] = {
+    "JOB_NEW": _new,
+    "JOB_START": _start,
+    "JOB_STATUS": _status,
+    "JOB_SWITCH": _switch,
+    "JOB_MOVE": _move,
+    "JOB_MODIFY2": _modify,
+    "JOB_REQUEUE": _requeued,
+    "JOB_CLEAN": _clean,
+    "MIG": _migrate,
+    "JOB_RESIZE_NOTIFY_START": _resize(1),
+    "JOB_RESIZE_RELEASE": _resize(-1),
+    "MBD_START": _daemon,
+    "HOST_CTRL": _control("host"),
+    "QUEUE_CTRL": _control("queue"),
+}

@@ -1,0 +1,310 @@
+"""Queues, shares and partitions of an instance as bqueues and bhpart show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from ...cluster import Thresholds
+from ...configuration import HostPartition, Queue, UserGroup
+from ...formats.names import host_requests
+from ...formats.text import processor_limit
+from ...instance import Instance
+from ...job import HostRequest
+from .bqueues import PrintedAccount, SeenPartition, SeenQueue
+from .values import Remarks
+
+
+def merged_queues(
+    base: Instance,
+    seen: Sequence[SeenQueue] | None,
+    partitions: Sequence[SeenPartition] | None,
+    used: Collection[str],
+    notes: Remarks,
+) -> Instance:
+    """The instance with the queues that were seen, and those that jobs name.
+
+    used: the latter.
+    A queue that the site has stays as configured; what bqueues says otherwise is a note.
+    """
+    shown = {queue.name: queue for queue in seen or ()}
+    known = {queue.name for queue in base.queues}
+    for queue in base.queues:
+        if queue.name in shown:
+            notes += _differences(queue, shown[queue.name])
+    new_queues = [queue for queue in shown.values() if queue.name not in known]
+    bare = sorted(set(used) - known - set(shown) - {""})
+    if bare and (known or shown):
+        notes.touch(
+            f"jobs name {', '.join(bare)}, which no queue is: added without parameters",
+            queues=bare,
+        )
+    queues = (
+        *(
+            _in_state(queue, shown[queue.name]) if queue.name in shown else queue
+            for queue in base.queues
+        ),
+        *(
+            _queue(base, _with_known_set(queue, known | set(shown), notes), notes)
+            for queue in new_queues
+        ),
+        *(Queue(name, exclusive="Y") for name in bare),  # nobody says that it takes none
+    )
+    if not queues or ("" in used and not known and not shown):
+        queues = (*queues, Queue("default"))
+    for item in new_queues:
+        if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
+            notes.touch(
+                f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
+                "bqueues does not say for which queues: here none is preempted (lsb.queues tells)"
+            )
+    _tell(queues, new_queues, shown, notes)
+    names = {queue.name for queue in queues}
+    default = base.params.default_queue
+    params = replace(base.params, default_queue=default if default in names else queues[0].name)
+    printed = [account for queue in new_queues for account in queue.accounts]
+    found = _partitions(base, partitions or (), notes)
+    if not base.partitions:
+        printed += [account for partition in partitions or () for account in partition.accounts]
+    groups = _with_shares(base.groups, _groups(printed))
+    return replace(base, queues=queues, params=params, partitions=found, groups=groups)
+
+
+def _with_shares(known: Sequence[UserGroup], printed: Sequence[UserGroup]) -> tuple[UserGroup, ...]:
+    """The groups, those without shares with the shares that are printed of them."""
+    shares = {group.name: group.user_shares for group in printed}
+    names = {group.name for group in known}
+    return (
+        *(
+            replace(group, user_shares=shares.get(group.name, ()))
+            if not group.user_shares
+            else group
+            for group in known
+        ),
+        *(group for group in printed if group.name not in names),
+    )
+
+
+def _tell(
+    queues: Sequence[Queue],
+    new_queues: Sequence[SeenQueue],
+    shown: Mapping[str, SeenQueue],
+    notes: Remarks,
+) -> None:
+    """What bqueues does not say of queues, and the states that it says they are in."""
+    if short := [queue.name for queue in new_queues if not queue.long]:
+        notes.touch(
+            f"bqueues says of {', '.join(short)} neither limits nor policies, users and hosts: "
+            "taken as none and as all (bqueues -l has them)",
+            count=len(short),
+        )
+    for item in shown.values():
+        if item.inactive:
+            notes.append(f"queue {item.name} is {item.status}: none of its jobs starts")
+        if item.closed:
+            notes.append(
+                f"queue {item.name} is {item.status}: it takes no jobs, those that wait there "
+                "still start"
+            )
+    for queue in queues:
+        state = shown.get(queue.name)
+        if state is not None and state.outside_window and not _windows(queue):
+            notes.touch(
+                f"queue {queue.name} is {state.status}: none of its jobs starts now, and no input "
+                "says when its windows are (bqueues -l has them)",
+                queues=(queue.name,),
+            )
+
+
+def _in_state(queue: Queue, seen: SeenQueue) -> Queue:
+    """The queue, open or closed, active or inactive as bqueues shows it."""
+    return replace(queue, active=not seen.inactive, open=not seen.closed)
+
+
+def _windows(queue: Queue) -> str:
+    return queue.dispatch_window + queue.run_window
+
+
+def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
+    """The queue without those queues of its cross-queue set that nothing describes."""
+    unknown = [name for name in queue.fairshare_queues if name not in known]
+    if not unknown or _is_listed(queue):
+        return queue
+    notes.append(
+        f"queue {queue.name}: FAIRSHARE_QUEUES names {', '.join(unknown)}, which nothing "
+        "describes: left out of the set"
+    )
+    kept = tuple(name for name in queue.fairshare_queues if name in known)
+    return replace(queue, fairshare_queues=kept)
+
+
+def _differences(queue: Queue, seen: SeenQueue) -> list[str]:
+    pairs = (
+        ("PRIO", queue.priority, seen.priority),
+        ("MAX", queue.queue_slots, seen.queue_slots),
+        ("JL/U", queue.user_slots, seen.user_slots),
+    )
+    return [
+        f"queue {queue.name}: bqueues says {name} {now}, the site {configured}: left as it is"
+        for name, configured, now in pairs
+        if now is not None and now != configured
+    ]
+
+
+def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
+    wanted: tuple[HostRequest, ...] = ()
+    excluded: tuple[str, ...] = ()
+    if seen.hosts:
+        wanted, excluded = host_requests(_without_rest(base, seen.hosts))
+        unknown = [r.name for r in wanted if base.cluster.expand(r.name) is None]
+        unknown += [name for name in excluded if base.cluster.expand(name) is None]
+        if unknown:
+            notes.touch(
+                f"queue {seen.name}: HOSTS names {', '.join(unknown)}, which nothing describes: "
+                "taken as all hosts",
+                queues=(seen.name,),
+            )
+            wanted, excluded = (), ()
+    users = tuple(name.rstrip("/") for name in seen.users.split())
+    if any(name.endswith("/") for name in seen.users.split()) and not base.groups:
+        text = f"queue {seen.name}: USERS names groups, which nothing describes: not checked"
+        notes.touch(text, queues=(seen.name,))
+        users = ()
+    unit = next((word[10:-1] for word in seen.policies if word.startswith("EXCLUSIVE(")), "")
+    exclusive = unit or ("Y" if "EXCLUSIVE" in seen.policies or not seen.long else "N")
+    cycles = None
+    if seen.reservation is not None:
+        cycles = max(1, round(seen.reservation / base.params.mbd_sleep_time))
+    return Queue(
+        seen.name,
+        priority=1 if seen.priority is None else seen.priority,
+        hosts=wanted,
+        excluded_hosts=excluded,
+        users=users,
+        res_req=seen.res_req,
+        run_limit=seen.run_limit or None,
+        run_limit_max=seen.run_limit_max or None,
+        cpu_limit=seen.cpu_limit or None,
+        slots=processor_limit(" ".join(map(str, seen.tasks))) if seen.tasks else None,
+        backfill="BACKFILL" in seen.policies,
+        slot_reserve=None if seen.resource_reserve else cycles,
+        resource_reserve=cycles if seen.resource_reserve else None,
+        exclusive=exclusive,
+        queue_slots=seen.queue_slots,
+        user_slots=seen.user_slots,
+        processor_slots=seen.processor_slots,
+        host_slots=seen.host_slots,
+        thresholds=Thresholds(seen.sched, seen.stop),
+        dispatch_window=seen.dispatch_window,
+        run_window=seen.run_window,
+        ignore_deadline="IGNORE_DEADLINE" in seen.policies,
+        job_accept_interval=None
+        if seen.accept_interval is None
+        else round(seen.accept_interval / base.params.mbd_sleep_time),
+        user_shares=_shares(base, seen, notes) if not _is_listed(seen) else None,
+        fairshare_queues=_others(seen),
+        dispatch_order="QUEUE" if seen.by_queue else "",
+        slot_share=seen.slot_share if seen.slot_pool else None,
+        slot_pool=seen.slot_pool if seen.slot_share is not None else "",
+        description=seen.description,
+        active=not seen.inactive,
+        open=not seen.closed,
+    )
+
+
+_REST = re.compile(r"others((?:\+\d{1,9})?)")
+
+
+def _without_rest(base: Instance, text: str) -> str:
+    """HOSTS without marks of groups, and with ``others`` as the hosts that it does not name."""
+    words = re.sub(r"/(?=[\s+!]|$)", "", text).split()
+    if not any(map(_REST.fullmatch, words)):
+        return " ".join(words)
+    plain = [word for word in words if not _REST.fullmatch(word)]
+    named, away = host_requests(" ".join(plain))
+    listed = {
+        host
+        for name in (*(item.name for item in named), *away)
+        for host in base.cluster.expand(name) or ()
+    }
+    rest = [host.name for host in base.cluster.hosts if host.name not in listed]
+    found = []
+    for word in words:
+        match = _REST.fullmatch(word)
+        found += [word] if match is None else [name + match[1] for name in rest]
+    return " ".join(found)
+
+
+def _is_listed(seen: SeenQueue) -> bool:
+    """Whether the queue shows the policy of another one, its master (which comes first)."""
+    return bool(seen.fairshare_queues) and seen.fairshare_queues[0] != seen.name
+
+
+def _others(seen: SeenQueue) -> tuple[str, ...]:
+    return () if _is_listed(seen) else tuple(n for n in seen.fairshare_queues if n != seen.name)
+
+
+def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str, int], ...] | None:
+    """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
+    shares = seen.shares or _top(seen.name, seen.accounts)
+    groups = {group.name for group in base.groups if group.members}
+    unknown = [name for name, _ in shares if name.endswith("@") and name[:-1] not in groups]
+    if unknown:
+        notes.append(
+            f"queue {seen.name}: USER_SHARES names {', '.join(unknown)}, and nothing says who "
+            "the members are: users without another share are taken for them, nobody where there "
+            "is one for others or default"
+        )
+    return tuple(shares) or None
+
+
+def _top(name: str, accounts: Sequence[PrintedAccount]) -> tuple[tuple[str, int], ...]:
+    """USER_SHARES as far as the printed accounts of the top level tell them."""
+    return tuple((item.account, item.shares) for item in accounts if item.path == name)
+
+
+def _partitions(
+    base: Instance, seen: Sequence[SeenPartition], notes: Remarks
+) -> tuple[HostPartition, ...]:
+    if base.partitions:
+        missing = {item.name for item in seen} - {item.name for item in base.partitions}
+        for name in sorted(missing):
+            notes.append(f"the site has no host partition {name}: left out")
+        return base.partitions
+    return tuple(
+        HostPartition(
+            item.name,
+            tuple(word.rstrip("/") for word in item.hosts) or ("all",),
+            item.shares or _top(item.name, item.accounts),
+        )
+        for item in seen
+    )
+
+
+def _groups(accounts: Sequence[PrintedAccount]) -> tuple[UserGroup, ...]:
+    """User groups with the accounts that -r prints below them, those without subgroups first."""
+    levels: dict[str, dict[str, int]] = {}
+    for account in accounts:
+        above, _, group = account.path.rpartition("/")
+        if above:
+            levels.setdefault(group, {})[account.account] = account.shares
+    groups = {
+        name: UserGroup(
+            name,
+            tuple(m for m in members if m not in ("others", "default")),
+            tuple(members.items()),
+        )
+        for name, members in levels.items()
+    }
+    ordered: dict[str, UserGroup] = {}
+    while len(ordered) < len(groups):
+        ready = [
+            item
+            for name, item in groups.items()
+            if name not in ordered
+            and all(m in ordered or m not in groups or m == name for m in item.members)
+        ]
+        for item in ready or [g for n, g in groups.items() if n not in ordered]:
+            ordered[item.name] = item
+    return tuple(ordered.values())

@@ -1,0 +1,264 @@
+"""One text that a command printed, read cell by cell: one that cannot be read takes only itself.
+
+What it would say is then not known. A note names it, with an omission of the jobs it may touch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ...errors import InputError, Problem
+from .printed_facts import Kind, columns
+from .values import Remarks, Text, pick
+
+T = TypeVar("T")
+#: Problems that differ by a number at most, of which each is told.
+_MAX_ALIKE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The jobs that something unknown may touch, as an omission has them; of all by default."""
+
+    jobs: tuple[str, ...] | None = None
+    queues: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What such scopes have in common if both together are the jobs of one or the other."""
+        named = (not self.queues, not self.users, not self.hosts)
+        return self.jobs is None, *named, self.resources
+
+    def __or__(self, other: Touched) -> Touched:
+        """The jobs of two scopes of one kind."""
+        return replace(
+            self,
+            jobs=None if self.jobs is None else _union(self.jobs, other.jobs or ()),
+            queues=_union(self.queues, other.queues),
+            users=_union(self.users, other.users),
+            hosts=_union(self.hosts, other.hosts),
+        )
+
+
+#: Of what has no say in any start.
+NOBODY = Touched(jobs=())
+
+
+def _union(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*some, *others)))
+
+
+class Reading:
+    """Collects what is wrong with the records of one text, so that all is reported at once."""
+
+    def __init__(self, text: Text, notes: Remarks | None = None) -> None:
+        """notes: gets what could not be read, once everything has been."""
+        self.source = text.source
+        self.problems: list[Problem] = []
+        self.line: int | None = None
+        self.where = ""
+        #: Whom the record at hand is of.
+        self.touched = Touched()
+        self.notes = Remarks() if notes is None else notes
+        #: What could not be read of the record at hand: its name, what is wrong, resources.
+        self._cells: list[tuple[str, Problem, tuple[str, ...] | None]] = []
+        self._unread: list[tuple[Problem, Touched]] = []
+        self._lost: list[Problem] = []
+
+    def at(self, where: str, line: int | None = None, touched: Touched | None = None) -> None:
+        """The record that is read now.
+
+        touched: the jobs that it may touch; those of the record before by default, if of the same.
+        """
+        if touched is not None or where != self.where:
+            self._close()
+            self.touched = Touched() if touched is None else touched
+        self.where, self.line = where, line
+
+    def _close(self) -> None:
+        """The scope of the record is known by now."""
+        for _, problem, resources in self._cells:
+            touched = replace(self.touched, resources=resources) if resources else self.touched
+            self._unread.append((problem, NOBODY if resources is None else touched))
+        self._cells.clear()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The cells of the record at hand that could not be read."""
+        return tuple(name for name, _, _ in self._cells)
+
+    def value(
+        self,
+        name: str,
+        text: str,
+        read: Callable[[str], T | None],
+        resources: tuple[str, ...] | None = (),
+    ) -> T | None:
+        """The value of a field, None where it is absent, or cannot be read, which is told.
+
+        resources: that it is about; None where it has no say in any start.
+        """
+        try:
+            return read(text)
+        except (ValueError, OverflowError) as error:
+            self.unknown(f"{name}: {error}", resources, name=name)
+            return None
+
+    def unknown(
+        self, message: str, resources: tuple[str, ...] | None = (), *, name: str = ""
+    ) -> None:
+        """Something of the record at hand that cannot be read: it is as if it were not printed."""
+        self._cells.append((name, self._problem(message), resources))
+
+    def lost(self, message: str) -> None:
+        """A record that nobody can make anything of; it is an error where all are so."""
+        self._lost.append(self._problem(message))
+
+    def wrong(self, message: str) -> None:
+        """Something about the record at hand for which the whole text is refused."""
+        self.problems.append(self._problem(message))
+
+    def _problem(self, message: str) -> Problem:
+        return Problem(message, self.source, self.line, self.where)
+
+    def once(
+        self,
+        kind: str,
+        records: Sequence[tuple[str, int | None]],
+        more: Mapping[str, str] | None = None,
+    ) -> None:
+        """Report each record (name, line) whose name stands before; then as :meth:`done`.
+
+        more: what to say besides, by name.
+        """
+        seen: set[str] = set()
+        self._close()
+        for name, line in records:
+            self.where, self.line = f"{kind} {name}", line
+            if name in seen:
+                self.wrong(f"is listed twice{(more or {}).get(name, '')}")
+            seen.add(name)
+        self.done(len(records))
+
+    def done(self, kept: int = 1) -> None:
+        """Tell what could not be read; raise InputError with everything that refuses the text.
+
+        kept: how many records could be read.
+        """
+        self._close()
+        if self.problems or (self._lost and not kept):
+            raise InputError(_once_each([*self.problems, *self._lost]))
+        self._unread += [(problem, Touched()) for problem in self._lost]
+        groups: dict[tuple[object, ...], list[tuple[Problem, Touched]]] = {}
+        for problem, touched in self._unread:
+            groups.setdefault((_plain(problem), *touched.kind), []).append((problem, touched))
+        for alike in groups.values():
+            for problem, touched, count in _joined(alike):
+                self._tell(problem, touched, count)
+
+    def _tell(self, problem: Problem, touched: Touched, count: int) -> None:
+        place = problem.source if problem.line is None else f"{problem.source}:{problem.line}"
+        more = f" (and {count - 1} others likewise)" if count > 1 else ""
+        of = f"{problem.path}: " if problem.path else ""
+        self.notes.touch(
+            f"{of}{problem.message}: not known{more}",
+            touched.jobs,
+            where=place,
+            count=count,
+            queues=touched.queues,
+            users=touched.users,
+            hosts=touched.hosts,
+            resources=touched.resources,
+        )
+
+
+def _joined(alike: Sequence[tuple[Problem, Touched]]) -> list[tuple[Problem, Touched, int]]:
+    """Each of a few, or the first for all."""
+    if len(alike) <= _MAX_ALIKE:
+        return [(problem, touched, 1) for problem, touched in alike]
+    problem, touched = alike[0]
+    for _, other in alike[1:]:
+        touched = touched | other
+    return [(problem, touched, len(alike))]
+
+
+def _plain(problem: Problem) -> str:
+    """A message without its numbers, and without what it quotes."""
+    return re.sub(r"\d+", "#", re.sub(r"'[^']*'", "'…'", problem.message))
+
+
+def _once_each(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems, the first alone of those that many records have in common."""
+    kinds: dict[str, list[Problem]] = {}
+    for problem in problems:
+        kinds.setdefault(re.sub(r"\d+", "#", problem.message), []).append(problem)
+    found: list[Problem] = []
+    for alike in kinds.values():
+        first, more = alike[0], len(alike) - 1
+        if more < _MAX_ALIKE:
+            found += alike
+        else:
+            found.append(replace(first, message=f"{first.message} (and {more} others likewise)"))
+    return list(problems) if len(found) == len(problems) else found
+
+
+def json_records(text: Text, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
+    """Number (from 1) and fields of each record; names in capitals, values as texts.
+
+    reading: is told of records that are none. Raises InputError where the text is no such JSON.
+    """
+    try:
+        data = json.loads(text.content.lstrip("\ufeff"))
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg} (column {error.colno})"
+        raise InputError([Problem(message, text.source, error.lineno)]) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError([Problem(f"not JSON: {error}", text.source)]) from None
+    records = data.get("RECORDS") if isinstance(data, dict) else None
+    if not isinstance(records, list):
+        message = "has no list RECORDS, as the output of -json has"
+        raise InputError([Problem(message, text.source)])
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict):
+            message = f"must be an object with the fields of -o, not {record!r:.60}"
+            reading.at(f"RECORDS[{number - 1}]")
+            reading.lost(message)
+            continue
+        yield number, {str(name).upper(): _text(value) for name, value in record.items()}
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+class Cells:
+    """The facts of one record in the columns that have them, as the table of printed facts says."""
+
+    def __init__(self, record: Mapping[str, str], reading: Reading, of: Kind) -> None:
+        self._record = record
+        self._reading = reading
+        self._of = of
+
+    def text(self, what: str) -> str:
+        """What the first column says that says something, "" where none does."""
+        return pick(self._record, *columns(what, self._of))
+
+    def column(self, what: str) -> str:
+        """The column in which a fact is, the best one where none says anything."""
+        names = columns(what, self._of)
+        return next((name for name in names if pick(self._record, name)), names[0])
+
+    def value(
+        self, what: str, read: Callable[[str], T | None], resources: tuple[str, ...] = ()
+    ) -> T | None:
+        """The same as a value, None where it is absent, or cannot be read."""
+        return self._reading.value(self.column(what), self.text(what), read, resources)

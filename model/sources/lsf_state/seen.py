@@ -1,0 +1,40 @@
+"""Everything that the commands of a cluster printed at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...formats.lsf.shared import HostFacts
+from .bjobs import SeenJob
+from .bqueues import SeenHost, SeenPartition, SeenQueue
+from .consumables import SeenShared
+from .gpus import SeenGpus
+from .limits import SeenLimit
+from .values import Remarks
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the commands printed; None where one was not run."""
+
+    jobs: list[SeenJob] = field(default_factory=list)
+    #: Jobs submitted after it.
+    later: list[SeenJob] = field(default_factory=list)
+    hosts: list[SeenHost] | None = None
+    #: What lists of GPUs say.
+    gpus: list[SeenGpus] = field(default_factory=list)
+    #: What bhosts -s says.
+    shared: list[SeenShared] = field(default_factory=list)
+    queues: list[SeenQueue] | None = None
+    partitions: list[SeenPartition] | None = None
+    #: What blimits says.
+    limits: Sequence[SeenLimit] = ()
+    #: What lshosts says.
+    machines: Mapping[str, HostFacts] = field(default_factory=dict)
+    #: Whether a host that is not listed is missing.
+    all_hosts: bool = True
+    #: Whether a job that is not listed has ended.
+    gone: bool = False
+    #: What the commands said besides, a sentence each.
+    notes: Remarks = field(default_factory=Remarks)

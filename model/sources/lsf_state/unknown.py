@@ -1,0 +1,49 @@
+"""What no listing says of the hosts: what jobs ask of it is left out, and told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...cluster import BUILTIN_AMOUNTS
+from ...formats.unknown_amounts import not_given, sentence, without
+from ...instance import Instance
+from ...job import Job
+from ...omissions import Omission
+from .values import Remarks
+
+
+def without_unknown(instance: Instance, notes: Remarks) -> Instance:
+    """The jobs without what they ask of amounts and load that no input gives for any host."""
+    names = not_given(instance)
+    for name in names:
+        instance = _without(instance, name, notes)
+    amounts = tuple(name for name in names if name in BUILTIN_AMOUNTS)
+    if amounts:  # for the jobs that are asked about later
+        notes.omissions.append(Omission(sentence(amounts), jobs=()))
+    return instance
+
+
+def _without(instance: Instance, name: str, notes: Remarks) -> Instance:
+    touched: list[str] = []
+
+    def bare(job: Job) -> Job:
+        parts = tuple(filter(None, (without(text, name) for text in job.res_req)))
+        if parts == job.res_req:
+            return job
+        touched.append(job.id)
+        return replace(job, res_req=parts)
+
+    running = tuple(replace(run, job=bare(run.job)) for run in instance.running)
+    touched.clear()
+    pending, future = tuple(map(bare, instance.pending)), tuple(map(bare, instance.future))
+    queues = tuple(
+        replace(queue, res_req=without(queue.res_req, name)) for queue in instance.queues
+    )
+    changed = {
+        queue.name for queue, before in zip(queues, instance.queues, strict=True) if queue != before
+    }
+    touched += [job.id for job in (*pending, *future) if job.queue in changed]
+    if touched:
+        jobs = tuple(dict.fromkeys(touched))
+        notes.touch(sentence((name,)), jobs, count=len(jobs))
+    return replace(instance, running=running, pending=pending, future=future, queues=queues)

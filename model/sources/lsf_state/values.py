@@ -1,0 +1,398 @@
+"""Single values as LSF's commands print them.
+
+Every function raises ValueError with a sentence that says what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+from ...display import HOUR, MINUTE
+from ...errors import InputError, Problem
+from ...formats.names import check_job_group, check_name, host_requests
+from ...formats.reading import file_bytes
+from ...formats.sniff import KINDS, kind_of_text, other_kind
+from ...omissions import Omission
+from ...windows import parse_windows
+
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+        start=1,
+    )
+}
+_DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_STAMP = re.compile(
+    r"(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*\s+)?"
+    r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\s+(\d{1,2})\s+"
+    r"(\d{1,2}):(\d\d)(?::(\d\d))?(?:\s+(\d{4}))?(?:\s+([LEX]))?",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(r"(\d{1,7}):(\d\d)(?::(\d\d))?")
+_SECONDS = re.compile(r"(\d{1,12}(?:\.\d+)?)\s*(?:second\(s\)|seconds?|s)?")
+_SIZE = re.compile(
+    r"(\d{1,15}(?:\.\d+)?)(?:\s*_?\s*([KMGTPE])?(?:i?b|bytes|bits)?)?", re.IGNORECASE
+)
+_POWERS = {"K": -1, "M": 0, "G": 1, "T": 2, "P": 3, "E": 4}
+#: What stands between hosts of -m.
+_MARKS = re.compile(r"[/,]")
+#: No count, load or time that LSF prints is larger.
+MOST = 1e15
+#: What a year-less stamp of the past may lie ahead of the reference (clocks differ).
+_SLACK = timedelta(days=1)
+
+
+def blank(text: str) -> bool:
+    """Whether a value says nothing."""
+    return text.strip() in ("", "-", "N/A", "none", "NONE")
+
+
+def job_group(text: str) -> str:
+    """``/a/b`` of ``/a/b/``; empty for none and for the root. ValueError for any other text."""
+    name = "" if blank(text) else text.strip().rstrip("/")
+    return name and check_job_group(name)
+
+
+def whole(text: str) -> int | None:
+    """``4``, or None for ``-``."""
+    if blank(text):
+        return None
+    word = text.strip()
+    if not re.fullmatch(r"\d{1,12}", word):
+        raise ValueError(f"{word!r} is no whole number")
+    return int(word)
+
+
+def number(text: str) -> float | None:
+    """``1.5``, ``91%`` or None for ``-``; a ``*`` marks what is beyond its threshold."""
+    if blank(text):
+        return None
+    word = text.strip().strip("*").removesuffix("%")
+    if not re.fullmatch(r"[+-]?\d{1,15}(\.\d*)?(e[+-]?\d{1,3})?", word, re.IGNORECASE):
+        raise ValueError(f"{text.strip()!r} is no number")
+    found = float(word)
+    if abs(found) > MOST:
+        raise ValueError(f"{text.strip()!r} is out of range")
+    return found
+
+
+def seconds(text: str) -> float | None:
+    """Seconds of ``57208 second(s)``, ``00:10:00`` (h:mm:ss) or a number; None for nothing."""
+    if blank(text):
+        return None
+    word = text.strip().split("/")[0]  # 10.0/hostA: normalised to a host
+    if found := _CLOCK.fullmatch(word):
+        return int(found[1]) * HOUR + int(found[2]) * MINUTE + int(found[3] or 0)
+    if found := _SECONDS.fullmatch(word):
+        return float(found[1])
+    raise ValueError(f"{text.strip()!r} is no time: 120 second(s) or h:mm:ss")
+
+
+def limit(text: str) -> int | None:
+    """Seconds of a run limit: minutes as ``1440.0``, or ``00:10:00``; None for none."""
+    if blank(text):
+        return None
+    word = re.sub(r"\s*(min(utes?)?|of\s.*)\s*$", "", text.strip().split("/")[0])
+    word = re.sub(r"\s*min\b.*$", "", word)
+    if _CLOCK.fullmatch(word):
+        found = seconds(word)
+        return None if found is None else int(found)
+    minutes = number(word)
+    return None if minutes is None or minutes < 0 else round(minutes * 60)
+
+
+def size(text: str, unit: float = 1.0) -> float | None:
+    """MB of ``5.2 Gbytes``, ``911M``, ``178_g`` or of a number of `unit` MB; None for nothing."""
+    if blank(text):
+        return None
+    found = _SIZE.fullmatch(text.strip().strip("*"))
+    if found is None:
+        raise ValueError(f"{text.strip()!r} is no size such as 911M or 5.2 Gbytes")
+    if found[2] is None:
+        return float(found[1]) * unit
+    return float(found[1]) * 1024.0 ** _POWERS[found[2].upper()]
+
+
+def load(text: str) -> float | None:
+    """A load index: plain, in percent (0.91 for ``91%``), or with a unit (MB); None for ``-``."""
+    if re.search(r"\d\s*_?\s*[KMGTPE]\*?$", text.strip(), re.IGNORECASE):
+        return size(text)
+    found = number(text)
+    return found / 100 if found is not None and text.strip().rstrip("*").endswith("%") else found
+
+
+def name(text: str) -> str:
+    """A name as it stands, "" for none."""
+    return check_name(text.strip()) if text.strip() not in ("", "-") else ""
+
+
+def is_name(text: str) -> bool:
+    """Whether something can be called so."""
+    try:
+        return bool(name(text))
+    except ValueError:
+        return False
+
+
+def hosts(text: str) -> str:
+    """Hosts of -m and HOSTS as they stand: ``hostA hgroup/+2 others``."""
+    host_requests(_MARKS.sub(" ", re.sub(r"/(?=[\s+!,]|$)", "", text)))
+    return text
+
+
+def windows(text: str) -> str | None:
+    """``5:19:00-1:8:30 20:00-8:30`` as it stands; None for nothing."""
+    if blank(text):
+        return None
+    parse_windows(text)
+    return text
+
+
+def allocation(text: str) -> dict[str, int]:
+    """Host to slots of ``h1:h1:h2``, ``2*h1:h2`` or the same parted by blanks."""
+    found: dict[str, int] = {}
+    for word in re.split(r"[\s:]+", text.strip()):
+        if not word or word == "-":
+            continue
+        count, star, name = word.partition("*")
+        if not star:
+            count, name = "1", word
+        if not re.fullmatch(r"[1-9]\d{0,8}", count) or not name:
+            raise ValueError(f"{word!r} is no host: hostA or 4*hostA")
+        found[check_name(name)] = found.get(name, 0) + int(count)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedTimes:
+    """Turns printed times into seconds since 1970."""
+
+    #: About when they were printed; the year of a time without one is taken from it.
+    reference: datetime
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone in which times were printed."""
+        return self.reference.tzinfo or UTC
+
+    def past(self, text: str) -> int | None:
+        """A time that lies behind (submission, start); None for nothing."""
+        return self._read(text, future=False)
+
+    def coming(self, text: str) -> int | None:
+        """A time that may lie ahead (expected finish, estimated start); None for nothing."""
+        return self._read(text, future=True)
+
+    def _read(self, text: str, *, future: bool) -> int | None:
+        word = text.strip().rstrip(";")
+        if blank(word) or word.lower().startswith("not "):
+            return None
+        if re.fullmatch(r"\d{9,11}", word):
+            return int(word)
+        found = _STAMP.fullmatch(word)
+        if found is None:
+            raise ValueError(f"{word!r} is no time such as Apr 12 18:10:00 2026")
+        day, month = found[1], _MONTHS[found[2].lower()]
+        rest = [int(part or 0) for part in found.group(3, 4, 5, 6)]
+        if found[7]:
+            years = [int(found[7])]
+        else:
+            here = self.reference.year
+            years = [here - 1, here, here + 1] if day is None else list(range(here - 7, here + 2))
+        moments = [moment for year in years if (moment := self._moment(year, month, *rest))]
+        if not future and not found[7]:
+            moments = [m for m in moments if m <= self.reference + _SLACK] or moments
+        if day is not None and not found[7]:
+            index = _DAYS.index(day.lower())
+            moments = [moment for moment in moments if moment.weekday() == index] or moments
+        if not moments:
+            raise ValueError(f"{word!r} is a time that does not exist")
+        return int(min(moments, key=lambda m: abs(m - self.reference)).timestamp())
+
+    def _moment(
+        self, year: int, month: int, day: int, hour: int, minute: int, second: int
+    ) -> datetime | None:
+        try:
+            return datetime(year, month, day, hour, minute, second, tzinfo=self.zone)
+        except ValueError:
+            return None
+
+
+#: Limits that stand side by side, each over its value, and what a value looks like.
+_TIME, _COUNTS = re.compile(r"\s*(\S+(?: min(?: of \S+)?)?)"), re.compile(r"\s*(\d+(?: +\d+){0,2})")
+_LIMITS = {
+    **dict.fromkeys(("CPULIMIT", "RUNLIMIT", "ESTIMATED_RUNTIME"), _TIME),
+    **dict.fromkeys(("PROCLIMIT", "TASKLIMIT"), _COUNTS),
+}
+_CELL = re.compile(r"\s*(\S+)")
+#: One of them with its value behind a colon.
+_LIMIT_IN_A_LINE = re.compile(
+    rf"\s*({'|'.join(_LIMITS)})\s*:\s*(?!{'|'.join(_LIMITS)})(\S+(?: min(?: of \S+)?)?)\s*$"
+)
+
+
+#: No column of names is narrower.
+NARROWEST = 11
+
+
+def may_be_cut(name: str, header: str, next_column: str) -> bool:
+    """Whether a name fills its column, up to the blank before the next one."""
+    width = header.find(next_column) - len(header[: header.find(header.strip()[:1])]) - 1
+    return len(name) >= max(width, NARROWEST)
+
+
+def table_row(names: Sequence[str], words: Sequence[str]) -> dict[str, str] | None:
+    """A row by column; the last column may hold several words. None where it does not fit."""
+    if len(words) < len(names):
+        return None
+    last = len(names) - 1
+    cells = [*words[:last], " ".join(words[last:])]
+    return dict(zip(names, cells, strict=True))
+
+
+def load_rows(lines: Sequence[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Rows Total, Reserved, loadSched and loadStop, each its line and its values by index."""
+    names: list[str] = []
+    for place, line in enumerate(lines):
+        words = line.split()
+        if words and words[0] in ("Total", "Reserved", "loadSched", "loadStop"):
+            yield place, words[0], dict(zip(names, words[1:], strict=False))
+        elif words:
+            names = words
+
+
+def limit_row(names: str, row: str) -> dict[str, str]:
+    """Limits by name where one line has ``CPULIMIT  RUNLIMIT  PROCLIMIT`` and the next the values.
+
+    {} for any other line. LSF prints those of them that are set, in this order.
+    """
+    if one := _LIMIT_IN_A_LINE.match(names):
+        return {one[1]: one[2]}
+    words = [word.removesuffix(":") for word in names.split()]
+    if not words or any(word not in _LIMITS for word in words):
+        return {}
+    found: dict[str, str] = {}
+    at = 0
+    for word in words:
+        match = _LIMITS[word].match(row, at)
+        match = match or _CELL.match(row, at)  # of another kind: it takes nothing but itself
+        if match is not None:
+            found[word], at = match[1], match.end()
+    return found
+
+
+class Remarks(list[str]):
+    """Sentences in the order they were found; those that touch starts are omissions besides."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        super().__init__(texts)
+        self.omissions: list[Omission] = []
+        if isinstance(texts, Remarks):
+            self.omissions += texts.omissions
+
+    def touch(
+        self,
+        text: str,
+        jobs: Iterable[str] | None = None,
+        *,
+        where: str = "",
+        count: int = 1,
+        queues: Iterable[str] = (),
+        users: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        resources: Iterable[str] = (),
+    ) -> None:
+        """Something that may change starts: of these pending jobs, of any where None.
+
+        queues, users, hosts, resources: of jobs of these queues and users alone, that may use one
+        of these hosts and name one of these resources.
+        """
+        ids = None if jobs is None else tuple(jobs)
+        self.append(f"{where}: {text}" if where else text)
+        touched = Omission(
+            text,
+            where,
+            count,
+            ids,
+            queues=tuple(queues),
+            users=tuple(users),
+            hosts=tuple(hosts),
+            resources=tuple(resources),
+        )
+        self.omissions.append(touched)
+
+
+#: The forms of each command that are read.
+_FORMS = {
+    "bjobs": "bjobs -u all -l, -UF or -json -o '…'",
+    "bhosts": "bhosts -l, -w or -json -o '…'",
+    "bqueues": "bqueues -l, -r, -w or -json -o '…'",
+    "bhpart": "bhpart -r",
+}
+#: Kinds that are read beside another one, under the same option.
+_ALSO = {
+    "bhosts": ("bhosts -gpu", "lshosts -gpu", "lsload -gpu", "bhosts -s"),
+    "blimits": ("configuration",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a command has printed."""
+
+    content: str
+    #: File name or command line, for messages.
+    source: str
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it is JSON."""
+        return self.content.lstrip("\ufeff \t\r\n").startswith("{")
+
+
+def read_text(path: str | Path, kind: str) -> Text:
+    """The text of a file; InputError where it cannot be read, or is of another kind."""
+    content = file_bytes(Path(path)).decode("utf-8", errors="replace")
+    text = Text(content, str(path))
+    check_kind(text, kind)
+    return text
+
+
+def check_kind(text: Text, kind: str) -> None:
+    """InputError with one line where a text is not of the kind that is wanted."""
+    found = kind_of_text(text.content[:65536])
+    if wrong := other_kind(found, kind, *_ALSO.get(kind, ())):
+        raise InputError([Problem(wrong, text.source)])
+    if not found and text.content.strip() and not says_nothing(text.content):
+        give = f" in a form that is read: give {_FORMS[kind]}" if kind in _FORMS else ""
+        raise InputError([Problem(f"is not {KINDS[kind].text}{give}", text.source)])
+
+
+_NOTHING = re.compile(
+    r"(?:.*: )?(?:no|there (?:is|are) no) .*|.* not found\.?|.*\bno\b.* (?:defined|configured).*",
+    re.IGNORECASE,
+)
+
+
+def says_nothing(content: str) -> bool:
+    """``No unfinished job found`` and the like: there is nothing of the kind."""
+    lines = content.strip().splitlines()
+    return not lines or (len(lines) <= 3 and _NOTHING.fullmatch(lines[0][:300]) is not None)
+
+
+def lacks(record: Mapping[str, str], *names: str) -> str:
+    """What to say of a record or a row without columns that every host or queue has, "" if all."""
+    missing = [name for name in names if name not in record]
+    return f"has no column {', '.join(missing)}: give them to -o" if missing else ""
+
+
+def pick(record: Mapping[str, str], *names: str) -> str:
+    """The first of these fields that says something, "" if none does."""
+    return next(
+        (record[name] for name in names if record.get(name, "").strip() not in ("", "-")), ""
+    )

@@ -1,0 +1,34 @@
+"""The file formats that commands read, one line each (CONTRIBUTING.md: a new file format)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..formats.file_format import FileFormat
+
+#: The name of the format of our own.
+INSTANCE = "instance"
+
+
+def file_formats() -> tuple[FileFormat, ...]:
+    """All formats; the first that recognises a file reads it, so the least telling comes last."""
+    from ..formats.reader import InstanceFile
+    from .trace import AcctLogFile, PoolSnapshot, SwfLogFile
+
+    return (PoolSnapshot(), InstanceFile(), AcctLogFile(), SwfLogFile())
+
+
+def whole_by_itself(path: Path) -> FileFormat | None:
+    """The format of a file that is no instance file but says as much: it needs no options.
+
+    None for instance files, for logs, whose moment or hosts somebody has to say, and for anything
+    else.
+    """
+    found = next((item for item in file_formats() if item.recognises(path)), None)
+    return found if found is not None and found.name != INSTANCE and not found.takes else None
+
+
+def format_of(path: Path) -> FileFormat:
+    """The format of a file: a text without any mark is taken for the last one, an SWF log."""
+    formats = file_formats()
+    return next((item for item in formats if item.recognises(path)), formats[-1])

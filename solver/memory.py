@@ -1,0 +1,60 @@
+"""The memory that this process may take: of the machine, a control group, a limit of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Bytes of a megabyte.
+MB = 1 << 20
+#: Where nothing is said of memory (MB).
+UNKNOWN = 2000.0
+
+
+def memory_available() -> float:
+    """MB that may still be taken: of the machine, of a control group, of a limit on the process."""
+    return max(0.0, min(_said(), default=UNKNOWN))
+
+
+def _said() -> Iterator[float]:
+    """What each that knows says, MB."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        amounts = {
+            name: rest.split()[0] for name, _, rest in (line.partition(":") for line in lines)
+        }
+        yield int(amounts["MemAvailable"]) / 1024
+    with contextlib.suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        most = int((group / "memory.max").read_text(encoding="ascii"))
+        yield (most - int((group / "memory.current").read_text(encoding="ascii"))) / MB
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        for kind, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+            limit, _ = resource.getrlimit(kind)
+            if limit != resource.RLIM_INFINITY:
+                yield (limit - int(used) * os.sysconf("SC_PAGE_SIZE")) / MB
+
+
+def limit_memory(megabytes: int) -> bool:
+    """Let this process and those that it makes take so much each; False where nobody can.
+
+    Who asks for more gets a MemoryError. What only has an address and no memory does not count, so
+    that threads of solvers are no reason to end.
+    """
+    if sys.platform != "linux":  # elsewhere it can be set and means nothing
+        return False
+    try:
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = megabytes * MB if hard == resource.RLIM_INFINITY else min(megabytes * MB, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    except (ImportError, OSError, ValueError):
+        return False
+    return True
