@@ -221,104 +221,8 @@ class Rises:
         np.maximum.at(most, self._where[low:high], self._used[low:high])
 
 
-#: Amounts (hosts times instants) that are kept.
-MAX_KEPT = 2_000_000
-_FIRST = 16
-
-
-class Sums:
-    """Amounts in use by instant, one row of [size] each; forgotten when there are too many."""
-
-    __slots__ = ("_amounts", "_instants", "_row_of", "size")
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._row_of: dict[int, int] = {}
-        self._instants: IntArray = np.zeros(_FIRST, dtype=np.int64)
-        self._amounts: FloatArray = np.zeros((_FIRST, size))
-
-    def at(self, time: int) -> FloatArray | None:
-        """What is in use at an instant, [size], if that is known; it changes with the rows."""
-        row = self._row_of.get(time)
-        return None if row is None else self._amounts[row]
-
-    def keep(self, time: int, amounts: FloatArray) -> None:
-        """Remember what is in use at an instant."""
-        row = len(self._row_of)
-        if (row + 1) * self.size > MAX_KEPT:
-            self._row_of.clear()
-            row = 0
-        if row == len(self._instants):
-            self._instants = np.concatenate([self._instants, np.zeros_like(self._instants)])
-            self._amounts = np.concatenate([self._amounts, np.empty_like(self._amounts)])
-        self._row_of[time] = row
-        self._instants[row], self._amounts[row] = time, amounts
-
-    def add(self, block: Block) -> None:
-        """More rows are there."""
-        if block.decaying[0].size:
-            self._row_of.clear()
-        if not self._row_of:
-            return
-        instants = self._instants[: len(self._row_of)]
-        for begin, end in {*zip(block.begin.tolist(), block.end.tolist(), strict=True)}:
-            known = np.flatnonzero((begin <= instants) & (instants < end))
-            if known.size:
-                rows = (block.begin == begin) & (block.end == end)
-                more = np.bincount(block.where[rows], block.amount[rows], self.size)
-                places = more.nonzero()[0]
-                self._amounts[known[:, None], places] += more[places]
-
-
 #: Amounts of what runs (hosts times instants) that are kept for asking again.
 MAX_KNOWN = 2_000_000
-#: From so many rows on they are sorted by their ends, once the instants asked for are that many.
-#: Those of running jobs come sorted, so that it is soon worth it.
-MANY_ROWS, MANY_TIMES = 256, 3
-#: Rows for each sum that is kept, at least.
-STEP = 1024
-
-
-class Ending:
-    """The rows of a block that have begun and hold a constant amount, in the order of their ends.
-
-    What they come to at an instant is put together from a sum kept for every so many rows and the
-    rows before it, so that it costs little however many there are.
-    """
-
-    __slots__ = ("_amount", "_end", "_step", "_sums", "_where", "rest", "since", "size")
-
-    def __init__(self, block: Block, since: int, size: int) -> None:
-        """since: the instants from then on may be asked for (seconds)."""
-        self.since, self.size = since, size
-        plain = block.begin <= since
-        plain[block.decaying[0]] = False
-        #: The other rows.
-        self.rest = block.only(~plain)
-        order = np.argsort(block.end[plain], kind="stable")
-        self._end = block.end[plain][order]
-        self._where = block.where[plain][order]
-        self._amount = block.amount[plain][order]
-        self._step = max(STEP, size // 4)
-        sums = [np.zeros(size)]
-        for first in range((len(order) - 1) // self._step * self._step, 0, -self._step):
-            sums.append(sums[-1] + self._between(first, first + self._step))
-        #: What the rows from every so manieth on come to, [size]; the last is of no rows.
-        self._sums = sums[::-1]
-
-    def _between(self, first: int, last: int) -> FloatArray:
-        rows = slice(first, last)
-        counted = np.bincount(self._where[rows], self._amount[rows], minlength=self.size)
-        return counted.astype(float, copy=False)
-
-    def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]."""
-        first = int(np.searchsorted(self._end, time, side="right"))
-        at = first // self._step
-        found = self._between(first, (at + 1) * self._step)
-        if at + 1 < len(self._sums):
-            found += self._sums[at]
-        return found + self.rest.at(time, self.size) if len(self.rest.where) else found
 
 
 class Usage:
@@ -330,13 +234,10 @@ class Usage:
 
     __slots__ = (
         "_added",
-        "_asked",
         "_base",
-        "_ending",
         "_known",
         "_new_blocks",
         "_rises",
-        "_sums",
         "_uncounted",
         "recent",
         "size",
@@ -349,13 +250,10 @@ class Usage:
         self._base: Block | None = None
         self._added: list[Block] = []
         self._known: dict[int, FloatArray] = {}
-        self._asked: list[int] = []
-        self._ending: list[Ending] = []
         #: The beginnings and rows that the rises do not have yet; these are made once asked for.
         self._new_blocks: list[Beginnings] = []
         self._uncounted: list[Block] = []
         self._rises: Rises | None = None
-        self._sums: Sums | None = None
 
     def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
         """Add the phases of one use that starts at `start`, cut at `finish`."""
@@ -382,8 +280,6 @@ class Usage:
 
     def _append_block(self, block: Block) -> None:
         self._added.append(block)
-        if self._sums is not None:
-            self._sums.add(block)
         self._new_blocks.append((block.where, block.begin))
         if self._rises is not None:
             self._uncounted.append(block)
@@ -400,21 +296,13 @@ class Usage:
     def freeze(self) -> None:
         """Make all rows so far the shared base."""
         self._base = Block.joined([self._base or Block(()), *self._later()])
-        self._added = []
-        self._known, self._asked, self._ending = {}, [], []
+        self._added, self._known = [], {}
 
     def at(self, time: int) -> FloatArray:
-        """Amount in use at `time`, [size]; good until more is added."""
-        if not self._later():
-            return self._shared(time)
-        if self._sums is None:
-            self._sums = Sums(self.size)
-        total = self._sums.at(time)
-        if total is None:
-            total = self._shared(time)
-            for block in self._later():
-                total = total + block.at(time, self.size)
-            self._sums.keep(time, total)
+        """Amount in use at `time`, [size]; not to be changed."""
+        total = self._shared(time)
+        for block in self._later():
+            total = total + block.at(time, self.size)
         return total
 
     def most(self, time: int, last: int, since: int) -> FloatArray:
@@ -451,22 +339,11 @@ class Usage:
         assert self._base is not None
         total = self._known.get(time)
         if total is None:
-            total = self._of_base(self._base, time)
+            total = self._base.at(time, self.size)
             if len(self._known) * self.size > MAX_KNOWN:
                 self._known.clear()
             self._known[time] = total
         return total
-
-    def _of_base(self, base: Block, time: int) -> FloatArray:
-        """Amount that the shared rows come to at `time`, [size]."""
-        if self._ending and time >= self._ending[0].since:
-            return self._ending[0].at(time)
-        if len(base.where) >= MANY_ROWS:
-            self._asked.append(time)
-            if len(self._asked) >= MANY_TIMES:
-                self._ending[:] = [Ending(base, min(self._asked), self.size)]
-                self._asked.clear()
-        return base.at(time, self.size)
 
     @classmethod
     def over(cls, size: int, base: Block) -> Usage:
@@ -483,5 +360,5 @@ class Usage:
         twin._base, twin._added = self._base, list(self._later())
         twin._rises, twin._new_blocks = self._rises, list(self._new_blocks)
         twin._uncounted = list(self._uncounted)
-        twin._known, twin._asked, twin._ending = self._known, self._asked, self._ending
+        twin._known = self._known
         return twin
