@@ -25,7 +25,7 @@ from .forecast import (
     past_of,
 )
 from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, print_note, read_instance
-from .outlook_text import caution_lines, outlook_lines, outlook_times
+from .outlook_text import caution_lines, start_lines, start_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow, State
@@ -300,7 +300,7 @@ def _text(instance: Instance, answer: Answer, top: int | None, wide: bool) -> st
     who = "the job" if answer.elements == 1 else "the first element"
     text = "" if answer.elements == 1 else paragraph(_array_text(clock, answer))
     if answer.outlook is not None:
-        told = outlook_lines(clock, who, answer.outlook, wide)
+        told = start_lines(clock, who, answer.outlook, wide)
         text += "".join(map(paragraph, told))
     if answer.outlook is None or answer.method != "configured":
         text += paragraph(placed_text(clock, who, found, answer.method, wide))
@@ -344,7 +344,7 @@ def _clock(instance: Instance, answer: Answer) -> WrittenTimes:
     times += [item.start for item in answer.suggestions]
     times += [time for i in choices for time in times_of(i.likely).values() if answer.forecast]
     times += [] if answer.array is None else [item.start for item in answer.array.elements]
-    times += outlook_times(answer.outlook)
+    times += start_times(answer.outlook)
     return WrittenTimes.of(instance, (*times, answer.line.answer.earliest_known))
 
 

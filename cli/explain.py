@@ -17,7 +17,7 @@ from .options import (
     pending_jobs,
     read_instance,
 )
-from .outlook_text import NO_START, caution_lines, outlook_lines, outlook_times
+from .outlook_text import NO_START, caution_lines, start_lines, start_times
 from .process import Exit
 from .selection import Wide
 from .tables import Column, ListingRow
@@ -105,7 +105,7 @@ def explain(
             time_limit=left_of(time_limit),
             effort=effort,
             margin=margin,
-            configuration=_is_small(instance) if configuration is None else configuration,
+            configuration=is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
     typer.echo(explanation_output(instance, found, format, wide), nl=False)
@@ -113,7 +113,8 @@ def explain(
         raise typer.Exit(Exit.STOPPED)
 
 
-def _is_small(instance: Instance) -> bool:
+def is_small(instance: Instance) -> bool:
+    """Whether changes of the configuration are tried unasked."""
     return len(instance.running) + len(instance.pending) <= MAX_JOBS
 
 
@@ -176,7 +177,7 @@ def _text(instance: Instance, found: Explanation, wide: bool) -> str:
     told = [] if found.array is None else [_array_text(clock, found.array)]
     job = found.answer.job.id
     if found.outlook is not None:
-        told += outlook_lines(clock, job, found.outlook, wide)
+        told += start_lines(clock, job, found.outlook, wide)
     if found.outlook is None or found.method != "configured":
         told += [placed_text(clock, job, found.answer, found.method, wide)]
         if found.answer.start is None:
@@ -245,7 +246,7 @@ def _clock(instance: Instance, found: Explanation) -> WrittenTimes:
     times += [item.start for item in found.suggestions]
     times += [item.ahead_from for item in found.contests]
     times += [None if found.lsf is None else found.lsf.start]
-    times += outlook_times(found.outlook)
+    times += start_times(found.outlook)
     times += [] if found.array is None else [item.start for item in found.array.elements]
     return WrittenTimes.of(instance, times)
 

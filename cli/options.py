@@ -211,13 +211,21 @@ def read_instance(file: Path | None, example: str | None) -> Instance:
 
     Raises InputError when neither or both are given, or the instance is bad.
     """
+    return read_source(source_of(file, example))
+
+
+def source_of(file: Path | None, example: str | None) -> Path:
+    """The file that is given, or that of a shipped example.
+
+    Raises InputError when neither or both are given.
+    """
     from ..instances import example as example_path
 
     if (file is None) == (example is None):
         raise InputError("give an instance file or --example NAME (`slotwise examples` lists them)")
     source = example_path(example) if example is not None else file
     assert source is not None
-    return read_source(source)
+    return source
 
 
 def read_source(source: Path) -> Instance:
@@ -380,3 +388,13 @@ def seconds_of(text: str, option: str) -> int:
     if seconds < 1:
         raise InputError([Problem(f"must be a positive time, not {text!r}", option)])
     return seconds
+
+
+def interval_of(text: str, option: str) -> float:
+    """Seconds of an option that is a time between two events. Raises InputError for none."""
+    from ..model.formats.units import parse_interval
+
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None

@@ -29,7 +29,7 @@ NO_START = {
 STOPPED = "the limit or Ctrl-C came first"
 
 
-def outlook_lines(
+def start_lines(
     clock: WrittenTimes, who: str, outlook: JobOutlook, wide: bool = False
 ) -> Iterator[str]:
     """A line on the start as configured, on the possible one, and on LSF's estimate."""
@@ -73,7 +73,13 @@ def caution_names(record: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def outlook_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
+def short_reason(text: str) -> str:
+    """The beginning of a reason, up to what says more of it."""
+    ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
+    return text[: min(ends, default=len(text))].removeprefix("needs ")
+
+
+def start_times(outlook: JobOutlook | None) -> tuple[int | None, ...]:
     """The times that the sentences name."""
     if outlook is None:
         return ()

@@ -28,7 +28,7 @@ import typer
 from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from ..model.escaping import csv_lines
-from .options import file_option
+from .options import file_option, interval_of
 from .process import Exit
 
 if TYPE_CHECKING:
@@ -436,7 +436,7 @@ class Checkpoints:
             return cls(path)
         if path is None:
             raise InputError("--checkpoint-every needs --checkpoint FILE")
-        return cls(path, _seconds(every))
+        return cls(path, interval_of(every, "--checkpoint-every"))
 
     def when_due(self, state: Callable[[], str]) -> None:
         """Write what `state` gives if it is time to."""
@@ -449,13 +449,3 @@ class Checkpoints:
         assert self.path is not None
         with whole_file(self.path) as file:
             file.write(state.encode())
-
-
-def _seconds(text: str) -> float:
-    from ..model.errors import InputError
-    from ..model.formats.units import parse_interval
-
-    try:
-        return parse_interval(text)
-    except ValueError as error:
-        raise InputError(f"--checkpoint-every: {error}") from None

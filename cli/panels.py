@@ -28,12 +28,14 @@ PANELS: Final[dict[str, str]] = {
         "method objective reservation reservations policy methods simulate explain "
         "explore slots ptile limit cu queue set vary until cycle configuration"
     ),
-    "Output": "format output wide w gantt png svg animate open jobs cycle-log shares table picture",
+    "Output": (
+        "format output once wide w gantt png svg animate open jobs cycle-log shares table picture"
+    ),
     "A moment of the simulation": (
         "show.at show.step show.cycle show.reservation show.reservations"
     ),
     "Forecast": "history samples seed by",
-    "Time and processors": "time-limit workers",
+    "Time and processors": "time-limit every workers",
     ADVANCED: (
         "as-lsf margin whole-nodes lsf-plan strict rusage keep-going default-limit checkpoint "
         "checkpoint-every resume from from-host alloc configured effort advice-time precision "
@@ -162,6 +164,8 @@ class PanelledGroup(TyperGroup):
         for parameter in found:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            if parameter.name == "show_completion":
+                parameter.help = "Show completion for the current shell, to copy it."  # type: ignore[attr-defined]
         return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -1,10 +1,11 @@
 """The pictures of README and docs, made by the program itself, and whether they are stale.
 
-``make pictures`` draws them all: the Gantt charts and the sliding one by the program, the pages of
-the report in headless Chromium. Beside them docs/pictures.json keeps for each a digest of what it
-is drawn of; `tests/test_pictures.py` compares. With ``--only NAME`` one is drawn; with
-``--measure`` nothing is written: a report of 5,000 hosts is made and opened five times, and its
-size and the times that the browser took are printed (docs/report.md).
+``make pictures`` draws them all: the Gantt charts, the sliding one and the page of the terminal by
+the program, the pages of the report and of the site in headless Chromium. Beside them
+docs/pictures.json keeps for each a digest of what it is drawn of; `tests/test_pictures.py`
+compares. With ``--only NAME`` one is drawn; with ``--measure`` nothing is written: a report of
+5,000 hosts is made and opened five times, and its size and the times that the browser took are
+printed (docs/report.md).
 
 Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
 """
@@ -58,6 +59,11 @@ class Screen:
     script: str = ""
 
 
+#: The page of the terminal: its picture, its size, and the job that is chosen in it.
+TOP, TOP_SIZE, TOP_JOB = "top.svg", (112, 24), "201"
+#: A page of the site: its picture, its size, and what it is built from.
+SITE, SITE_SIZE, SITE_FROM = "site.png", (1440, 900), ("index.md", "conf.py", "_static/site.css")
+
 QUICK = ("--effort", "2", "--explain", "0")
 DRAWINGS = (
     Drawing("joint-wins.svg", "--animate", QUICK),
@@ -102,6 +108,8 @@ def digests() -> Mapping[str, str]:
     figure = (DOCS.parent / "cli" / "report" / "figure.py").read_text("utf-8")
     known = {screen.name: _digest(*parts, repr(screen)) for screen in SCREENS}
     known["joint-wins.svg"] = _digest(animation_svg(report))
+    known[TOP] = _digest(*(repr((line.plain, line.style, line.spans)) for line in top_lines()))
+    known[SITE] = _digest(*((DOCS / name).read_text("utf-8") for name in SITE_FROM))
     for method in ("time-based", "optimal"):
         plan = sw.plan(instance, method, effort=2.0)
         records = json.dumps(as_records(report_of_plan("joint-wins", instance, plan, {})))
@@ -156,6 +164,45 @@ def picture(page: Path, screen: Screen) -> None:
         browser.save_screenshot(str(DOCS / screen.name))
 
 
+def top_lines() -> list[Any]:
+    """What `slotwise top` shows of the example site, as lines of rich."""
+    import slotwise as sw
+    from slotwise.cli.top.jobs import listing_of
+    from slotwise.cli.top.screen import TopPage, screen_lines
+    from slotwise.cli.top.view import TopView
+
+    instance = sw.load(sw.example("site"))
+    listing = listing_of(instance, sw.outlook(instance, effort=2.0))
+    status = f"read 12s ago; {listing.note}"
+    page = TopPage("now.yaml", TopView(job=TOP_JOB), listing, status)
+    return screen_lines(page, *TOP_SIZE)
+
+
+def draw_top(path: Path) -> None:
+    """The page of the terminal as SVG, in a font of the reader's own: nothing is fetched."""
+    import io
+    import re
+
+    from rich.console import CONSOLE_SVG_FORMAT, Console
+
+    console = Console(file=io.StringIO(), record=True, width=TOP_SIZE[0], force_terminal=True)
+    for line in top_lines():
+        console.print(line)
+    form = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    form = form.replace("Fira Code", "DejaVu Sans Mono")
+    title = "slotwise top now.yaml"
+    path.write_text(console.export_svg(title=title, code_format=form), encoding="utf-8")
+
+
+def draw_site(folder: Path) -> None:
+    """The first page of the site in a browser."""
+    command = (sys.executable, "-m", "sphinx", "-q", "-b", "html", str(DOCS), str(folder / "site"))
+    subprocess.run(command, check=True)
+    with chromium(*SITE_SIZE) as browser:
+        browser.get((folder / "site" / "index.html").as_uri())
+        browser.save_screenshot(str(DOCS / SITE))
+
+
 def measure(page: Path, times: int = 5) -> None:
     """Print the size of a page, and how long the browser takes until all of it is drawn."""
     print(f"{page.stat().st_size / 1e6:.2f} MB")
@@ -176,6 +223,10 @@ def draw(folder: Path, names: set[str]) -> None:
     for screen in SCREENS:
         if screen.name in names:
             picture(make_report(folder, screen.example), screen)
+    if TOP in names:
+        draw_top(DOCS / TOP)
+    if SITE in names:
+        draw_site(folder)
     old = json.loads(DIGESTS.read_text("utf-8")) if DIGESTS.exists() else {}
     known = {name: digest for name, digest in digests().items() if name in names}
     DIGESTS.write_text(json.dumps(old | known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
@@ -189,7 +240,7 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="size and time at 5,000 hosts")
     parser.add_argument("--only", action="append", metavar="NAME", help="draw this picture alone")
     asked = parser.parse_args()
-    every = {item.name for item in (*DRAWINGS, *SCREENS)}
+    every = {item.name for item in (*DRAWINGS, *SCREENS)} | {TOP, SITE}
     if wrong := set(asked.only or ()) - every:
         parser.error(f"no picture {', '.join(sorted(wrong))}: there are {', '.join(sorted(every))}")
     with tempfile.TemporaryDirectory() as folder:

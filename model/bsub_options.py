@@ -66,7 +66,6 @@ QUIET_FLAGS = frozenset(
 NOTED = {"-a": "what its esub changes in the request is not known"}
 #: Options that may change a start and that no method obeys, in words.
 UNHEEDED = {
-    "-sla": "service classes (-sla)",
     "-data": "waiting for data (-data)",
     "-network": "networks (-network)",
     "-jobaff": "affinity between jobs (-jobaff)",

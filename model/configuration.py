@@ -81,6 +81,8 @@ class Queue:
     preemptable: tuple[str, ...] | None = None
     chunk_job_size: Annotated[int | None, Fact("count", "CHUNK_JOB_SIZE")] = None
     description: Annotated[str, Fact("text", "DESCRIPTION")] = ""
+    #: SLA_GUARANTEES_IGNORE: its jobs see no guarantees.
+    ignores_guarantees: Annotated[bool, Fact("flag", "SLA_GUARANTEES_IGNORE")] = False
     #: False where badmin qinact keeps its jobs from starting.
     active: Annotated[bool, Fact("boolean")] = True
     #: False where badmin qclose has it take no jobs; those that wait there still start.
@@ -207,6 +209,8 @@ class Params:
     run_time_in_slots: Annotated[bool, Fact("flag")] = False
     #: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
+    #: SIMPLIFIED_GUARANTEE: hosts of guaranteed pools are parted into those of owners and others.
+    simplified_guarantee: Annotated[bool, Fact("flag", "SIMPLIFIED_GUARANTEE")] = False
     modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
     #: ESTIMATED_RUNTIME, how long jobs are expected to run for which nothing else gives an estimate
     #: (seconds).

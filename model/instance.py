@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from .cluster import Cluster
 from .configuration import HostPartition, Limit, Params, Queue, ReservationUsage, User, UserGroup
 from .errors import UnknownNameError
+from .facts import Fact
 from .job import Application, Job, JobGroup, RunningJob
 from .omissions import Omission
+from .service_class import GuaranteedPool, ServiceClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,58 +30,58 @@ class ShareUsage:
     """What one share account had used at `stamp`, as bqueues -l and bhpart print it (FSH-02)."""
 
     #: Fairshare queue (of a set the master) or host partition.
-    policy: str
+    policy: Annotated[str, Fact("name")]
     #: Path from below it, ``group/user``; a group's numbers are those of all below it.
-    account: str
+    account: Annotated[str, Fact("name")]
     #: CPU seconds, decayed, of finished and running jobs.
-    cpu_time: float = 0.0
+    cpu_time: Annotated[float, Fact("amount")] = 0.0
     #: Seconds of finished jobs, decayed.
-    historical_run_time: float = 0.0
+    historical_run_time: Annotated[float, Fact("amount")] = 0.0
     #: Seconds that the running jobs are committed to; None: as their run limits say.
-    committed_run_time: float | None = None
+    committed_run_time: Annotated[float | None, Fact("amount")] = None
     #: Seconds from the origin.
-    stamp: int = 0
+    stamp: Annotated[int, Fact("instant")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PoolUsage:
     """What one queue of a slot pool had accumulated at `stamp`: slots times seconds, decayed."""
 
-    queue: str
-    slot_seconds: float
-    stamp: int = 0
+    queue: Annotated[str, Fact("name")]
+    slot_seconds: Annotated[float, Fact("amount")]
+    stamp: Annotated[int, Fact("instant")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class HeldHosts:
     """On which hosts a pending job held slots or memory after the cycle before now (GRD-06)."""
 
-    job: str
+    job: Annotated[str, Fact("name")]
     #: In their order.
-    hosts: tuple[str, ...] = ()
+    hosts: Annotated[tuple[str, ...], Fact("listed_words")] = ()
     #: When its reservation began, from which MAX_RESERVE_TIME counts.
-    since: int | None = None
+    since: Annotated[int | None, Fact("instant")] = None
     #: Before this it may reserve nothing, its time being over. Seconds from the origin.
-    rest_until: int | None = None
+    rest_until: Annotated[int | None, Fact("instant")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class BorrowedSlots:
     """Slots by host that a running job has taken, by backfill, of what pending jobs held."""
 
-    job: str
-    slots: dict[str, int] = field(default_factory=dict)
+    job: Annotated[str, Fact("name")]
+    slots: Annotated[dict[str, int], Fact("allocation")] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SaidByLsf:
     """What bjobs said of a pending job when the instance was made; no plan goes by it."""
 
-    job: str
+    job: Annotated[str, Fact("name")]
     #: Why it waits, in LSF's words, "" for none.
-    reason: str = ""
+    reason: Annotated[str, Fact("line")] = ""
     #: LSF's estimate of its start (seconds from the origin), None for none.
-    start: int | None = None
+    start: Annotated[int | None, Fact("instant")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,10 @@ class Instance:
     applications: tuple[Application, ...] = ()
     #: Job groups (bjgroup); none where nobody said which there are.
     job_groups: tuple[JobGroup, ...] = ()
+    #: Service classes (bsla).
+    service_classes: tuple[ServiceClass, ...] = ()
+    #: Guaranteed resource pools (bresources -g), in the order of lsb.resources.
+    guaranteed_pools: tuple[GuaranteedPool, ...] = ()
     users: tuple[User, ...] = ()
     groups: tuple[UserGroup, ...] = ()
     partitions: tuple[HostPartition, ...] = ()

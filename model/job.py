@@ -37,66 +37,68 @@ class Job:
     slots: int = 1
     #: The most that it takes (-n min,max), None for no more than the least.
     max_slots: int | None = None
-    user: str = "user"
-    queue: str = "default"
+    user: Annotated[str, Fact("name")] = "user"
+    queue: Annotated[str, Fact("name")] = "default"
     #: The -R strings.
-    res_req: tuple[str, ...] = ()
+    res_req: Annotated[tuple[str, ...], Fact("requirements")] = ()
     #: -W, in seconds.
-    run_limit: int | None = None
+    run_limit: Annotated[int | None, Fact("seconds")] = None
     #: -c, in seconds.
-    cpu_limit: int | None = None
+    cpu_limit: Annotated[int | None, Fact("seconds")] = None
+    #: -We, how long it is expected to run; the limit still ends it (SUB-04).
+    estimated_run_time: Annotated[int | None, Fact("seconds")] = None
     #: What really passes, known to a simulation only.
-    run_time: int | None = None
+    run_time: Annotated[int | None, Fact("elapsed")] = None
     #: CPU seconds: of a running job, used so far (by the instance's now); of one still to start,
     #: what it will use in all, known to a simulation only.
-    cpu_time: float | None = None
-    submit: int = 0
+    cpu_time: Annotated[float | None, Fact("amount")] = None
+    submit: Annotated[int, Fact("instant")] = 0
     #: -b, earliest start.
-    begin: int | None = None
+    begin: Annotated[int | None, Fact("instant")] = None
     #: -t, latest end (tardiness objective, TBR-19).
-    deadline: int | None = None
+    deadline: Annotated[int | None, Fact("instant")] = None
     #: -sp.
-    priority: int = 0
+    priority: Annotated[int, Fact("whole")] = 0
     #: For the weighted objective.
-    weight: float = 1.0
-    project: str = "default"
+    weight: Annotated[float, Fact("amount")] = 1.0
+    project: Annotated[str, Fact("name")] = "default"
     #: -G.
-    group: str = ""
-    application: str = ""
+    group: Annotated[str, Fact("name")] = ""
+    application: Annotated[str, Fact("name")] = ""
     #: -m.
-    hosts: tuple[HostRequest, ...] = ()
+    hosts: Annotated[tuple[HostRequest, ...], Fact("hosts")] = ()
     #: -x.
-    exclusive: bool = False
-    resizable: bool = False
+    exclusive: Annotated[bool, Fact("boolean")] = False
+    resizable: Annotated[bool, Fact("boolean")] = False
     #: The host it was submitted from, "" where nobody knows (type==local, REQ-04).
-    from_host: str = ""
+    from_host: Annotated[str, Fact("name")] = ""
     #: -gpu, ``-`` for what queue and cluster say.
-    gpu: str = ""
+    gpu: Annotated[str, Fact("line")] = ""
     #: -ext, such as RMS[nodes=3].
-    extsched: str = ""
+    extsched: Annotated[str, Fact("line")] = ""
     #: (time, place) that it stands in the queue as if submitted at, by btop or bbot; of one time
     #: the lower place comes first. None: as it was submitted.
-    queued_as: tuple[int, int] | None = None
+    queued_as: Annotated[tuple[int, int] | None, Fact("queue_position")] = None
     #: It has run and waits again; what bsub would refuse today does not touch it.
-    requeued: bool = False
+    requeued: Annotated[bool, Fact("boolean")] = False
     #: What it was submitted with that no method obeys, as bsub has it: ``-sla gold``.
-    unheeded: tuple[str, ...] = ()
-    #: -We, how long it is expected to run; the limit still ends it (SUB-04).
-    estimated_run_time: int | None = None
+    unheeded: Annotated[tuple[str, ...], Fact("options")] = ()
     #: -J.
-    name: str = ""
+    name: Annotated[str, Fact("line")] = ""
     #: -w, the condition that must hold before it may start (:mod:`.dependency`).
-    dependency: str = ""
+    dependency: Annotated[str, Fact("line")] = ""
     #: Seconds that pass between that and its start, at least.
-    think_time: int = 0
+    think_time: Annotated[int, Fact("elapsed")] = 0
     #: -ti, it is killed once its condition can never hold.
-    orphan_term: bool = False
+    orphan_term: Annotated[bool, Fact("boolean")] = False
     #: Of an element, how many elements of its array may run at once, ``%4`` of -J.
-    array_limit: int | None = None
+    array_limit: Annotated[int | None, Fact("count_from_1")] = None
     #: -nnodes, its hosts are its own (exclusive) whatever its queue says of EXCLUSIVE.
-    whole_hosts: bool = False
+    whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
-    job_group: str = ""
+    job_group: Annotated[str, Fact("job_group_or_none")] = ""
+    #: -sla, the service class to which it was submitted.
+    service_class: Annotated[str, Fact("name")] = ""
 
     @property
     def array_id(self) -> str | None:
@@ -130,13 +132,13 @@ class RunningJob:
     """A job that runs: `allocation` is host to slots in allocation order; start <= now."""
 
     job: Job
-    start: int
-    allocation: Mapping[str, int] = field(default_factory=dict)
+    start: Annotated[int, Fact("instant")]
+    allocation: Annotated[Mapping[str, int], Fact("allocation")] = field(default_factory=dict)
     #: When it is expected to end; None means "by the duration chain" (TBR-03).
-    finish: int | None = None
+    finish: Annotated[int | None, Fact("instant")] = None
     #: Which rusage alternative it started with (RSV-07).
-    alternative: int = 0
-    suspended: bool = False
+    alternative: Annotated[int, Fact("count")] = 0
+    suspended: Annotated[bool, Fact("boolean")] = False
 
     @property
     def slots(self) -> int:

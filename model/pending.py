@@ -27,6 +27,8 @@ class Pending(Enum):
     POSTPONED = 13, "The schedule of the job is postponed for a while"
     ARRAY_ELEMENTS = 38, "Job array has reached its running element limit"
     JOB_GROUP = 45, "The specified job group has reached its job limit"
+    #: Number and words are assumed: no public page has them.
+    GUARANTEE = 0, "Resources of guaranteed resource pool ({}) are reserved for its owners"
     QUEUE_INACTIVE = 301, "The queue is inactivated by the administrator"
     QUEUE_WINDOW = 302, "The queue is inactivated by its time windows"
     QUEUE_SLOTS = 303, "The queue has reached its job slot limit"

@@ -44,6 +44,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.enough,
     capacity.cores,
     capacity.limits,
+    schedule.guarantees,
 )
 #: What a plan says of itself.
 _CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (

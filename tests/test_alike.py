@@ -17,6 +17,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
 from slotwise.model.plan import Method
 from slotwise.model.resreq import effective_requirement
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.planning import plan
@@ -64,6 +65,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "array_limit": (1,),
     "whole_hosts": (True,),
     "job_group": ("/x/y",),
+    "service_class": ("sc",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
@@ -121,6 +123,12 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
         users=(User("v", max_slots=2),),
         job_groups=(JobGroup("/x", 1),),
+        service_classes=(ServiceClass("sc"),),
+        guaranteed_pools=(
+            GuaranteedPool(
+                "gp", distribution=(Guarantee("sc", GuaranteedAmount(2.0)),), hosts=("a",)
+            ),
+        ),
         limits=(Limit("projects", {"slots": 3}, projects=each),),
         params=Params(mbd_sleep_time=30),
     )

@@ -108,6 +108,10 @@ def test_the_three_commands_with_a_cluster_work_where_bjobs_and_bhosts_do(tmp_pa
         )
         assert done.returncode == 0, done.stdout
     assert (tmp_path / "report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    (line,) = re.findall(r"`(slotwise top .+?)`", block)
+    done = slotwise(*shlex.split(line)[1:], cwd=tmp_path, together=True)
+    assert done.returncode == 0, done.stdout
+    assert "1 pending: 1 starts now" in done.stdout
 
 
 def test_the_first_two_sections_have_three_commands_each() -> None:

@@ -158,7 +158,7 @@ def _gaps(busy: list[tuple[int, int]], slots: int, count: int) -> list[tuple[int
 
 #: Hosts that need no groups where the cluster has no compute units.
 FEW_HOSTS = 40
-#: Groups that hosts without compute units are cut into, at most.
+#: Groups that hosts without compute units are divided into, at most.
 MAX_BLOCKS = 100
 SMALLEST_BLOCK = 16
 

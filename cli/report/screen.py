@@ -6,6 +6,7 @@ from ...model.display import duration_text, iso_time, wall_clock
 from ...model.escaping import html_text
 from ...model.instance import Instance
 from ...solver.pending_reasons import counted
+from ..outlook_text import short_reason
 from .about import About, JobRow
 from .bars import host_groups
 from .data import Report
@@ -222,12 +223,6 @@ def _sooner(seconds: int | None) -> str:
     return (
         f'<td class="n gn {style}" data-order="{seconds}">{html_text(duration_text(seconds))}</td>'
     )
-
-
-def short_reason(text: str) -> str:
-    """The beginning of a reason, up to what says more of it."""
-    ends = [at for sign in ("; ", " (", ": ") if (at := text.find(sign)) > 0]
-    return text[: min(ends, default=len(text))].removeprefix("needs ")
 
 
 def _details() -> str:

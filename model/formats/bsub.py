@@ -145,7 +145,7 @@ def parse_bsub(line: str, clock: Clock | None = None) -> dict[str, Any]:
     line: options of bsub, with or without the word ``bsub`` in front and a command behind, or a job
     script with ``#BSUB`` lines. clock: origin and now, which times of day (-b, -t) need. Options
     that do not affect the start (-o, -e and the like) are ignored; those that may affect it and
-    that nothing obeys (-sla, -data) are in ``unheeded``. Raises InputError with every option that
+    that nothing obeys (-data, -U) have a field. Raises InputError with every option that
     is wrong.
     """
     fields, problems = read_bsub(line, clock)
@@ -770,6 +770,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-P": _line("project"),
     "-app": _text("application"),
     "-g": _job_group,
+    "-sla": _text("service_class"),
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),
     "-extsched": _line("extsched"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..configuration import (
     HostPartition,
@@ -19,6 +19,7 @@ from ..configuration import (
     UserGroup,
     usual_queue,
 )
+from ..facts import known_fields
 from ..input_limits import counting, limits
 from ..instance import (
     AdvanceReservation,
@@ -31,6 +32,7 @@ from ..instance import (
 )
 from ..job import Application, JobGroup
 from ..omissions import SCOPE, Omission
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from .fields import given
 from .finding import Finding, Location
@@ -41,6 +43,11 @@ from .units import Clock
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
+
+T = TypeVar("T")
+
+
+_Object = TypeVar("_Object")
 
 
 def build(
@@ -57,7 +64,7 @@ def build(
     cluster = hosts.cluster()
     unit = cluster.default_unit_type or ""
     queues = tuple(_queue(item, unit) for item in document.queues) or Instance(cluster).queues
-    applications = tuple(Application(**given(Application, e)) for e in document.applications)
+    applications = _objects(Application, document.applications)
     params = _params(document.params, queues)
     if document.dialect is not None:
         if "dialect" in document.params.model_fields_set and params.dialect != document.dialect:
@@ -71,8 +78,10 @@ def build(
         pending=jobs.waiting("pending", apart.get("pending", document.pending)),
         future=jobs.waiting("future", apart.get("future", document.future)),
         applications=applications,
-        job_groups=tuple(JobGroup(**given(JobGroup, e)) for e in document.job_groups),
-        users=tuple(User(**given(User, entry)) for entry in document.users),
+        job_groups=_objects(JobGroup, document.job_groups),
+        service_classes=_objects(ServiceClass, document.service_classes),
+        guaranteed_pools=_objects(GuaranteedPool, document.guaranteed_pools),
+        users=_objects(User, document.users),
         groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
         partitions=tuple(
             HostPartition(
@@ -81,16 +90,13 @@ def build(
             for i, e in enumerate(document.host_partitions)
         ),
         limits=tuple(limit_of(entry, i, findings) for i, entry in enumerate(document.limits)),
-        reservation_usage=tuple(
-            ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
-            for name, method in document.reservation_usage.items()
-        ),
+        reservation_usage=_methods(document),
         advance_reservations=_reservations(document, clock, findings),
-        share_usage=_share_usage(document, clock, findings),
-        pool_usage=_pool_usage(document, clock, findings),
-        held=_held(document, clock, findings),
-        borrowed=tuple(BorrowedSlots(e.job, e.slots) for e in document.borrowed),
-        lsf_says=_said(document, clock, findings),
+        share_usage=_timed(ShareUsage, "share_usage", document.share_usage, clock, findings),
+        pool_usage=_timed(PoolUsage, "pool_usage", document.pool_usage, clock, findings),
+        held=_timed(HeldHosts, "held", document.held, clock, findings),
+        borrowed=tuple(BorrowedSlots(**given(BorrowedSlots, e)) for e in document.borrowed),
+        lsf_says=_timed(SaidByLsf, "lsf_says", document.lsf_says, clock, findings),
         omissions=tuple(map(_omission, document.omissions)),
         params=params,
         now=clock.now,
@@ -102,6 +108,19 @@ def build(
     later += [hosts.in_document(finding) for finding in rule_findings(instance)]
     findings += jobs.in_entries(instance, later)
     return instance, [_in_line(document, finding) for finding in findings]
+
+
+def _methods(document: d.Document) -> tuple[ReservationUsage, ...]:
+    """How resources count; PER_TASK is what 10.1 calls PER_SLOT."""
+    return tuple(
+        ReservationUsage(name, "PER_SLOT" if method == "PER_TASK" else method)
+        for name, method in document.reservation_usage.items()
+    )
+
+
+def _objects(kind: type[_Object], entries: Iterable[d.Section]) -> tuple[_Object, ...]:
+    """Objects whose fields have facts."""
+    return tuple(kind(**given(kind, entry)) for entry in entries)
 
 
 def _in_line(document: d.Document, finding: Finding) -> Finding:
@@ -189,59 +208,19 @@ def _reservations(
     return tuple(built)
 
 
-def _share_usage(
-    document: d.Document, clock: Clock, findings: list[Finding]
-) -> tuple[ShareUsage, ...]:
-    return tuple(
-        ShareUsage(
-            entry.policy,
-            entry.account,
-            entry.cpu_time,
-            entry.historical_run_time,
-            entry.committed_run_time,
-            _stamp(("share_usage", index, "stamp"), entry.stamp, clock, findings),
-        )
-        for index, entry in enumerate(document.share_usage)
-    )
-
-
-def _pool_usage(
-    document: d.Document, clock: Clock, findings: list[Finding]
-) -> tuple[PoolUsage, ...]:
-    return tuple(
-        PoolUsage(
-            entry.queue,
-            entry.slot_seconds,
-            _stamp(("pool_usage", index, "stamp"), entry.stamp, clock, findings),
-        )
-        for index, entry in enumerate(document.pool_usage)
-    )
-
-
-def _held(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[HeldHosts, ...]:
-    def time(index: int, key: str, given: int | datetime | None) -> int | None:
-        return None if given is None else _stamp(("held", index, key), given, clock, findings)
-
-    return tuple(
-        HeldHosts(
-            entry.job,
-            tuple(entry.hosts),
-            time(index, "since", entry.since),
-            time(index, "rest_until", entry.rest_until),
-        )
-        for index, entry in enumerate(document.held)
-    )
-
-
-def _said(document: d.Document, clock: Clock, findings: list[Finding]) -> tuple[SaidByLsf, ...]:
-    def time(index: int, given: int | datetime | None) -> int | None:
-        place = ("lsf_says", index, "start")
-        return None if given is None else _stamp(place, given, clock, findings)
-
-    return tuple(
-        SaidByLsf(entry.job, entry.reason, time(index, entry.start))
-        for index, entry in enumerate(document.lsf_says)
-    )
+def _timed(
+    kind: type[T], section: str, entries: Sequence[d.Section], clock: Clock, findings: list[Finding]
+) -> tuple[T, ...]:
+    """Objects of a class whose instants are read by the clock; without a stamp it is now."""
+    found = []
+    for index, entry in enumerate(entries):
+        values = given(kind, entry)
+        for known in known_fields(kind).values():
+            if known.fact.kind == "instant" and (known.name in values or known.name == "stamp"):
+                place = (section, index, known.key)
+                values[known.name] = _stamp(place, values.get(known.name), clock, findings)
+        found.append(kind(**values))
+    return tuple(found)
 
 
 def _stamp(

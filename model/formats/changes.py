@@ -109,6 +109,7 @@ class ModifyEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo | None = None
     job_group: f.JobGroupOrNone | None = None
+    service_class: f.Name | None = None
 
 
 class ChangeEntry(Section):

@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..cluster import Host, ResourceDefinition
 from ..configuration import Params, Queue, User
-from ..job import Application, JobGroup
+from ..instance import BorrowedSlots, HeldHosts, PoolUsage, SaidByLsf, ShareUsage
+from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Change
+from ..service_class import GuaranteedPool, ServiceClass
 from . import fields as f
 from .fields import entry
 
@@ -112,6 +114,16 @@ class SharedEntry(Section):
     static: f.YesNo = True
 
 
+class JobKeys(Section):
+    """The keys of jobs that are more than a field of the model."""
+
+    id: f.JobId
+    bsub: f.Text | None = None
+    script: f.Text | None = None
+    slots: f.Slots | None = None
+    array: f.Elements | None = None
+
+
 if TYPE_CHECKING:
     # Their keys follow from the facts at the fields of the model.
     HostEntry: TypeAlias = HostKeys
@@ -119,7 +131,16 @@ if TYPE_CHECKING:
     QueueEntry: TypeAlias = Section
     ApplicationEntry: TypeAlias = Section
     JobGroupEntry: TypeAlias = Section
+    ServiceClassEntry: TypeAlias = Section
+    PoolEntry: TypeAlias = Section
     UserEntry: TypeAlias = Section
+    JobEntry: TypeAlias = JobKeys
+    RunningEntry: TypeAlias = JobKeys
+    ShareUsageEntry: TypeAlias = Section
+    PoolUsageEntry: TypeAlias = Section
+    HeldEntry: TypeAlias = Section
+    BackfilledEntry: TypeAlias = Section
+    SaidEntry: TypeAlias = Section
 
     class ParamsEntry(Section):
         """lsb.params and lsf.conf."""
@@ -140,7 +161,56 @@ else:
         "ApplicationEntry", Application, Section, "An application profile (lsb.applications)."
     )
     JobGroupEntry = entry("JobGroupEntry", JobGroup, Section, "A job group (bgadd, bjgroup).")
+    ServiceClassEntry = entry(
+        "ServiceClassEntry", ServiceClass, Section, "A service class (lsb.serviceclasses)."
+    )
+    PoolEntry = entry(
+        "PoolEntry", GuaranteedPool, Section, "A guaranteed resource pool (lsb.resources)."
+    )
     UserEntry = entry("UserEntry", User, Section, "Limits of a user or group (lsb.users).")
+    JobEntry = entry(
+        "JobEntry",
+        Job,
+        JobKeys,
+        "A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap.",
+        queue=(f.Name | None, None),
+    )
+    RunningEntry = entry(
+        "RunningEntry", RunningJob, JobEntry, "A job that runs.", allocation=(f.Allocation, ...)
+    )
+    ShareUsageEntry = entry(
+        "ShareUsageEntry",
+        ShareUsage,
+        Section,
+        "What a share account has used, as bqueues -l and bhpart print it.",
+        stamp=(f.Instant | None, None),
+    )
+    PoolUsageEntry = entry(
+        "PoolUsageEntry",
+        PoolUsage,
+        Section,
+        "What a queue of a slot pool has accumulated.",
+        stamp=(f.Instant | None, None),
+    )
+    HeldEntry = entry(
+        "HeldEntry",
+        HeldHosts,
+        Section,
+        "On which hosts a pending job held slots or memory after the cycle before now.",
+    )
+    BackfilledEntry = entry(
+        "BackfilledEntry",
+        BorrowedSlots,
+        Section,
+        "What a running job has taken, by backfill, of what pending jobs held.",
+        slots=(f.Allocation, ...),
+    )
+    SaidEntry = entry(
+        "SaidEntry",
+        SaidByLsf,
+        Section,
+        "What bjobs said of a pending job when the instance was made; no plan goes by it.",
+    )
     ParamsEntry = entry(
         "ParamsEntry",
         Params,
@@ -199,101 +269,6 @@ class ReservationEntry(Section):
     allocation: f.Allocation
 
 
-class ShareUsageEntry(Section):
-    """What a share account has used, as bqueues -l and bhpart print it."""
-
-    policy: f.Name
-    account: f.Name
-    cpu_time: f.Amount = 0.0
-    historical_run_time: f.Amount = 0.0
-    committed_run_time: f.Amount | None = None
-    stamp: f.Instant | None = None
-
-
-class PoolUsageEntry(Section):
-    """What a queue of a slot pool has accumulated."""
-
-    queue: f.Name
-    slot_seconds: f.Amount
-    stamp: f.Instant | None = None
-
-
-class HeldEntry(Section):
-    """On which hosts a pending job held slots or memory after the cycle before now."""
-
-    job: f.Name
-    hosts: f.Words = ()
-    since: f.Instant | None = None
-    rest_until: f.Instant | None = None
-
-
-class BorrowedEntry(Section):
-    """What a running job has taken, by backfill, of what pending jobs held."""
-
-    job: f.Name
-    slots: f.Allocation
-
-
-class JobEntry(Section):
-    """A job: a `bsub` line, a job `script`, or fields, or all where they do not overlap."""
-
-    id: f.JobId
-    bsub: f.Text | None = None
-    script: f.Text | None = None
-    slots: f.Slots | None = None
-    user: f.Name = "user"
-    queue: f.Name | None = None
-    res_req: f.Requirements = ()
-    run_limit: f.Duration | None = None
-    cpu_limit: f.Duration | None = None
-    estimated_run_time: f.Duration | None = None
-    run_time: f.Elapsed | None = None
-    cpu_time: f.Amount | None = None
-    submit: f.Instant = 0
-    begin: f.Instant | None = None
-    deadline: f.Instant | None = None
-    priority: f.Whole = 0
-    weight: f.Amount = 1.0
-    project: f.Name = "default"
-    group: f.Name = ""
-    application: f.Name = ""
-    hosts: f.Hosts = ()
-    exclusive: f.YesNo = False
-    resizable: f.YesNo = False
-    from_host: f.Name = ""
-    gpu: f.Line = ""
-    extsched: f.Line = ""
-    queued_as: f.QueuePosition | None = None
-    requeued: f.YesNo = False
-    unheeded: f.Options = ()
-    name: f.Line = ""
-    dependency: f.Line = ""
-    think_time: f.Elapsed = 0
-    orphan_term: f.YesNo = False
-    array: f.Elements | None = None
-    array_limit: f.Count | None = None
-    whole_hosts: f.YesNo = False
-    job_group: f.JobGroupOrNone = ""
-
-
-class RunningEntry(JobEntry):
-    """A job that runs."""
-
-    start: f.Instant
-    allocation: f.Allocation
-    finish: f.Instant | None = None
-    alternative: f.CountOrNone = 0
-    suspended: f.YesNo = False
-
-
-class SaidEntry(Section):
-    """What bjobs said of a pending job when the instance was made; no plan goes by it."""
-
-    job: f.Name
-    reason: f.Line = ""
-    start: f.Instant | None = None
-
-
 class OmissionEntry(Section):
     """What was left out when the instance was made; without jobs and a scope it touches all."""
 
@@ -345,13 +320,15 @@ class Document(Section):
     queues: list[QueueEntry] = []
     applications: list[ApplicationEntry] = []
     job_groups: list[JobGroupEntry] = []
+    service_classes: list[ServiceClassEntry] = []
+    guaranteed_pools: list[PoolEntry] = []
     limits: list[LimitEntry] = []
     reservation_usage: dict[f.Name, Literal["PER_JOB", "PER_HOST", "PER_SLOT", "PER_TASK"]] = {}
     advance_reservations: list[ReservationEntry] = []
     share_usage: list[ShareUsageEntry] = []
     pool_usage: list[PoolUsageEntry] = []
     held: list[HeldEntry] = []
-    borrowed: list[BorrowedEntry] = []
+    borrowed: list[BackfilledEntry] = []
     lsf_says: list[SaidEntry] = []
     running: list[RunningEntry] = []
     pending: list[JobEntry] = []

@@ -21,10 +21,7 @@ from ..errors import InputError
 from ..input_limits import limits
 from ..instance import (
     AdvanceReservation,
-    HeldHosts,
     Instance,
-    PoolUsage,
-    ShareUsage,
 )
 from ..job import Job, RunningJob, arrays_of, elements
 from ..omissions import SCOPE, Omission
@@ -53,19 +50,18 @@ def to_document(instance: Instance) -> Plain:
         "queues": [plain(queue) for queue in _declared(instance)],
         "applications": [plain(profile) for profile in instance.applications],
         "job_groups": [plain(group) for group in instance.job_groups],
+        "service_classes": [plain(item) for item in instance.service_classes],
+        "guaranteed_pools": [plain(pool) for pool in instance.guaranteed_pools],
         "limits": [_limit(limit, params) for limit in instance.limits],
         "reservation_usage": {item.resource: item.method for item in instance.reservation_usage},
         "advance_reservations": [_reservation(item) for item in instance.advance_reservations],
-        "share_usage": [_share_usage(item, instance.now) for item in instance.share_usage],
-        "pool_usage": [_pool_usage(item, instance.now) for item in instance.pool_usage],
-        "held": [_held(item) for item in instance.held],
+        "share_usage": [plain(item, {"stamp": instance.now}) for item in instance.share_usage],
+        "pool_usage": [plain(item, {"stamp": instance.now}) for item in instance.pool_usage],
+        "held": list(map(plain, instance.held)),
         "borrowed": [
-            {"job": item.job, "slots": allocation_text(item.slots)} for item in instance.borrowed
+            plain(item) | {"slots": allocation_text(item.slots)} for item in instance.borrowed
         ],
-        "lsf_says": [
-            _kept({"job": item.job, "reason": item.reason or None, "start": item.start})
-            for item in instance.lsf_says
-        ],
+        "lsf_says": list(map(plain, instance.lsf_says)),
         "running": [_running(item, params) for item in instance.running],
         "pending": _waiting(instance.pending, params),
         "future": _waiting(instance.future, params),
@@ -271,40 +267,6 @@ def _reservation(item: AdvanceReservation) -> Plain:
     }
 
 
-def _share_usage(item: ShareUsage, now: int) -> Plain:
-    return _kept(
-        {
-            "policy": item.policy,
-            "account": item.account,
-            "cpu_time": _number(_unless(item.cpu_time, 0.0)),
-            "historical_run_time": _number(_unless(item.historical_run_time, 0.0)),
-            "committed_run_time": _number(item.committed_run_time),
-            "stamp": _unless(item.stamp, now),
-        }
-    )
-
-
-def _pool_usage(item: PoolUsage, now: int) -> Plain:
-    return _kept(
-        {
-            "queue": item.queue,
-            "slot_seconds": _number(item.slot_seconds),
-            "stamp": _unless(item.stamp, now),
-        }
-    )
-
-
-def _held(item: HeldHosts) -> Plain:
-    return _kept(
-        {
-            "job": item.job,
-            "hosts": list(item.hosts) or None,
-            "since": item.since,
-            "rest_until": item.rest_until,
-        }
-    )
-
-
 def allocation_text(slots: Mapping[str, int]) -> str:
     """``2*hostA 3*hostB``; neighbours with equal numbers as a range."""
     words: list[str] = []
@@ -321,44 +283,9 @@ def allocation_text(slots: Mapping[str, int]) -> str:
 def plain_job(job: Job, params: Params, held: int | None = None) -> Plain:
     """One job; held: slots that it has, which it asked for if nothing else is said."""
     slots: int | str | None = job.slots if job.max_slots is None else f"{job.slots},{job.max_slots}"
-    return _kept(
-        {
-            "id": job.id,
-            "slots": None if slots == held else slots,
-            "user": _unless(job.user, "user"),
-            "queue": _unless(job.queue, params.default_queue),
-            "res_req": text.requirements(job.res_req),
-            "run_limit": job.run_limit,
-            "cpu_limit": job.cpu_limit,
-            "estimated_run_time": job.estimated_run_time,
-            "run_time": job.run_time,
-            "cpu_time": _number(job.cpu_time),
-            "submit": _unless(job.submit, 0),
-            "begin": job.begin,
-            "deadline": job.deadline,
-            "priority": _unless(job.priority, params.default_priority),
-            "weight": _number(_unless(job.weight, 1.0)),
-            "project": _unless(job.project, "default"),
-            "group": _some(job.group),
-            "application": _some(job.application),
-            "hosts": text.requests(job.hosts),
-            "exclusive": job.exclusive or None,
-            "resizable": job.resizable or None,
-            "from_host": _some(job.from_host),
-            "gpu": _some(job.gpu),
-            "extsched": _some(job.extsched),
-            "queued_as": None if job.queued_as is None else list(job.queued_as),
-            "requeued": job.requeued or None,
-            "unheeded": text.requirements(job.unheeded),
-            "name": _some(job.name),
-            "dependency": _some(job.dependency),
-            "think_time": job.think_time or None,
-            "orphan_term": job.orphan_term or None,
-            "array_limit": job.array_limit,
-            "whole_hosts": job.whole_hosts or None,
-            "job_group": _some(job.job_group),
-        }
-    )
+    defaults = {"queue": params.default_queue, "priority": params.default_priority}
+    own = {"id": job.id} if slots == held else {"id": job.id, "slots": slots}
+    return own | plain(job, defaults)
 
 
 def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
@@ -376,15 +303,9 @@ def _waiting(jobs: Iterable[Job], params: Params) -> list[Plain]:
 
 
 def _running(item: RunningJob, params: Params) -> Plain:
-    entry = plain_job(item.job, params, held=item.slots)
-    entry |= {
-        "start": item.start,
-        "finish": item.finish,
-        "allocation": allocation_text(item.allocation),
-        "alternative": item.alternative or None,
-        "suspended": item.suspended or None,
-    }
-    return _kept(entry)
+    entry = plain_job(item.job, params, held=item.slots) | plain(item)
+    entry["allocation"] = allocation_text(item.allocation)
+    return entry
 
 
 #: Job and reservation fields that YAML shows as ``90m`` rather than as seconds.

@@ -51,6 +51,7 @@ from ..instance import (
 )
 from ..job import Application, HostRequest, Job, JobGroup, RunningJob
 from ..omissions import SCOPE, Change, Omission
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from . import fields as f
 from . import text
@@ -315,13 +316,7 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
         _single("amount", f.Amount),
         _single("hosts", frozenset[f.Name] | None),
     ),
-    Job: (
-        _Special(("slots", "max_slots"), _JOB_SLOTS, _slots),
-        _single("res_req", f.Requirements, _listed("res_req")),
-        _single("unheeded", f.Options, _listed("unheeded")),
-        _single("hosts", f.Hosts, lambda job: _hosts(job.hosts)),
-    ),
-    RunningJob: (_single("allocation", f.Allocation, lambda item: _allocation(item.allocation)),),
+    Job: (_Special(("slots", "max_slots"), _JOB_SLOTS, _slots),),
     HostRequest: (),
     Omission: (
         _single("jobs", tuple[f.JobId, ...] | None),
@@ -336,7 +331,6 @@ _SPECIAL: dict[type, tuple[_Special, ...]] = {
     ),
     ReservationUsage: (_single("resource", f.Name), _single("method", _METHODS)),
     AdvanceReservation: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
-    BorrowedSlots: (_single("slots", f.Allocation, lambda item: _allocation(item.slots)),),
     Cluster: (
         _Special(
             ("unit_types", "default_unit_type"),
@@ -381,6 +375,8 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     Queue: d.QueueEntry,
     Application: d.ApplicationEntry,
     JobGroup: d.JobGroupEntry,
+    ServiceClass: d.ServiceClassEntry,
+    GuaranteedPool: d.PoolEntry,
     User: d.UserEntry,
     UserGroup: d.GroupEntry,
     HostPartition: d.PartitionEntry,
@@ -390,7 +386,7 @@ _SECTIONS: dict[type, type[BaseModel] | None] = {
     ShareUsage: d.ShareUsageEntry,
     PoolUsage: d.PoolUsageEntry,
     HeldHosts: d.HeldEntry,
-    BorrowedSlots: d.BorrowedEntry,
+    BorrowedSlots: d.BackfilledEntry,
     SaidByLsf: d.SaidEntry,
     Job: d.JobEntry,
     RunningJob: d.RunningEntry,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
@@ -28,7 +31,8 @@ from ..facts import KnownField, known_fields
 from ..input_limits import check_length
 from ..job import LARGEST_INDEX, ArraySpec, HostRequest, parse_spec
 from ..resreq.syntax import DIALECTS
-from . import names, text, units
+from ..service_class import Guarantee, LoanPolicy
+from . import guarantee_text, names, text, units
 
 MOST = 2**31 - 1
 
@@ -377,6 +381,25 @@ Preemption: TypeAlias = Annotated[
 UnitTypes: TypeAlias = Annotated[
     tuple[tuple[str, ...], str | None], PlainValidator(text.unit_types), WithJsonSchema(_WORDS)
 ]
+Goals: TypeAlias = Annotated[
+    tuple[str, ...], PlainValidator(guarantee_text.goals), WithJsonSchema(_WORDS)
+]
+Access: TypeAlias = Annotated[
+    dict[str, tuple[str, ...]],
+    PlainValidator(guarantee_text.access),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+PoolType: TypeAlias = Annotated[
+    str, PlainValidator(guarantee_text.pool_type), WithJsonSchema(_TEXT)
+]
+Distribution: TypeAlias = Annotated[
+    tuple[Guarantee, ...],
+    PlainValidator(guarantee_text.distribution),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+LoanPolicies: TypeAlias = Annotated[
+    LoanPolicy, PlainValidator(guarantee_text.loans), WithJsonSchema(_TEXT)
+]
 PerScope: TypeAlias = Annotated[Any, PlainValidator(_per), WithJsonSchema(_WORDS)]
 AllScope: TypeAlias = Annotated[Any, PlainValidator(_all_of), WithJsonSchema(_WORDS)]
 
@@ -407,6 +430,14 @@ def _requests(*hosts: Any) -> Any:
     return text.requests(*hosts) or []
 
 
+def _texts(value: Any) -> Any:
+    return text.requirements(value) if isinstance(value, tuple) else value
+
+
+def _mapping(slots: Any) -> Any:
+    return dict(slots) if isinstance(slots, Mapping) else slots
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -434,6 +465,7 @@ KINDS: dict[str, FieldKind] = {
     "text": FieldKind(Text),
     "line": FieldKind(Line),
     "requirement": FieldKind(Text),
+    "job_group_or_none": FieldKind(JobGroupOrNone),
     "words": FieldKind(Words, _joined),
     "listed_words": FieldKind(Words, list),
     "flag": FieldKind(YesNo, _flag),
@@ -446,6 +478,9 @@ KINDS: dict[str, FieldKind] = {
     "positive": FieldKind(Positive, _shortest, number=True),
     "percent": FieldKind(Number, _shortest, number=True),
     "minutes": FieldKind(Minutes, text.minutes, checks=Duration),
+    "seconds": FieldKind(Duration),
+    "elapsed": FieldKind(Elapsed),
+    "instant": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
     "gpu_syntax": FieldKind(GpuSyntax),
     "windows": FieldKind(Windows),
@@ -463,6 +498,16 @@ KINDS: dict[str, FieldKind] = {
     "bounds": FieldKind(ReservationLimits, text.bounds, as_file=True),
     "processor_limit": FieldKind(ProcessorLimit, text.processor_limit_text, as_file=True),
     "queue_hosts": FieldKind(QueueHosts, _requests, as_file=True),
+    "goals": FieldKind(Goals, guarantee_text.goals_text, as_file=True),
+    "access": FieldKind(Access, guarantee_text.access_text, as_file=True),
+    "pool_type": FieldKind(PoolType),
+    "distribution": FieldKind(Distribution, guarantee_text.distribution_text, as_file=True),
+    "loans": FieldKind(LoanPolicies, guarantee_text.loans_text, as_file=True),
+    "hosts": FieldKind(Hosts, _requests, as_file=True),
+    "requirements": FieldKind(Requirements, _texts, as_file=True),
+    "options": FieldKind(Options, _texts, as_file=True),
+    "queue_position": FieldKind(QueuePosition, list),
+    "allocation": FieldKind(Allocation, _mapping, as_file=True),
     "run_limit": FieldKind(RunLimit, text.run_limit_text),
     "preemption": FieldKind(Preemption, text.preemption_text, as_file=True),
 }
@@ -487,7 +532,7 @@ def entry(name: str, kind: type, base: type[BaseModel], says: str, **more: Any) 
             keys[item.name] = _key(item)
     names = {other: item.key for item in known_fields(kind).values() for other in item.fact.aka}
     made = create_model(
-        name, __base__=base, __doc__=says, __module__=base.__module__, **keys, **more
+        name, __base__=base, __doc__=says, __module__=base.__module__, **(keys | more)
     )
     made.lsf_names = {**getattr(base, "lsf_names", {}), **names}  # type: ignore[attr-defined]
     return made
@@ -525,18 +570,35 @@ def given(kind: type, section: BaseModel) -> dict[str, Any]:
     return found
 
 
-def plain(item: Any) -> dict[str, Any]:
-    """An object as a section of a file has it, without what is as usual."""
+def plain(item: Any, defaults: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """An object as a section of a file has it, without what has its default.
+
+    defaults: by field, values in place of the defaults of its class.
+    """
     found: dict[str, Any] = {}
-    for known in known_fields(type(item)).values():
-        values = tuple(getattr(item, name) for name in known.names)
-        if values == known.defaults:
+    kind: type = type(item)
+    for known, look, default in _looks(kind):
+        value = look(item)
+        if value == default if known.name not in defaults else value == defaults[known.name]:
             continue
         if known.fact.kind == FACTORS:
-            found |= {name: _shortest(values[0][name]) for name in sorted(values[0])}
-        elif (value := KINDS[known.fact.kind].writes(*values)) is not None:
-            found[known.key] = value
+            found |= {name: _shortest(value[name]) for name in sorted(value)}
+            continue
+        writes = KINDS[known.fact.kind].writes
+        text = value if writes is _same else writes(*value) if known.fact.also else writes(value)
+        if text is not None:
+            found[known.key] = text
     return found
+
+
+@cache
+def _looks(kind: Hashable) -> tuple[tuple[KnownField, Callable[[Any], Any], Any], ...]:
+    """The fields of a class, what gives the value of each, and its default; pairs as tuples."""
+    assert isinstance(kind, type)
+    return tuple(
+        (known, attrgetter(*known.names), known.defaults if known.fact.also else known.defaults[0])
+        for known in known_fields(kind).values()
+    )
 
 
 def reader(kind: Any) -> Callable[[Any], Any]:

@@ -64,7 +64,7 @@ def problems(
 #: Sections that other sections refer to by name.
 _DEFINING = frozenset(
     {"hosts", "host_groups", "compute_units", "resources", "shared_resources", "queues"}
-    | {"applications", "job_groups", "users", "user_groups", "params"}
+    | {"applications", "job_groups", "service_classes", "users", "user_groups", "params"}
 )
 #: Keys by another name that people write, by section.
 _MEANT = {("resources", "type"): "kind", ("resources", "resourcename"): "name"}

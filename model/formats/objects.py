@@ -38,6 +38,7 @@ from ..instance import (
 from ..job import Application, Job, JobGroup, RunningJob
 from ..omissions import Omission
 from ..progress import Poll, never, polled
+from ..service_class import GuaranteedPool, ServiceClass
 from . import document as d
 from .field_rules import FieldRule, class_rules
 from .fields import MOST
@@ -72,6 +73,8 @@ _ENTRIES: dict[str, type[d.Section]] = {
     "limits": d.LimitEntry,
     "applications": d.ApplicationEntry,
     "job_groups": d.JobGroupEntry,
+    "service_classes": d.ServiceClassEntry,
+    "guaranteed_pools": d.PoolEntry,
     "users": d.UserEntry,
     "user_groups": d.GroupEntry,
     "host_partitions": d.PartitionEntry,
@@ -266,6 +269,8 @@ _OF_INSTANCE: dict[str, type] = {
     "future": Job,
     "applications": Application,
     "job_groups": JobGroup,
+    "service_classes": ServiceClass,
+    "guaranteed_pools": GuaranteedPool,
     "users": User,
     "groups": UserGroup,
     "partitions": HostPartition,
@@ -280,7 +285,9 @@ _OF_INSTANCE: dict[str, type] = {
     "omissions": Omission,
 }
 #: Sections that others refer to by name, and fields whose value decides over other objects.
-_DEFINING = frozenset({"cluster", "queues", "applications", "users", "groups", "params"})
+_DEFINING = frozenset(
+    {"cluster", "queues", "applications", "service_classes", "users", "groups", "params"}
+)
 _DECIDING = frozenset({"slots", "ncpus", "priority", "user_shares", "hosts"})
 
 

@@ -28,6 +28,7 @@ from ..job import OTHERS, Application, HostRequest, Job, RunningJob, job_groups_
 from ..modules import loaded, module_notes
 from ..progress import Poll, never, polled
 from .finding import Finding, Location
+from .guarantee_rules import guarantee_findings
 from .names import unknown_host, unknown_unit_type
 from .requirements import check_requirements, of_jobs
 from .text import SHARE_KEYWORDS
@@ -253,7 +254,7 @@ def _possible(test: StatusTest, total: int) -> bool:
     return any(compare(n, test.operator, test.number) for n in counts if 0 <= n <= total)
 
 
-_NAMES = ("queue", "user", "application", "from_host", "hosts")
+_NAMES = ("queue", "user", "application", "from_host", "hosts", "service_class")
 #: What a job names.
 _NAMED = attrgetter(*_NAMES)
 #: All that bsub looks at.
@@ -314,6 +315,7 @@ class _References:
         cluster = instance.cluster
         self.queues = {queue.name: queue for queue in instance.queues}
         self._applications = {profile.name for profile in instance.applications}
+        self._classes = {item.name for item in instance.service_classes}
         self._machines = cluster.machines()
         self._hosts = {OTHERS, *NamedHosts(cluster)}
         self._members = {group.name: group.members for group in instance.groups}
@@ -342,6 +344,10 @@ class _References:
             hint = nearest(job.application, self._applications)
             message = f"unknown application {job.application!r}{hint}"
             yield Finding((*place, "application"), message, undefined=True)
+        if job.service_class and self._classes and job.service_class not in self._classes:
+            hint = nearest(job.service_class, self._classes)
+            message = f"unknown service class {job.service_class!r}{hint}"
+            yield Finding((*place, "service_class"), message, undefined=True)
         if job.from_host and job.from_host not in self._machines:
             hint = nearest(job.from_host, self._machines)
             message = f"unknown submission host {job.from_host!r}{hint}"
@@ -487,6 +493,7 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
         _usage,
         _reservations,
         memory_findings,
+        _guarantees,
     )
     found: list[Finding] = []
     for part in parts:
@@ -497,6 +504,11 @@ def rule_findings(instance: Instance, poll: Poll = never) -> list[Finding]:
     poll()
     found += _shares(instance)
     return found
+
+
+def _guarantees(instance: Instance) -> Iterator[Finding]:
+    if instance.service_classes or instance.guaranteed_pools:
+        yield from guarantee_findings(instance)
 
 
 def _group_limits(instance: Instance) -> Iterator[Finding]:
@@ -519,6 +531,8 @@ def _names(instance: Instance) -> Iterator[Finding]:
         "queues": [queue.name for queue in instance.queues],
         "applications": [profile.name for profile in instance.applications],
         "job_groups": [group.name for group in instance.job_groups],
+        "service_classes": [item.name for item in instance.service_classes],
+        "guaranteed_pools": [pool.name for pool in instance.guaranteed_pools],
         "users": [user.name for user in instance.users],
         "host_partitions": [partition.name for partition in instance.partitions],
         "limits": [limit.name for limit in instance.limits],

@@ -308,6 +308,10 @@ class Residual:
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
         self._at(time)
+        return self.table.pools[index].left(self._of_pool(index), self._of_pool)
+
+    def _of_pool(self, index: int) -> float:
+        """The available part of the capacity of a pool."""
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
     def min_free(self, index: int, points: Sequence[int]) -> FloatArray:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -476,10 +477,21 @@ class Profile:
 
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """:meth:`min_free` of a pool."""
-        capacity, usage = self.table.pools[index].capacity, self._pool_usage.get(index)
+        pool, usage = self.table.pools[index], self._pool_usage.get(index)
         if usage is None:
-            return capacity
-        return capacity - float(usage.most(points[0], points[-1], self.now)[0])
+            return pool.capacity
+        least = pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
+        if not pool.unused:
+            return least
+        return min(
+            pool.left(self._of_pool(index, at), partial(self._of_pool, at=at)) for at in points
+        )
+
+    def _of_pool(self, index: int, at: int) -> float:
+        """The available part of the capacity of a pool at an instant."""
+        usage = self._pool_usage.get(index)
+        capacity = self.table.pools[index].capacity
+        return capacity if usage is None else capacity - float(usage.at(at)[0])
 
     def in_use(self, time: int) -> Amounts:
         """What is in use at `time`."""

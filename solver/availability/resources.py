@@ -8,7 +8,7 @@ availability, placement and reservation treat all of them alike (TBR-10, LOP-03,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -22,6 +22,7 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
+from .guarantees import GuaranteeRow, GuaranteeRows
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -105,6 +106,16 @@ class Pool:
     short: Pending
     #: What that reason names.
     subject: str = ""
+    #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
+    #: is unused guarantee, and the sum of these is always available here (GUA-01).
+    unused: tuple[tuple[int, float], ...] = ()
+
+    def left(self, free: float, free_of: Callable[[int], float]) -> float:
+        """Its availability. free: of its capacity; free_of: likewise of another pool."""
+        if not self.unused:
+            return free
+        owed = sum(max(0.0, free_of(index) - beyond) for index, beyond in self.unused)
+        return max(free, owed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +184,8 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Limits of guaranteed pools, if there are any.
+    guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
     _distinguished: tuple[bool, bool] = (False, False)
 
@@ -183,6 +196,8 @@ class ResourceTable:
             limits = [np.inf if host.user_slots is None else host.user_slots for host in hosts]
             self._user_slots = np.array(limits, dtype=float)
         limits_of = self.instance.limits
+        if self.instance.guaranteed_pools:
+            self.guarantees = GuaranteeRows(self.instance)
         self._distinguished = (
             bool(self.instance.users)
             or self._user_slots is not None
@@ -288,6 +303,8 @@ class ResourceTable:
         if first and job.job_group:
             one = flat("jobs", 1.0)
             limit_pools += [Use(index, Per.JOB, one) for index in self._group_pools(job.job_group)]
+        if self.guarantees is not None:
+            limit_pools += self._guarantee_uses(self.guarantees.rows(job), held)
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -344,13 +361,17 @@ class ResourceTable:
         self._arrays[array] = most
         return True
 
-    def whose(self, job: Job) -> tuple[str, str, str]:
-        """Whose a job is to the limits: user, project and array, "" where none distinguishes."""
+    def whose(self, job: Job) -> tuple[str, str, str, str]:
+        """Whose a job is to the limits: user, project, array and service class.
+
+        "" where none distinguishes.
+        """
         by_user, by_project = self._distinguished
         return (
             job.user if by_user else "",
             job.project if by_project else "",
             self.limited_array(job) or "",
+            "" if self.guarantees is None else self.guarantees.members.of(job),
         )
 
     def _array_pool(self, array: str, job: Job) -> int:
@@ -375,6 +396,43 @@ class ResourceTable:
                 pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
                 self._pool_index[key] = [pool]
             yield self._pool_index[key][0]
+
+    def _guarantee_uses(
+        self, rows: Iterable[GuaranteeRow], held: Mapping[str, tuple[Reservation, Per]]
+    ) -> Iterator[Use]:
+        """What a job counts for in guaranteed pools and in the limits that follow (GUA-01)."""
+        for row in rows:
+            kind, name = row.pool.pool.kind, row.pool.pool.arguments.get("name", "")
+            if kind == "resource" and name not in held:
+                continue
+            index = self._guarantee_pool(row)
+            if kind == "resource":
+                item, per = held[name]
+                yield Use(index, per, item)
+            elif kind == "hosts":
+                yield Use(index, Per.HOST, flat("hosts", 1.0), once=True)
+            else:
+                yield Use(index, Per.SLOT, flat("slots", 1.0))
+
+    def _guarantee_pool(self, row: GuaranteeRow) -> int:
+        """Index of the pool of a row."""
+        if row.key not in self._pool_index:
+            unused = tuple((self._guarantee_pool(count), beyond) for count, beyond in row.unused)
+            name = row.pool.pool.name
+            reason = f"guaranteed pool {name} (kept for {', '.join(row.kept_for)})"
+            self.pools.append(
+                Pool(
+                    row.key,
+                    row.capacity,
+                    row.pool.mask,
+                    reason,
+                    Pending.GUARANTEE,
+                    name,
+                    unused,
+                )
+            )
+            self._pool_index[row.key] = [len(self.pools) - 1]
+        return self._pool_index[row.key][0]
 
     def _limit_uses(
         self,

@@ -33,6 +33,7 @@ from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
 from .eligibility import Eligibility, InitialSituation, preempting_now
+from .guarantees import unmodelled
 from .scopes import Scopes, remarks
 
 
@@ -230,6 +231,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
+    if job.service_class or resolver.instance.service_classes:
+        yield from unmodelled(job, resolver)
     with suppress(InputError):
         if resolver.unsure_of_home(job):
             yield SUBMISSION_HOST

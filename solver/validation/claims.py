@@ -450,6 +450,7 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
         for part in parts
         if part.affinity
     )
+    unlisted |= bool(job.service_class) and not facts.instance.service_classes
     return bool(job.unheeded) or unlisted or bound or any(part.tiling for part in parts)
 
 

@@ -17,6 +17,7 @@ from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
 from . import capacity, hosts, shape, times, units
 from .facts import Facts, Violation
+from .guarantees import kept_for_owners
 
 #: Seconds that a job lasts that has not ended.
 FOREVER = 1 << 40
@@ -25,6 +26,14 @@ FOREVER = 1 << 40
 _DOT = " part "
 
 Rule = Callable[[Facts], Iterator[Violation]]
+
+
+def guarantees(facts: Facts) -> Iterator[Violation]:
+    """Nothing is taken that guaranteed pools keep for their owners."""
+    if facts.instance.guaranteed_pools:
+        yield from kept_for_owners(facts)
+
+
 #: What each stretch keeps, and each planned job: how its slots are spread.
 OF_SHAPE: tuple[Rule, ...] = (
     shape.split_terms,
@@ -53,7 +62,7 @@ _OF_STRETCHES: tuple[Rule, ...] = (
     capacity.kinds,
 )
 #: What stretches keep that begin with a start: what goes on again counts and is not asked.
-_OF_STARTS: tuple[Rule, ...] = (capacity.limits,)
+_OF_STARTS: tuple[Rule, ...] = (capacity.limits, guarantees)
 #: What a preempted job keeps: all but its slots.
 _OF_AMOUNTS: tuple[Rule, ...] = (capacity.amounts, capacity.shared, capacity.enough)
 #: What each job keeps from its first start to its end.

@@ -76,6 +76,7 @@ LINES = (
     "report --example headline -o -",
     "replay LOG",
     "show bjobs --example headline",
+    "top --example headline --once",
     "check SITE",
     "generate --hosts 2 --running 1",
     "examples",

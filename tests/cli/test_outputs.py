@@ -296,6 +296,7 @@ COMMANDS = {
     "generate": ["generate", "--hosts", "2", "--running", "1"],
     "resreq": ["resreq", "mem>100"],
     "diagnose": ["diagnose", HEADLINE],
+    "top": ["top", HEADLINE, "--once"],
     "explain": ["explain", HEADLINE, "job5"],
     "ask": ["ask", HEADLINE, "-n 1", "--method", "time-based"],
     "report": ["report", HEADLINE, "--method", "greedy", "-o", "-"],

@@ -30,6 +30,7 @@ COMMANDS = (
     "explain FILE LAST --method optimal",
     "ask FILE -n 4 -W 60",
     "diagnose FILE",
+    "top FILE --once",
     "report FILE --workers 1 --output PAGE",
 )
 #: What a command needs beside: programs that it loads, and writing some thousand rows.

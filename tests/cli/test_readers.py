@@ -56,6 +56,7 @@ READERS: dict[str, str] = {
     "replay log": "replay IN",
     "replay resume": "replay LOG --resume IN",
     "show words": "show bjobs IN",
+    "top file": "top IN --once",
     "check files": f"check IN {HEADLINE}",
     "check changes": f"check {HEADLINE} --changes IN",
     "snapshot site": "snapshot --site IN",

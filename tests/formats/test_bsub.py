@@ -69,7 +69,7 @@ def test_every_option_of_a_plan() -> None:
                 "dependency": "done(7) && ended(8)",
                 "name": "a",
                 "array": ArraySpec((range(1, 101),), 10),
-                "unheeded": ("-sla gold",),
+                "service_class": "gold",
             },
         ),
         (
@@ -240,8 +240,8 @@ def test_a_directive_goes_on_behind_a_backslash() -> None:
 
 @pytest.mark.behaviour("SUB-01")
 def test_what_the_script_leaves_out_of_a_plan_stays_beside_the_line() -> None:
-    found = bsub_line("-sla gold < job", script="#!/bin/sh\n#BSUB -data f -sla tin\nrun\n")
-    assert found.fields["unheeded"] == ("-sla gold", "-data f")
+    found = bsub_line("-network a < job", script="#!/bin/sh\n#BSUB -data f -network b\nrun\n")
+    assert found.fields["unheeded"] == ("-network a", "-data f")
 
 
 @pytest.mark.behaviour("SUB-06")
@@ -311,10 +311,11 @@ def test_one_call_is_asked_about_wherever_it_stands(text: str) -> None:
             "-extsched A (given twice: the last counts, -extsched B)",
         ),
         (
-            "-sla a -sla b",
-            {"unheeded": ("-sla b",)},
-            "-sla a (given twice: the last counts, -sla b)",
+            "-data a -data b",
+            {"unheeded": ("-data b",)},
+            "-data a (given twice: the last counts, -data b)",
         ),
+        ("-sla a -sla b", {"service_class": "b"}, "-sla a (given twice: the last counts, -sla b)"),
         ("-q a -q a", {"queue": "a"}, ""),
     ],
 )
@@ -334,7 +335,7 @@ def test_what_a_line_overrides_in_its_script_is_noted() -> None:
     script = "#!/bin/sh\n#BSUB -n 16 -q a -R 'select[mem>1]' -o x -sla s\n"
     found = bsub_line("-n 4 -q a -R 'rusage[mem=1]' -o y -sla t < job", script=script)
     assert found.fields["res_req"] == ("rusage[mem=1]",)
-    assert (found.fields["slots"], found.fields["unheeded"]) == (4, ("-sla t",))
+    assert (found.fields["slots"], found.fields["service_class"]) == (4, "t")
     assert sorted(found.notes) == [
         "-R 'select[mem>1]' (the script's, the line has its own -R)",
         "-n 16 (the script's, the line has -n 4)",

@@ -11,6 +11,7 @@ from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Sc
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.model.job import HostRequest, Job, JobGroup
 from slotwise.model.pending import LOAD_WORDS, Pending, bjobs_text
+from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver.scheduler.history import snapshot_of
 
 LONG = 600  # minutes
@@ -79,6 +80,17 @@ CASES: list[tuple[str, Instance, list[str]]] = [
             job_groups=(JobGroup("/a", 1),),
         ),
         ["The specified job group has reached its job limit"],
+    ),
+    (
+        "GUARANTEE",
+        waits(
+            pending=job("j", 2),
+            service_classes=(ServiceClass("sc"),),
+            guaranteed_pools=(
+                GuaranteedPool("gp", distribution=(Guarantee("sc", GuaranteedAmount(7.0)),)),
+            ),
+        ),
+        ["Resources of guaranteed resource pool (gp) are reserved for its owners"],
     ),
     (
         "DEPENDENCY",

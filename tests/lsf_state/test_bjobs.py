@@ -273,14 +273,14 @@ def test_what_was_wrapped_is_what_was_printed_whole(
 
 def test_parts_that_nobody_reads_are_named() -> None:
     text = (
-        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Service Class <gold>, "
+        "Job <1>, Job Name <a, Foo <b>>, User <u>, Status <PEND>, Queue <q>, Network <gold>, "
         "Command <x, Bar <y>>\n"
         "Fri May 10 17:21:26: Submitted from host <h>, CWD <$HOME>, Output File <o>, 2 Task(s), "
         "Requested GPU <num=1:mode=shared>, Dependency Condition <done(1) && ended(2)>, "
         "Re-runnable, Notify when job ends, Requested Resources <select[a > 1] rusage[mem=1]>;\n"
     )
     (job,) = read_bjobs(Text(text, "x"), CALENDAR)
-    assert job.unread == ("Service Class",)
+    assert job.unread == ("Network",)
     assert (job.name, job.dependency) == ("a, Foo <b>", "done(1) && ended(2)")
     assert job.gpu == "num=1:mode=shared"
     assert (job.slots, job.res_req) == (2, "select[a > 1] rusage[mem=1]")

@@ -66,7 +66,7 @@ def _job(draw: Random, number: int) -> dict[str, Any]:
     }  # fmt: skip
     some: dict[str, Any] = {
         "group": "g", "application": "fluent", "res_req": "rusage[mem=5] span[ptile=2]",
-        "exclusive": True, "reservation": "bob#1", "job_group": "/a/b",
+        "exclusive": True, "reservation": "bob#1", "job_group": "/a/b", "service_class": "gold",
         "estimated_run_time": 60 * draw.randint(1, 90),
     }  # fmt: skip
     some |= {"start": NOW - timedelta(minutes=1), "allocation": {"h1": slots}} if runs else {}
@@ -105,6 +105,7 @@ def _json_job(job: dict[str, Any]) -> dict[str, str]:
 _CLAUSES = {"name": "Job Name", "user": "User", "project": "Project", "group": "User Group",
             "application": "Application", "status": "Status", "queue": "Queue",
             "reservation": "Reservation", "job_group": "Job Group", "priority": "Job Priority",
+            "service_class": "Service Class",
             "dependency": "Dependency Condition", "res_req": "Requested Resources"}  # fmt: skip
 
 

@@ -80,7 +80,6 @@ CHANGES_ANSWERS = {
     "RESUME_COND": "not applied: jobs that loads suspended go on by thresholds alone",
     "ROUND_ROBIN": "users take turns; here jobs go in order of submission",
     "RUNWINDOW": "the host takes jobs at certain times only; here at all times",
-    "SLA_GUARANTEES_IGNORE": "not applied",
     "SNDJOBS_TO": "jobs are forwarded to other clusters; here they are not",
     "STOP_COND": "not applied: loads suspend jobs by thresholds alone",
     "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",

@@ -18,6 +18,7 @@ from ..names import expand_range, tokens
 from ..units import format_duration, parse_duration
 from .cluster import Machine
 from .draft import Concerned, Draft, Item, Mark, Notes
+from .guarantees import POOL, read_pool
 from .hosts import internal_members, put_thresholds
 from .lines import Problems, Value
 from .params import PREEMPTION, concerned, limit_fields, lsf_keys, note_rest, take_plain
@@ -314,7 +315,7 @@ def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
 RESOURCE_SECTIONS = (
     "Limit",
     "ReservationUsage",
-    "GuaranteedResourcePool",
+    POOL,
     "ResourceReservation",
     "HostExport",
     "SharedResourceExport",
@@ -337,7 +338,7 @@ _SAME = {"PER_TASK": "PER_SLOT"}
 def read_resources(
     sections: Iterable[LsfSection], shared: Shared, draft: Draft, notes: Notes, problems: Problems
 ) -> None:
-    """Limits and ReservationUsage into the document."""
+    """Limits, ReservationUsage and guaranteed pools into the document."""
     unnamed = 0
     for section in sections:
         if section.name == "Limit":
@@ -348,6 +349,9 @@ def read_resources(
         elif section.name == "ReservationUsage":
             for entry in entries(section, problems, table=True):
                 _usage(entry, draft, notes, problems)
+        elif section.name == POOL:
+            for entry in entries(section, problems, table=False):
+                read_pool(entry, draft, notes, problems)
         else:
             reason = "LSF sets resources aside by it; here none are"
             notes.may_differ(section.name, reason, notes.at(section.place))

@@ -23,7 +23,7 @@ from ..finding import Finding
 from ..reading import file_bytes, no_file, odd_kind
 from ..sniff import KINDS, kind_of, lava_family
 from ..units import parse_instant, parse_stamp
-from . import cluster, hosts, params, queues, shared
+from . import cluster, guarantees, hosts, params, queues, shared
 from . import cluster as clusters
 from .draft import Concerned, Draft, Notes
 from .lines import Circumstances, LineReader, Place, Problems, described
@@ -39,10 +39,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "lsb.hosts": hosts.SECTIONS,
     "lsb.queues": queues.QUEUE_SECTIONS,
     "lsb.users": queues.USER_SECTIONS,
+    "lsb.serviceclasses": guarantees.CLASS_SECTIONS,
     "lsb.resources": queues.RESOURCE_SECTIONS,
     "lsb.applications": queues.APPLICATION_SECTIONS,
     "lsb.modules": params.MODULE_SECTIONS,
 }
+#: Files that few sites have, so that nothing is said where they are missing.
+_RARE = frozenset({"lsb.serviceclasses"})
 _CONFIGURATION = "configuration"
 #: Names that editors and administrators give to old copies.
 _COPIES = (".bak", ".old", ".orig", ".save", ".tmp", "~", ".rpmnew", ".rpmsave")
@@ -256,7 +259,8 @@ def site_document(
     _read(files, facts or {}, counted, draft, notes, problems)
     params.put_family(files.family(), rusage, draft, notes)
     found = {Path(problem.source).name for problem in odd}
-    missing = [file for file in SECTIONS if files.path(file) is None and file not in found]
+    files_there = (file for file in SECTIONS if file not in found | _RARE)
+    missing = [file for file in files_there if files.path(file) is None]
     if missing:
         notes.remark(f"not there: {', '.join(missing)}")
     if reader.decisions:
@@ -300,7 +304,7 @@ def _cluster(root: Path, wanted: str) -> str:
 
 
 def _some() -> str:
-    return ", ".join(name for name in SECTIONS if name.startswith("lsb."))
+    return ", ".join(name for name in SECTIONS if name.startswith("lsb.") and name not in _RARE)
 
 
 def _facts(
@@ -343,6 +347,8 @@ def _read(
         files.sections("lsb.queues") or (), names, limits, shared, draft, notes, problems
     )
     params.put_history(found, draft, notes)
+    classes = files.sections("lsb.serviceclasses") or ()
+    guarantees.read_service_classes(classes, draft, notes, problems)
     queues.read_resources(files.sections("lsb.resources") or (), shared, draft, notes, problems)
     profiles = files.sections("lsb.applications") or ()
     read_applications(profiles, limits, shared, draft, notes, problems)

@@ -149,6 +149,9 @@ class _Mended:
             changed: dict[str, Any] = {"res_req": part} if part else _BARE[key]
             self._waiting[kind][index] = replace(job, **changed)
             (self._partly if part else self._bare).setdefault(kind, []).append((reason, job.id))
+        elif key == "service_class":
+            self._waiting[kind][index] = _without_class(job)
+            self._bare.setdefault(kind, []).append((reason, job.id))
         elif key in ("run_limit", "cpu_limit"):
             self._waiting[kind][index] = within_queue_limit(self._instance, job)
             self._limited.setdefault((kind, key), {})[index] = reason
@@ -209,6 +212,11 @@ class _Mended:
                 )
         for section, dropped in self._gone.items():
             _report(self._notes, "left out", section, [(text, "") for text in dropped.values()])
+
+
+def _without_class(job: Job) -> Job:
+    """A job whose service class would not take it today: named as an option that has no effect."""
+    return replace(job, service_class="", unheeded=(*job.unheeded, f"-sla {job.service_class}"))
 
 
 def _strangers(instance: Instance, name: str) -> str:

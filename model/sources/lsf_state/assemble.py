@@ -748,6 +748,7 @@ class _Jobs:
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),
+            service_class=self._service_class(seen),
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),
@@ -760,6 +761,14 @@ class _Jobs:
         """Its job group; empty if the name cannot be read."""
         with suppress(ValueError):
             return values.job_group(seen.job_group)
+        return ""
+
+    def _service_class(self, seen: SeenJob) -> str:
+        """Its service class; empty if the name cannot be read, or the site has no such class."""
+        with suppress(ValueError):
+            name = values.service_class(seen.service_class)
+            known = {item.name for item in self.base.service_classes}
+            return name if not known or name in known else ""
         return ""
 
     def _home(self, name: str) -> str:

@@ -224,6 +224,8 @@ class SeenJob:
     reservation: str = ""
     #: -g.
     job_group: str = ""
+    #: -sla, or the class that has attached it.
+    service_class: str = ""
     #: Slots that the scheduler reserves for it while it waits.
     reserved: int = 0
     submit: int | None = None
@@ -276,6 +278,10 @@ class SeenJob:
             values.job_group(self.job_group)
         except ValueError:
             found.append(f"-g {self.job_group.strip()}")
+        try:
+            values.service_class(self.service_class)
+        except ValueError:
+            found.append(f"-sla {self.service_class.strip()}")
         return tuple(found)
 
 
@@ -489,6 +495,7 @@ def _job_of_json(
         exclusive=value("exclusive (-x)", _is_so) or False,
         reservation=text("advance reservation (-U)"),
         job_group=text("job group (-g)"),
+        service_class=text("service class (-sla)"),
         submit=value("submission", calendar.past),
         begin=value("earliest start (-b)", calendar.coming),
         deadline=value("latest end (-t)", calendar.coming),
@@ -583,6 +590,7 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job.name = fields.get("Job Name", "")
     job.reservation = fields.get("Reservation", "")
     job.job_group = fields.get("Job Group", "")
+    job.service_class = fields.get("Service Class", "")
     asked, job.gpus_held = of_block(block)
     parts = list(sections(block))
     job.reason = _reasons(parts)

@@ -118,7 +118,7 @@ JOBS = (
          "ESTIMATED_START_TIME; ESTART_TIME; ESTIMATED_SIM_START_TIME; ESSTART_TIME"),
     _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION", told=True),
     _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP"),
-    _job("service class (-sla)", "unread", "Service Class", "SERVICE_CLASS; SLA", told=True),
+    _job("service class (-sla)", "service_class", "Service Class", "SERVICE_CLASS; SLA"),
     _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True,
          asked=""),
     _job("network", "unread", "Network", "NETWORK_REQ", told=True),

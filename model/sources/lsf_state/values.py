@@ -58,6 +58,11 @@ def job_group(text: str) -> str:
     return name and check_job_group(name)
 
 
+def service_class(text: str) -> str:
+    """A name; empty for none. ValueError for any other text."""
+    return "" if blank(text) else check_name(text.strip())
+
+
 def whole(text: str) -> int | None:
     """``4``, or None for ``-``."""
     if blank(text):

@@ -1,0 +1,94 @@
+"""What does not fit together in service classes, guaranteed pools and the jobs of them (GUA-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..cluster import NamedHosts
+from ..errors import InputError, nearest
+from ..guarantees import ServiceClasses
+from ..instance import Instance
+from ..job import Job
+from ..resreq.pool_hosts import named_hosts
+from ..service_class import ALL, GuaranteedPool
+from .finding import Finding, Location
+from .guarantee_text import access_text
+from .names import unknown_host
+
+
+def guarantee_findings(instance: Instance) -> Iterator[Finding]:
+    """Everything that does not fit together, at its place in a document."""
+    queues = dict.fromkeys(queue.name for queue in instance.queues)
+    for index, item in enumerate(instance.service_classes):
+        place: Location = ("service_classes", index, "ACCESS_CONTROL")
+        yield from _queues(place, item.access.get("QUEUES", ()), queues)
+    known = {item.name for item in instance.cluster.shared}
+    hosts = NamedHosts(instance.cluster)
+    classes = {item.name: item for item in instance.service_classes}
+    for index, pool in enumerate(instance.guaranteed_pools):
+        place = ("guaranteed_pools", index)
+        if not pool.distribution:
+            yield Finding(place, "guarantees nothing: give DISTRIBUTION")
+        for share in pool.distribution:
+            found = classes.get(share.service_class)
+            if found is None:
+                hint = nearest(share.service_class, classes)
+                message = f"unknown service class {share.service_class!r}{hint}"
+                yield Finding((*place, "DISTRIBUTION"), message, undefined=True)
+            elif not found.guarantees:
+                message = f"service class {share.service_class} has no goal GUARANTEE"
+                yield Finding((*place, "DISTRIBUTION"), message)
+        for name in pool.hosts:
+            known_as = name.removeprefix("~")
+            if known_as != ALL and known_as not in hosts:
+                yield Finding((*place, "HOSTS"), unknown_host(hosts, known_as), undefined=True)
+        if pool.loans is not None:
+            listed = (*pool.loans.queues, *pool.loans.exempt)
+            yield from _queues((*place, "LOAN_POLICIES"), listed, queues)
+        yield from _of_type(place, pool, known)
+        yield from _selection(place, pool, instance)
+    yield from _refused(instance)
+
+
+def _queues(place: Location, names: Iterable[str], known: dict[str, None]) -> Iterator[Finding]:
+    for name in names:
+        if name != ALL and name not in known:
+            message = f"unknown queue {name!r}{nearest(name, known)}"
+            yield Finding(place, message, undefined=True)
+
+
+def _of_type(place: Location, pool: GuaranteedPool, amounts: set[str]) -> Iterator[Finding]:
+    name = pool.arguments.get("name")
+    if name is not None and name not in amounts:
+        message = f"unknown shared resource {name!r}{nearest(name, amounts)}"
+        yield Finding((*place, "TYPE"), message, undefined=True)
+    if pool.slots_per_host is not None and pool.kind != "slots":
+        yield Finding((*place, "SLOTS_PER_HOST"), "is for pools of slots")
+    if name is not None and pool.hosts:
+        yield Finding((*place, "HOSTS"), "is for pools of slots, hosts and packages")
+
+
+def _selection(place: Location, pool: GuaranteedPool, instance: Instance) -> Iterator[Finding]:
+    if not pool.res_select:
+        return
+    try:
+        named_hosts(instance, replace(pool, hosts=()))
+    except InputError as error:
+        yield Finding((*place, "RES_SELECT"), error.problems[0].message)
+
+
+def _refused(instance: Instance) -> Iterator[Finding]:
+    """Jobs that their service class does not take."""
+    classes = ServiceClasses(instance)
+    sections: tuple[tuple[str, Iterable[Job]], ...] = (
+        ("pending", instance.pending),
+        ("future", instance.future),
+    )
+    for section, jobs in sections if classes.by_name else ():
+        for index, job in enumerate(jobs):
+            item = classes.by_name.get(job.service_class) if job.service_class else None
+            if item is None or job.requeued or classes.may_admit(item, job):
+                continue
+            message = f"service class {item.name} takes only jobs of {access_text(item.access)}"
+            yield Finding((section, index, "service_class"), message)

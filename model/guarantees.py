@@ -1,0 +1,70 @@
+"""Which service class each job is in: that of -sla, or one that attaches it (GUA-01)."""
+
+from __future__ import annotations
+
+from .instance import Instance
+from .job import Job
+from .service_class import ALL, ServiceClass
+from .shares import Groups
+
+
+class ServiceClasses:
+    """Which service class each job is in."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.by_name = {item.name: item for item in instance.service_classes}
+        self._groups = Groups(instance.groups)
+        self._known: dict[tuple[str, ...], str] = {}
+        self._attaching = [item for item in instance.service_classes if item.auto_attach]
+
+    def of(self, job: Job) -> str:
+        """The class of a job or "": that of -sla, else one that attaches it."""
+        if not self.by_name:
+            return ""
+        if job.service_class:
+            return job.service_class if job.service_class in self.by_name else ""
+        key = (job.queue, job.user, job.project, job.group, job.application)
+        if key not in self._known:
+            admitting = (item for item in self._attaching if self.admits(item, job))
+            self._known[key] = next((item.name for item in admitting), "")
+        return self._known[key]
+
+    def admits(self, item: ServiceClass, job: Job) -> bool:
+        """Whether a job meets ACCESS_CONTROL; no job is known to be of a licence project."""
+        return all(self._meets(part, names, job) for part, names in item.access.items())
+
+    def may_admit(self, item: ServiceClass, job: Job) -> bool:
+        """Whether it meets the parts that are known: no licence project of a job is."""
+        return all(
+            part == "LIC_PROJECTS" or self._meets(part, names, job)
+            for part, names in item.access.items()
+        )
+
+    def unsure(self, job: Job) -> bool:
+        """Whether a licence project decides about the class of a job."""
+        if job.service_class:
+            return False
+        for item in self._attaching:
+            if self.admits(item, job):
+                return False
+            if self.may_admit(item, job):
+                return True
+        return False
+
+    def _meets(self, part: str, names: tuple[str, ...], job: Job) -> bool:
+        match part:
+            case "QUEUES":
+                return ALL in names or job.queue in names
+            case "USERS":
+                return ALL in names or self._has_user(names, job.user)
+            case "FAIRSHARE_GROUPS":
+                return job.group in names if job.group else self._has_user(names, job.user)
+            case "APPS":
+                return job.application in names
+            case "PROJECTS":
+                return job.project in names
+        return False
+
+    def _has_user(self, names: tuple[str, ...], user: str) -> bool:
+        found = self._groups.members_users(names)
+        return found is None or user in found

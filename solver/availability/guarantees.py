@@ -1,0 +1,176 @@
+"""Guaranteed resource pools as pools of the resource table (GUA-01).
+
+A job may take the free part of a pool less the unmet guarantees of all classes but its own. With u
+the use of a class, g its guarantee and T the size of the pool, a start is allowed if the sum of
+max(g, u) over the classes and of the use by all others is at most T. A maximum is at most a number
+if both sides are, so that the rule is one limit for each subset of the classes: these and all jobs
+without a guarantee use at most T less the guarantees of the classes outside the subset. A class may
+always use its own guarantee, also while others use more than their part (loans): such a limit never
+leaves less than the unused guarantees of its classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...model.guarantees import ServiceClasses
+from ...model.instance import Instance
+from ...model.job import Job, classes
+from ...model.resreq.pool_hosts import named_hosts
+from ...model.service_class import GuaranteedPool
+
+#: States in which a host is a member of its pool, in lower case.
+MEMBERS = frozenset({"ok", "closed_busy", "closed_excl", "closed_cu_excl", "closed_full"})
+#: Up to this number of classes each subset has a limit, whether they have jobs or not.
+FEW = 3
+#: The number of classes with jobs up to which each subset has one.
+MOST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPool:
+    """A guaranteed pool at an instance's now."""
+
+    pool: GuaranteedPool
+    #: Its hosts, [H]; of a shared resource all.
+    mask: NDArray[np.bool_]
+    #: Slots, hosts, packages or units of the resource.
+    total: float
+    #: Class to amount, in the order of DISTRIBUTION.
+    guaranteed: Mapping[str, float]
+
+    @property
+    def limit(self) -> float:
+        """What all jobs together may use; a pool may guarantee more than it has."""
+        return max(self.total, sum(self.guaranteed.values()))
+
+
+def measured(instance: Instance) -> tuple[MeasuredPool, ...]:
+    """The guaranteed pools; a host is in the first pool of hosts that takes it."""
+    found: list[MeasuredPool] = []
+    taken = np.zeros(len(instance.cluster.hosts), dtype=bool)
+    for pool in instance.guaranteed_pools:
+        mask = np.ones(len(taken), dtype=bool)
+        if pool.has_hosts:
+            mask = _members(instance, pool) & ~taken
+            taken |= mask
+        total = _total(instance, pool, mask)
+        amounts = {item.service_class: item.share.of(total) for item in pool.distribution}
+        found.append(MeasuredPool(pool, mask, total, amounts))
+    return tuple(found)
+
+
+def _members(instance: Instance, pool: GuaranteedPool) -> NDArray[np.bool_]:
+    """Its hosts in states that count, without those of an advance reservation that is on."""
+    reserved = {
+        host
+        for item in instance.advance_reservations
+        if item.start <= instance.now < item.end
+        for host in item.slots
+    }
+    there = [
+        host.status.lower() in MEMBERS and host.name not in reserved
+        for host in instance.cluster.hosts
+    ]
+    mask = named_hosts(instance, pool)
+    mask &= np.array(there, dtype=bool)
+    return mask
+
+
+def _total(instance: Instance, pool: GuaranteedPool, mask: NDArray[np.bool_]) -> float:
+    hosts = [host for host, inside in zip(instance.cluster.hosts, mask, strict=True) if inside]
+    match pool.kind:
+        case "slots":
+            return float(sum(host.slots for host in hosts))
+        case "hosts":
+            return float(len(hosts))
+        case "package":
+            return float(sum(packages_of(pool, host.slots, host.amounts) for host in hosts))
+    name = pool.arguments["name"]
+    return float(sum(item.amount for item in instance.cluster.shared if item.name == name))
+
+
+def packages_of(pool: GuaranteedPool, slots: float, amounts: Mapping[str, float]) -> int:
+    """Packages that these slots and this memory make."""
+    have = {"slots": float(slots), "mem": amounts.get("mem", 0.0)}
+    counts = (have[name] / float(each) + 1e-9 for name, each in pool.arguments.items())
+    return max(0, int(min(counts)))
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteeRow:
+    """One limit that follows from a pool's guarantees, or the count of what a class uses."""
+
+    key: str
+    pool: MeasuredPool
+    capacity: float
+    #: Counts of classes, each with its capacity less the guarantee: availability of the count above
+    #: that is unused guarantee, and the sum of these is always available here.
+    unused: tuple[tuple[GuaranteeRow, float], ...] = ()
+    #: For whose classes it keeps something free; () for a count, which never binds.
+    kept_for: tuple[str, ...] = ()
+
+
+class GuaranteeRows:
+    """The limits of an instance's guaranteed pools, by job."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.pools = measured(instance)
+        self.members = ServiceClasses(instance)
+        self._relevant = [_relevant(pool, instance, self.members) for pool in self.pools]
+        self._rows: dict[tuple[int, str], tuple[GuaranteeRow, ...]] = {}
+
+    def rows(self, job: Job) -> Iterator[GuaranteeRow]:
+        """Those that a job counts in, pool by pool; counts before limits."""
+        own = self.members.of(job) if self.pools else ""
+        for number in range(len(self.pools)):
+            yield from self.of_class(number, own)
+
+    def of_class(self, number: int, own: str) -> tuple[GuaranteeRow, ...]:
+        """The rows of one pool for jobs of a class, or without one ("")."""
+        pool = self.pools[number]
+        own = own if own in pool.guaranteed else ""
+        if (number, own) not in self._rows:
+            self._rows[number, own] = tuple(_rows(pool, own, self._relevant[number]))
+        return self._rows[number, own]
+
+    def has_too_many(self, number: int) -> bool:
+        """Whether not every subset of the classes with jobs has its limit."""
+        return len(self._relevant[number]) > MOST
+
+
+def _relevant(pool: MeasuredPool, instance: Instance, members: ServiceClasses) -> tuple[str, ...]:
+    """Classes with a guarantee; of many those that have jobs."""
+    named = tuple(name for name, amount in pool.guaranteed.items() if amount > 0)
+    if len(named) <= FEW:
+        return named
+    running = (item.job for item in instance.running)
+    jobs = chain(running, instance.pending, instance.future)
+    having = {members.of(first) for job, first in classes(jobs) if job is first}
+    return tuple(name for name in named if name in having)
+
+
+def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
+    name, amounts = pool.pool.name, pool.guaranteed
+    count = {
+        item: GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.limit)
+        for item in relevant
+    }
+    if own in count:
+        yield count[own]
+    every = range(len(relevant) + 1)
+    sizes = every if len(relevant) <= MOST else (0, 1, len(relevant) - 1, len(relevant))
+    for size in sizes:
+        for subset in combinations(relevant, size):
+            others = [item for item in amounts if item not in subset and amounts[item] > 0]
+            if not others or (own in count and own not in subset):
+                continue
+            kept = sum(amounts[item] for item in others)
+            unused = tuple((count[item], pool.limit - amounts[item]) for item in subset)
+            key = f"guaranteed pool {name} without {' '.join(others)}"
+            yield GuaranteeRow(key, pool, pool.limit - kept, unused, tuple(others))

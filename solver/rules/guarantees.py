@@ -1,0 +1,71 @@
+"""What of guaranteed resource pools and service classes no method obeys, job by job (GUA-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model.instance import Instance
+from ...model.job import Job
+from ..availability.guarantees import GuaranteeRows, MeasuredPool
+from ..resolve import Resolver
+
+#: What jobs with -sla depend on in an instance without service classes.
+UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
+#: What decides about the class of a job and is in no instance.
+LICENCE_PROJECTS = "licence projects, by which a service class may attach the job"
+
+
+def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
+    """What may change the start of one job."""
+    instance, rows = resolver.instance, resolver.table.guarantees
+    if job.service_class and not instance.service_classes:
+        yield UNLISTED
+    if rows is None:
+        yield from _goals(job, instance)
+        return
+    own = rows.members.by_name.get(rows.members.of(job))
+    if own is not None and not own.guarantees:
+        yield f"the goals of service class {own.name} ({' '.join(own.goals)})"
+    if rows.members.unsure(job):
+        yield LICENCE_PROJECTS
+    for number, pool in enumerate(rows.pools):
+        if reaches(job, pool, resolver):
+            yield from _of_pool(instance, rows, number)
+
+
+def _goals(job: Job, instance: Instance) -> Iterator[str]:
+    """Goals of time of a class that a job names."""
+    for item in instance.service_classes:
+        if item.name == job.service_class and not item.guarantees:
+            yield f"the goals of service class {item.name} ({' '.join(item.goals)})"
+
+
+def reaches(job: Job, pool: MeasuredPool, resolver: Resolver) -> bool:
+    """Whether a pending job may use something of a pool."""
+    if pool.pool.kind == "resource":
+        return pool.pool.arguments["name"] in resolver.reserves(job)
+    demand = resolver.demand(job)
+    return any(pool.mask[term.candidates].any() for term in demand.terms)
+
+
+def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[str]:
+    """What is not obeyed of one pool."""
+    pool = rows.pools[number]
+    name, kind = pool.pool.name, pool.pool.kind
+    jobs = (*(item.job for item in instance.running), *instance.pending)
+    if kind == "slots" and any(job.exclusive for job in jobs):
+        yield f"slots that exclusive jobs leave idle in guaranteed pool {name}"
+    if kind == "hosts" and not all(job.exclusive for job in jobs):
+        yield f"hosts of guaranteed pool {name} that several jobs share"
+    if kind != "resource":
+        inside = {h.name for h, x in zip(instance.cluster.hosts, pool.mask, strict=True) if x}
+        for item in instance.advance_reservations:
+            if item.end > instance.now and inside & set(item.slots):
+                yield f"that advance reservation {item.name} takes hosts out of pool {name}"
+    if instance.params.simplified_guarantee and kind in ("slots", "package"):
+        yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
+    for queue in instance.queues:
+        if queue.ignores_guarantees and any(job.queue == queue.name for job in jobs):
+            yield f"that jobs of queue {queue.name} see no guarantees (SLA_GUARANTEES_IGNORE)"
+    if rows.has_too_many(number):
+        yield f"some guarantees of pool {name}, which has many classes"
