@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,10 @@ LOOPS = ("configured", "none", "greedy", "time-based")
 
 def plain(item: Any) -> Any:
     """What JSON has no word for, as what it has."""
+    if isinstance(item, sw.Job):  # a field more is no other answer
+        return item.id
     if is_dataclass(item) and not isinstance(item, type):
-        return asdict(item)
+        return {field.name: getattr(item, field.name) for field in fields(item)}
     if isinstance(item, np.generic | np.ndarray):
         return item.tolist()
     if isinstance(item, Enum):
@@ -106,8 +108,9 @@ def resumed(instance: sw.Instance, changes: tuple[Any, ...]) -> Any:
         if not session.advance():
             break
         session = checkpoints.load(checkpoints.save(session), instance, changes=changes)
-    text = checkpoints.save(session)
-    return [text, list(session.result().jobs)]
+    saved = json.loads(checkpoints.save(session))
+    del saved["checksum"], saved["instance"]
+    return [saved, list(session.result().jobs)]
 
 
 def reasons(instance: sw.Instance) -> Any:

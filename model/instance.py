@@ -133,6 +133,36 @@ class Instance:
                 return queue
         raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
 
+    @property
+    def reserves(self) -> bool:
+        """Whether some queue has SLOT_RESERVE or RESOURCE_RESERVE."""
+        return any(queue.reserve_cycles is not None for queue in self.queues)
+
+    @property
+    def max_reserve_cycles(self) -> int:
+        """Dispatch cycles for which reservations last in the queue where they last longest."""
+        return max((queue.reserve_cycles or 0 for queue in self.queues), default=0)
+
+    @property
+    def backfills(self) -> bool:
+        """Whether some queue has BACKFILL."""
+        return any(queue.backfill for queue in self.queues)
+
+    @property
+    def has_slot_pools(self) -> bool:
+        """Whether some queue has a SLOT_POOL."""
+        return any(queue.slot_pool for queue in self.queues)
+
+    @property
+    def has_accept_interval(self) -> bool:
+        """Whether some queue has JOB_ACCEPT_INTERVAL, of its own or by lsb.params."""
+        return any(map(self.accept_interval, self.queues))
+
+    def accept_interval(self, queue: Queue) -> int:
+        """JOB_ACCEPT_INTERVAL of a queue (seconds)."""
+        own, common = queue.job_accept_interval, self.params.job_accept_interval
+        return (common if own is None else own) * self.params.mbd_sleep_time
+
     def application(self, name: str) -> Application | None:
         """The application profile of that name, or None."""
         return next((profile for profile in self.applications if profile.name == name), None)

@@ -27,7 +27,7 @@ from ..model.resreq import (
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
-from .availability.calendar import Calendar, accept_interval
+from .availability.calendar import Calendar
 from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
 from .availability.profile import FOREVER, Profile, constant_amount
 from .availability.resources import (
@@ -329,7 +329,9 @@ class Resolver:
     def _interval(self, queue: Queue) -> int | None:
         """JOB_ACCEPT_INTERVAL of a queue, looked up once."""
         if queue.name not in self._kept.intervals:
-            self._kept.intervals[queue.name] = accept_interval(self.instance, queue)
+            self._kept.intervals[queue.name] = (
+                self.instance.accept_interval(queue) if self.instance.has_accept_interval else None
+            )
         return self._kept.intervals[queue.name]
 
     def _terms(self, job: Job, queue: Queue, requirement: Requirement) -> Iterable[TermDemand]:

@@ -611,7 +611,7 @@ class WhatIfPlanner:
         behind that starts now makes one more end at which jobs before it are looked at (TBR-02).
         """
         instance = self.instance
-        if has_policy(instance) or any(queue.backfill for queue in instance.queues):
+        if has_policy(instance) or instance.backfills:
             return True
         if any(job.dependency for job in instance.pending):
             return True

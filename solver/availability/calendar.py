@@ -126,18 +126,6 @@ def _windows(text: str, instance: Instance) -> Windows:
 NEVER_ACCEPTED = -(1 << 60)
 
 
-def accept_interval(instance: Instance, queue: Queue) -> int | None:
-    """JOB_ACCEPT_INTERVAL of a queue in seconds; None where no queue of the instance has one."""
-    if not any(_cycles(instance, other) for other in instance.queues):
-        return None
-    return _cycles(instance, queue) * instance.params.mbd_sleep_time
-
-
-def _cycles(instance: Instance, queue: Queue) -> int:
-    own = queue.job_accept_interval
-    return instance.params.job_accept_interval if own is None else own
-
-
 def last_starts(instance: Instance) -> IntArray:
     """When the last of its running jobs started on each host, [H]."""
     index = instance.cluster.host_index()
@@ -150,8 +138,7 @@ def last_starts(instance: Instance) -> IntArray:
 
 def accepted_of(instance: Instance) -> Accepted | None:
     """What hosts took of what runs; None where no queue has JOB_ACCEPT_INTERVAL."""
-    heeded = any(_cycles(instance, queue) for queue in instance.queues)
-    return Accepted(last_starts(instance)) if heeded else None
+    return Accepted(last_starts(instance)) if instance.has_accept_interval else None
 
 
 class Accepted:

@@ -25,8 +25,8 @@ def queue_key(job: Job, priority: int) -> tuple[int, ...]:
 
 def has_policy(instance: Instance) -> bool:
     """Whether anything but the queues' own order decides: shares, partitions or slot pools."""
-    shares = any(queue.user_shares or queue.slot_pool for queue in instance.queues)
-    return shares or bool(instance.partitions)
+    shares = any(queue.user_shares for queue in instance.queues)
+    return shares or instance.has_slot_pools or bool(instance.partitions)
 
 
 # Jobs that need no turn: told by their kind and limit that they cannot start.

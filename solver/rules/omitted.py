@@ -90,12 +90,6 @@ def _reserves_in_part(instance: Instance) -> bool:
     return len({queue.reserve_cycles is None for queue in instance.queues}) > 1
 
 
-def _accepts_in_intervals(instance: Instance) -> bool:
-    own = [queue.job_accept_interval for queue in instance.queues]
-    common = instance.params.job_accept_interval
-    return any(common if interval is None else interval for interval in own)
-
-
 def _thresholds(instance: Instance) -> Iterator[Thresholds]:
     yield from (queue.thresholds for queue in instance.queues)
     yield from (host.thresholds for host in instance.cluster.hosts)
@@ -130,7 +124,7 @@ def _without_windows(instance: Instance) -> Instance:
 
 def _all_reserve(instance: Instance) -> Instance:
     """Every queue reserves, in the way of those that do, and as long as the longest."""
-    cycles = max(queue.reserve_cycles or 0 for queue in instance.queues)
+    cycles = instance.max_reserve_cycles
     queues = (
         queue if queue.reserve_cycles is not None else replace(queue, slot_reserve=cycles)
         for queue in instance.queues
@@ -186,7 +180,9 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _reserves_in_part,
         _all_reserve,
     ),
-    EstimateRule("JOB_ACCEPT_INTERVAL", _accepts_in_intervals, _without_intervals),
+    EstimateRule(
+        "JOB_ACCEPT_INTERVAL", lambda instance: instance.has_accept_interval, _without_intervals
+    ),
     EstimateRule(LOADS, _loads),
     EstimateRule(
         "jobs before their begin time (-b)",

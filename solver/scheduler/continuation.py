@@ -276,7 +276,7 @@ def rules_that_move(
     planned: the start of each pending job, None for never. () where the loop takes long.
     """
     names = [rule.name for rule in OF_THE_INSTANCE if rule.name in WITHOUT and rule.holds(instance)]
-    if any(queue.reserve_cycles is not None for queue in instance.queues):
+    if instance.reserves:
         names.append(RUN_OUT)
     if not names or budget.stopped():
         return ()

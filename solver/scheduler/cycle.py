@@ -508,8 +508,7 @@ class Cycle:
     ) -> None:
         self.state = CycleState(world, eligibility, settings, budget)
         self.method = METHODS[settings.reservation]
-        queues = world.instance.queues
-        self.backfills = any(queue.backfill for queue in queues)
+        self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
@@ -689,7 +688,7 @@ class Cycle:
         if not told and (self.settings.planning or self.whole_walks):
             return False
         waiting, seen = world.pending, state.progress.examined
-        shared = bool(state.instance.partitions) or any(q.slot_pool for q in state.instance.queues)
+        shared = bool(state.instance.partitions) or state.instance.has_slot_pools
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.arrivals.new
         ):
@@ -826,8 +825,7 @@ class Cycle:
     def stall_timeout(self) -> int:
         """Seconds after which reservations have shown everything that they can do."""
         instance = self.world.instance
-        cycles = [queue.reserve_cycles or 0 for queue in instance.queues]
-        return 2 * (max(cycles, default=0) + 2) * instance.params.mbd_sleep_time
+        return 2 * (instance.max_reserve_cycles + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""

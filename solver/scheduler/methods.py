@@ -270,7 +270,6 @@ def settings_for(
     if reservation not in RESERVATIONS:
         raise UnknownNameError.among("reservation", reservation, RESERVATIONS)
     numjobs = instance.params.time_reserve_numjobs
-    reserves = any(queue.reserve_cycles is not None for queue in instance.queues)
     named = reservation not in ("configured", "none")
     if reservation == "configured":
         reservation = TimeBased.name if numjobs else Greedy.name
@@ -284,7 +283,7 @@ def settings_for(
         cycle = instance.params.mbd_sleep_time
     if cycle < 0:
         raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
-    return Settings(reservation, top, cycle, named and not reserves, effort, skip_idle)
+    return Settings(reservation, top, cycle, named and not instance.reserves, effort, skip_idle)
 
 
 def looking_ahead(instance: Instance) -> int:
