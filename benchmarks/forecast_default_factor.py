@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from slotwise.cli.backtest import PastOfPool
+from slotwise.cli.options import LogReading
 from slotwise.solver.forecast.backtest import Questions, answer, calibrated, sampled_rows
 from slotwise.solver.forecast.forecast import (
     EARLY,
@@ -59,9 +60,8 @@ def _asked(logs: list[str], options: argparse.Namespace) -> Iterable[tuple[str, 
     """The name of each log, and its questions of all seeds, none of them twice."""
     for log in logs:
         path, _, procs = log.partition(":")
-        past, *_ = PastOfPool(Path(path), "easy", int(procs) if procs else None, True, None).run(
-            bool
-        )
+        size = int(procs) if procs else None
+        past, *_ = PastOfPool(Path(path), "easy", size, LogReading(True)).run(bool)
         seeds = range(1, options.seeds + 1)
         rows = np.unique([sampled_rows(past, options.jobs, seed) for seed in seeds])
         answers = [answer(past, row, options.samples, 0) for row in rows.tolist()]

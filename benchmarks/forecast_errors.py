@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from slotwise.cli.backtest import PastOfPool, past_over_hosts
+from slotwise.cli.options import LogReading
 from slotwise.model.workload import Ints
 from slotwise.solver.forecast.arrivals import Coming, FutureArrivals, PastBlocks
 from slotwise.solver.forecast.backtest import UNSTARTED, PastLog, sampled_rows
@@ -44,12 +45,12 @@ MODELS = {
 def main() -> None:
     """Measure and print the tables."""
     options = _options()
-    pool = partial(PastOfPool(options.log, "easy", options.procs, False, None).run, never)
+    pool = partial(PastOfPool(options.log, "easy", options.procs, LogReading()).run, never)
     if options.cluster is None:
         past, _ = pool()
         _table(past, sampled_rows(past, options.jobs, options.seed), options)
         return
-    hosts, _ = past_over_hosts(options.log, options.cluster, False, never)
+    hosts, _ = past_over_hosts(options.log, options.cluster, LogReading(), never)
     rows = sampled_rows(hosts, options.jobs, options.seed)
     print("## over hosts\n")
     _table(hosts, rows, options)

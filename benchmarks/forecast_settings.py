@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from slotwise.cli.backtest import PastOfPool
+from slotwise.cli.options import LogReading
 from slotwise.model.display import DAY
 from slotwise.model.workload import Ints
 from slotwise.solver.forecast.backtest import (
@@ -47,7 +48,7 @@ HEAD = (
 def main() -> None:
     """Measure and print the table."""
     options = _options()
-    past, *_ = PastOfPool(options.log, "easy", options.procs, True, None).run(lambda: False)
+    past, *_ = PastOfPool(options.log, "easy", options.procs, LogReading(True)).run(lambda: False)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     rows = np.unique(np.concatenate([sampled_rows(past, options.jobs, seed) for seed in seeds]))
     days = past.log.submit[rows] // DAY

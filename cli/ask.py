@@ -7,27 +7,18 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..model.errors import InputError, nearest
-from .explain import MethodOption
-from .forecast import (
-    CalibrationFile,
-    MaybeHistory,
-    MaybeSamples,
-    MaybeSampleWorkers,
-    MaybeSeed,
-    drawing_of,
-    likely_cells,
-    likely_columns,
-    past_of,
-)
-from .options import Effort, Example, FormatOption, Margin, PlanTimeLimit, print_note, read_instance
+from .declare import argument, command, option, taking, values_of
+from .explain import EXPLAINED, Explained
+from .forecast import LikelyOptions, likely_cells, likely_columns
+from .options import FORMAT, OF_EACH_PLAN, Format, Search, Source, print_note
 from .outlook_text import caution_lines, start_lines, start_times
 from .process import Exit
-from .selection import Wide
+from .selection import Selection
 from .tables import Column, ListingRow, State
 
 if TYPE_CHECKING:
@@ -156,55 +147,58 @@ COLUMNS = {
 _WHEN = (Column("START", marked=True, label=""), Column("WAIT", marked=True), Column("FINISH"))
 _WHERE = Column("HOSTS", line=1, label="on")
 
-Listed = list[str] | None
-TopChoices = Annotated[
-    int | None, typer.Option("--top", min=0, help="Only the first N; 0 for all. Default: one page.")
-]
-User = Annotated[str, typer.Option(help="Who submits: limits and queues depend on it.")]
-InstanceArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="FILE", help="Instance file; left out with --example."),
-]
-Line = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="LINE",
-        help="bsub line, with or without bsub, in quotes or as its words; or a job script.",
-    ),
-]
-Explore = Annotated[
-    bool, typer.Option("--explore", help="Choose alternatives and show those that are sooner.")
-]
-FromHost = Annotated[
-    str, typer.Option("--from-host", "--from", help="Submission host, for type==local.")
-]
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """Values that are tried in every combination, by the option of bsub."""
+
+    slots: tuple[str, ...] = option((), "Alternatives for -n: 4,8.")
+    ptile: tuple[str, ...] = option((), "Alternatives for span[ptile]: 1,2,none.")
+    limit: tuple[str, ...] = option((), "Alternatives for -W: 1:00,2:00.")
+    cu: tuple[str, ...] = option((), "Alternatives for cu[]: maxcus=1,none.")
+    queue: tuple[str, ...] = option((), "Alternatives for -q: short,long.")
+
+    def choices(self) -> Choices | None:
+        """None where nothing is listed."""
+        from ..solver.advice.ask import Choices
+
+        lists = {name: list(texts) for name, texts in values_of(self).items() if texts}
+        return Choices.read(**lists) if lists else None
 
 
+@dataclass(frozen=True, slots=True)
+class SubmitOptions:
+    """Who submits, and from where; fields as of ``solver.advice.ask.ask``."""
+
+    user: str = option("user", "Who submits: limits and queues depend on it.")
+    from_host: str = option("", "Submission host, for type==local.", "--from-host", "--from")
+
+
+#: What --top is of a table of alternatives.
+OF_ALTERNATIVES = "Only the first N; 0 for all. Default: one page."
+
+
+@command
 def ask(
     context: typer.Context,
-    instance_file: InstanceArgument = None,
-    line: Line = None,
-    example: Example = None,
-    slots: Annotated[Listed, typer.Option(help="Alternatives for -n: 4,8.")] = None,
-    ptile: Annotated[Listed, typer.Option(help="Alternatives for span[ptile]: 1,2,none.")] = None,
-    limit: Annotated[Listed, typer.Option(help="Alternatives for -W: 1:00,2:00.")] = None,
-    cu: Annotated[Listed, typer.Option(help="Alternatives for cu[]: maxcus=1,none.")] = None,
-    queue: Annotated[Listed, typer.Option(help="Alternatives for -q: short,long.")] = None,
-    explore: Explore = False,
-    user: User = "user",
-    from_host: FromHost = "",
-    method: MethodOption = "configured",
-    time_limit: PlanTimeLimit = None,
-    effort: Effort = None,
-    margin: Margin = 0,
-    history: MaybeHistory = None,
-    samples: MaybeSamples = None,
-    seed: MaybeSeed = None,
-    workers: MaybeSampleWorkers = None,
-    calibration: CalibrationFile = None,
-    top: TopChoices = None,
-    wide: Wide = False,
-    format: FormatOption = "text",
+    instance_file: str | None = argument(
+        None, "Instance file; left out with --example.", metavar="FILE"
+    ),
+    line: list[str] | None = argument(
+        None,
+        "bsub line, with or without bsub, in quotes or as its words; or a job script.",
+        metavar="LINE",
+    ),
+    *,
+    source: Annotated[Source, taking("example")],
+    alternatives: Alternatives,
+    explore: bool = option(False, "Choose alternatives and show those that are sooner."),
+    whose: SubmitOptions,
+    method: Explained = EXPLAINED,
+    search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
+    likely: LikelyOptions,
+    selection: Annotated[Selection, taking("top wide", top=OF_ALTERNATIVES)],
+    format: Format = FORMAT,
 ) -> None:
     """When a bsub line, or a job script, would start if it were submitted now.
 
@@ -214,30 +208,32 @@ def ask(
     from ..solver.advice.ask import ask as ask_for
     from .process import cancel_on_signal, left_of
 
-    words = [word for word in (instance_file, *(line or [])) if word is not None]
-    file = words.pop(0) if words and example is None else None
-    asked = asked_for(words, context, after_file=file is not None, stdin=file != "-")
-    given = {"samples": samples, "seed": seed, "workers": workers, "calibration": calibration}
-    drawing = drawing_of(history, **given)
-    instance = read_instance(None if file is None else Path(file), example)
-    likely: dict[str, Any] = {"history": past_of(history, instance), "drawing": drawing}
-    whose: dict[str, Any] = {"user": user, "from_host": from_host, "script_name": asked.name}
+    words = [word for word in (instance_file, *(line or ())) if word is not None]
+    source, words = source.behind_file(words)
+    after_file, stdin = source.file is not None, str(source.file) != "-"
+    asked = asked_for(words, context, after_file=after_file, stdin=stdin)
+    settings = likely.settings()
+    instance = source.read()
+    past = likely.past(instance)
     with cancel_on_signal() as cancel:
         answer = ask_for(
             instance,
             asked.line,
             script=asked.script,
-            choices=_choices(slots=slots, ptile=ptile, limit=limit, cu=cu, queue=queue),
+            script_name=asked.name,
+            choices=alternatives.choices(),
             explore=explore,
-            **whose,
+            user=whose.user,
+            from_host=whose.from_host,
             method=method,
-            time_limit=left_of(time_limit),
-            effort=effort,
-            margin=margin,
+            time_limit=left_of(search.time_limit),
+            effort=search.effort,
+            margin=search.margin,
             cancel=cancel,
-            **likely,
+            history=past,
+            drawing=settings,
         )
-    _report(instance, answer, format, top, wide)
+    _report(instance, answer, format, selection.top, selection.wide)
     if cancel.is_set() or answer.cut:
         raise typer.Exit(Exit.STOPPED)
 
@@ -247,14 +243,6 @@ def _report(instance: Instance, answer: Answer, format: str, top: int | None, wi
     for remark in answer.remarks:
         print_note(remark)
     typer.echo(answer_output(instance, answer, format, top, wide), nl=False)
-
-
-def _choices(**given: Listed) -> Choices | None:
-    """The alternatives that are listed, None where none are."""
-    from ..solver.advice.ask import Choices
-
-    lists = {name: texts for name, texts in given.items() if texts}
-    return Choices.read(**lists) if lists else None
 
 
 def answer_output(

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..model.escaping import printable
+from .declare import argument, command, option, taking, values_of
 from .options import (
-    DefaultLimitOption,
-    FormatOption,
-    JobsFile,
-    KeepGoing,
-    file_argument,
-    file_option,
+    FORMAT,
+    JOBS_FILE,
+    MAX_SAMPLES,
+    Format,
+    LogReading,
     from_stdin,
     print_note,
     progress_bar,
 )
 from .pictures import drawing, picture
 from .process import Cancel, Exit
-from .replay import Policy, read_log, tell_left_out
+from .replay import PoolOptions, read_log, tell_left_out
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
@@ -45,8 +45,7 @@ class PastOfPool:
     log: Path
     policy: str
     procs: int | None
-    keep_going: bool
-    default_limit: str | None
+    reading: LogReading
 
     def run(self, cancel: Cancel) -> Run:
         """The log replayed; what is odd goes to stderr."""
@@ -69,11 +68,11 @@ class PastOfPool:
 
         refuse_other(self.log, "swf", "acct", "events")
         if kind_of(self.log) not in ("acct", "events"):
-            log = read_log(self.log, self.keep_going, self.default_limit, follows=False)
+            log = read_log(self.log, self.reading, follows=False)
             return log, JobNaming()
-        if self.default_limit is not None:
+        if self.reading.default_limit is not None:
             raise only_of_swf(self.log)
-        workload, names, remarks = read_recorded(self.log, keep_going=self.keep_going)
+        workload, names, remarks = read_recorded(self.log, keep_going=self.reading.keep_going)
         for remark in remarks:
             print_note(remark)
         if self.procs is None:
@@ -91,13 +90,7 @@ def only_of_swf(log: Path) -> InputError:
     return InputError(f"--default-limit: means nothing for {log}, which is no SWF log")
 
 
-def past_over_hosts(
-    log: Path,
-    cluster: Path,
-    keep_going: bool,
-    default_limit: str | None,
-    cancel: Cancel,
-) -> Run:
+def past_over_hosts(log: Path, cluster: Path, reading: LogReading, cancel: Cancel) -> Run:
     """The log run by the loop over the hosts of an instance, as `slotwise simulate` does."""
     from ..model.omissions import sentences
     from ..solver.budget import OutOfTime
@@ -105,7 +98,7 @@ def past_over_hosts(
     from ..solver.rules.rule_book import unheeded_in_a_run
     from .simulate import LoopOptions, cycle_of, new_session, workload
 
-    options = LoopOptions(cluster=cluster, keep_going=keep_going, default_limit=default_limit)
+    options = LoopOptions(**values_of(reading), cluster=cluster)
     with cancel.reading():
         given = workload(log, options)
         session = new_session(given, options, cycle_of(given, options))
@@ -156,60 +149,44 @@ _TITLES = (
 #: Characters of a full line of the diagram.
 _WIDTH = 50
 
-Log = Annotated[
-    Path,
-    file_argument(
-        help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard "
-        "input.",
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many jobs are asked about, and how; fields as of ``solver.forecast.backtest``."""
+
+    questions: int = option(300, "Past jobs that are asked about.", min=1)
+    samples: int = option(100, "Futures drawn for each of them.", min=1, max=MAX_SAMPLES)
+    seed: int = option(0, "The same seed gives the same answer on any machine.")
+    workers: int = option(1, "Processes; the answer is the same.", min=1)
+
+
+#: What these are where a pool runs the log, or the hosts of an instance.
+OF_POOL = {
+    "policy": "Policy of the pool (docs/replay.md). Default: easy.",
+    "procs": "Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use.",
+}
+OF_HOSTS = (
+    "Instance whose hosts and queues run the log (SWF, lsb.acct) in the scheduler loop, "
+    "instead of a pool."
+)
+
+
+@command
+def backtest(
+    log: Path = argument(
+        ...,
+        "Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped; - for standard input.",
         callback=from_stdin,
         show_default=False,
     ),
-]
-MostQuestions = Annotated[
-    int, typer.Option("--questions", min=1, help="Past jobs that are asked about.")
-]
-Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures drawn for each of them.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
-PolicyOption = Annotated[
-    Policy | None, typer.Option(help="Policy of the pool (docs/replay.md). Default: easy.")
-]
-PoolSize = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="Processors. Default: the log's MaxProcs; of LSF's logs the most ever in use."
-    ),
-]
-ClusterFile = Annotated[
-    Path | None,
-    file_option(
-        help="Instance whose hosts and queues run the log (SWF, lsb.acct) in the scheduler loop, "
-        "instead of a pool.",
-        show_default=False,
-    ),
-]
-Processes = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes; the answer is the same.")
-]
-Picture = Annotated[
-    Path | None,
-    file_option(help="Write the reliability diagram: .png or .svg.", show_default=False),
-]
-
-
-def backtest(
-    log: Log,
-    policy: PolicyOption = None,
-    procs: PoolSize = None,
-    cluster: ClusterFile = None,
-    questions: MostQuestions = 300,
-    samples: Samples = 100,
-    seed: Seed = 0,
-    workers: Processes = 1,
-    jobs: JobsFile = None,
-    picture: Picture = None,
-    keep_going: KeepGoing = False,
-    default_limit: DefaultLimitOption = None,
-    format: FormatOption = "text",
+    *,
+    pool: Annotated[PoolOptions, taking("policy procs", **OF_POOL)],
+    cluster: Path | None = option(None, OF_HOSTS),
+    how: Sampling,
+    jobs: Path | None = JOBS_FILE,
+    picture: Path | None = option(None, "Write the reliability diagram: .png or .svg."),
+    reading: LogReading,
+    format: Format = FORMAT,
 ) -> None:
     """How good forecasts would have been on this log, asked with what was known then.
 
@@ -220,7 +197,7 @@ def backtest(
     from .output import check_apart, check_output, check_path, write_records
     from .process import cancel_on_signal
 
-    _one_world(cluster, policy, procs)
+    _one_world(cluster, pool)
     if jobs is not None:
         check_path(jobs)
     if picture is not None:
@@ -230,26 +207,26 @@ def backtest(
     check_apart({"--jobs": jobs, "--picture": picture}, inputs)
     with cancel_on_signal() as cancel:
         if cluster is None:
-            asked = PastOfPool(log, policy or "easy", procs, keep_going, default_limit)
-            past, head = asked.run(cancel)
+            past, head = PastOfPool(log, pool.policy or "easy", pool.procs, reading).run(cancel)
         else:
-            past, head = past_over_hosts(log, cluster, keep_going, default_limit, cancel)
-        asked_about = _ask(past, cancel, questions, samples, seed, workers)
+            past, head = past_over_hosts(log, cluster, reading, cancel)
+        asked_about = _ask(past, cancel, how)
     if jobs is not None:
         write_records(_records(past, asked_about), jobs)
     if picture is not None:
         _write_picture(picture, past, asked_about)
-    head |= {"jobs": len(asked_about), "samples": samples, "seed": seed, "cut": cancel.is_set()}
+    head |= {"jobs": len(asked_about), **values_of(how, "samples", "seed")}
+    head |= {"cut": cancel.is_set()}
     typer.echo(backtest_output(past, asked_about, head, format), nl=False)
     if head["cut"]:
         raise typer.Exit(Exit.STOPPED)
 
 
-def _one_world(cluster: Path | None, policy: str | None, procs: int | None) -> None:
+def _one_world(cluster: Path | None, pool: PoolOptions) -> None:
     """InputError where a pool and hosts are asked for at once."""
     from ..model.errors import InputError, Problem
 
-    given = {"--policy": policy, "--procs": procs}
+    given = {"--policy": pool.policy, "--procs": pool.procs}
     wrong = [
         Problem(
             f"{name} {value} is of a pool: it does not go with --cluster, over whose hosts "
@@ -262,21 +239,19 @@ def _one_world(cluster: Path | None, policy: str | None, procs: int | None) -> N
         raise InputError(wrong)
 
 
-def _ask(
-    replayed: PastLog, cancel: Cancel, jobs: int, samples: int, seed: int, workers: int
-) -> Questions:
+def _ask(replayed: PastLog, cancel: Cancel, how: Sampling) -> Questions:
     """The backtest itself, with a progress bar."""
     from ..solver.budget import OutOfTime
     from ..solver.forecast.backtest import backtest
 
     done = [0]
-    with progress_bar("asking", jobs, lambda: (done[0], 0)) as show:
+    with progress_bar("asking", how.questions, lambda: (done[0], 0)) as show:
 
         def answered(count: int) -> None:
             done[0] = count
             show()
 
-        options = {"jobs": jobs, "samples": samples, "seed": seed, "workers": workers}
+        options = values_of(how, "samples", "seed", "workers") | {"jobs": how.questions}
         try:
             return backtest(replayed, **options, tell=answered, stop=cancel.is_set)
         except OutOfTime:

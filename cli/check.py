@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from ..model.escaping import printable
-from .options import example_names, file_argument, file_option, read_with_warnings
-from .output import Notation, Output, write_instance
+from .declare import argument, command, option, values_of
+from .options import example_names, read_with_warnings
+from .output import Written
 from .process import Exit
 from .tables import paragraph
 
@@ -22,24 +23,19 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
 
 
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="text or json.")]
+TextOrJson = Literal["text", "json"]
+TEXT_OR_JSON = option("text", "text or json.")
 
 
+@command
 def check(
-    files: Annotated[
-        list[Path],
-        file_argument(
-            help="Instance files, YAML or JSON; - for standard input.", show_default=False
-        ),
-    ],
-    changes: Annotated[
-        Path | None,
-        file_option(
-            help="Also a file of changes over time, against each of them (docs/changes.md).",
-            show_default=False,
-        ),
-    ] = None,
-    format: Format = "text",
+    files: list[Path] = argument(
+        ..., "Instance files, YAML or JSON; - for standard input.", show_default=False
+    ),
+    changes: Path | None = option(
+        None, "Also a file of changes over time, against each of them (docs/changes.md)."
+    ),
+    format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """Check instance files: one line `ok` a file, or everything that is wrong with it.
 
@@ -136,11 +132,11 @@ def _without_a_share(instance: Instance) -> Iterator[tuple[str, str]]:
             yield job, found.refused
 
 
+@command
 def schema(
-    of: Annotated[
-        Literal["instance", "changes"],
-        typer.Argument(help="Instance files, or files of changes over time."),
-    ] = "instance",
+    of: Literal["instance", "changes"] = argument(
+        "instance", "Instance files, or files of changes over time."
+    ),
 ) -> None:
     """Print the JSON Schema of instance files, or of files of changes."""
     from ..model.formats import changes_schema, json_schema
@@ -149,14 +145,12 @@ def schema(
     typer.echo(json.dumps(found, indent=2))
 
 
+@command
 def examples(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Print this example's file.", autocompletion=example_names, show_default=False
-        ),
-    ] = None,
-    format: Format = "text",
+    name: str | None = argument(
+        None, "Print this example's file.", autocompletion=example_names, show_default=False
+    ),
+    format: TextOrJson = TEXT_OR_JSON,
 ) -> None:
     """List the shipped examples with what each shows, or print one."""
     from ..instances import description, example
@@ -175,39 +169,29 @@ def examples(
         typer.echo(paragraph(f"{item:{width}}  {description(item)}", " " * (width + 2)), nl=False)
 
 
-def generate(
-    hosts: Annotated[int, typer.Option(min=1, help="Hosts of 16 slots and 64 GB.")] = 100,
-    per_enclosure: Annotated[int, typer.Option(min=1, help="Hosts in an enclosure.")] = 16,
-    racks: Annotated[
-        int | None, typer.Option(min=1, help="Racks. Default: one for four enclosures.")
-    ] = None,
-    running: Annotated[int, typer.Option(min=0, help="Running jobs.")] = 500,
-    pending: Annotated[int, typer.Option(min=0, help="Pending jobs.")] = 50,
-    load: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of slots in use.")] = 0.92,
-    memory: Annotated[bool, typer.Option(help="Hosts have memory and jobs reserve it.")] = True,
-    gpus: Annotated[int, typer.Option(min=0, help="GPUs of each host.")] = 0,
-    array: Annotated[
-        int, typer.Option(min=0, help="Elements of some pending jobs, which are arrays then.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 0,
-    output: Output = None,
-    format: Notation = None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What a random instance has; fields as of ``model.generate.generate``."""
+
+    hosts: int = option(100, "Hosts of 16 slots and 64 GB.", min=1)
+    per_enclosure: int = option(16, "Hosts in an enclosure.", min=1)
+    racks: int | None = option(None, "Racks. Default: one for four enclosures.", min=1)
+    running: int = option(500, "Running jobs.", min=0)
+    pending: int = option(50, "Pending jobs.", min=0)
+    load: float = option(0.92, "Share of slots in use.", min=0.0, max=1.0)
+    memory: bool = option(True, "Hosts have memory and jobs reserve it.")
+    gpus: int = option(0, "GPUs of each host.", min=0)
+    array: int = option(0, "Elements of some pending jobs, which are arrays then.", min=0)
+    seed: int = option(0, "The same seed gives the same file.", min=0)
+
+
+@command
+def generate(asked: Generated, written: Written) -> None:
     """Make a random instance: hosts in enclosures and racks, running jobs, a mixed queue."""
     from ..model.generate import generate as make
 
-    enclosures = -(-hosts // per_enclosure)
+    given = values_of(asked)
+    racks = given.pop("racks")
+    enclosures = -(-asked.hosts // asked.per_enclosure)
     per_rack = 4 if racks is None else -(-enclosures // racks)
-    instance = make(
-        hosts=hosts,
-        per_enclosure=per_enclosure,
-        per_rack=per_rack,
-        running=running,
-        pending=pending,
-        load=load,
-        memory=memory,
-        gpus=gpus,
-        array=array,
-        seed=seed,
-    )
-    write_instance(instance, output, format)
+    written.write(make(**given, per_rack=per_rack))

@@ -9,69 +9,38 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..model.escaping import markdown_code, markdown_text
-from .forecast import (
-    CalibrationFile,
-    MaybeHistory,
-    MaybeSamples,
-    MaybeSampleWorkers,
-    MaybeSeed,
-    drawing_of,
-    past_of,
-)
-from .import_snapshot import Bhosts, Bhpart, Bjobs, Bqueues, Lsid, PrintedAt, listed_instance
-from .options import Example, Rusage, file_argument, print_note, progress, read_instance
+from .declare import command, option, taking, values_of
+from .forecast import LikelyOptions
+from .import_snapshot import Listings
+from .options import Search, Source, print_note, progress
 from .process import Exit
-from .selection import JobNames
+from .selection import Selection
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..solver.advice.diagnosis.records import Advised, Diagnosis, Page, Verdict
 
-Source = Annotated[
-    Path | None,
-    file_argument(
-        help="Instance file, - for standard input; with --bjobs the site's configuration: an "
-        "instance, or a directory of LSF's own files.",
-        show_default=False,
-    ),
-]
-Most = Annotated[
-    int, typer.Option(min=1, help="Jobs for which every change is tried, the worst first.")
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(min=0.0, help="Wall seconds of the whole command; then what was found so far."),
-]
-Form = Annotated[
-    Literal["text", "md", "json"],
-    typer.Option("--format", help="Format on standard output: text, Markdown for a ticket, JSON."),
-]
-Details = Annotated[
-    bool,
-    typer.Option("--details", help="Who passes each job, and who waits longer by each remedy."),
-]
+#: What the arguments are of a diagnosis.
+OF_SITE = (
+    "Instance file, - for standard input; with --bjobs the site's configuration: an "
+    "instance, or a directory of LSF's own files."
+)
+OF_DIAGNOSIS = "Wall seconds of the whole command; then what was found so far."
 
 
+@command
 def diagnose(
-    file: Source = None,
-    example: Example = None,
-    job: JobNames = None,
-    most: Most = 3,
-    time_limit: TimeLimit = None,
-    history: MaybeHistory = None,
-    samples: MaybeSamples = None,
-    seed: MaybeSeed = None,
-    futures: MaybeSampleWorkers = None,
-    calibration: CalibrationFile = None,
-    bjobs: Bjobs = None,
-    bhosts: Bhosts = None,
-    bqueues: Bqueues = None,
-    bhpart: Bhpart = None,
-    lsid: Lsid = None,
-    rusage: Rusage = None,
-    now: PrintedAt = None,
-    details: Details = False,
-    format: Form = "text",
+    source: Annotated[Source, taking(file=OF_SITE)],
+    selection: Annotated[Selection, taking("names")],
+    *,
+    most: int = option(3, "Jobs for which every change is tried, the worst first.", min=1),
+    search: Annotated[Search, taking("time_limit", time_limit=OF_DIAGNOSIS)],
+    likely: Annotated[LikelyOptions, taking("history samples seed workers calibration")],
+    listings: Annotated[Listings, taking("bjobs bhosts bqueues bhpart lsid rusage now")],
+    details: bool = option(False, "Who passes each job, and who waits longer by each remedy."),
+    format: Literal["text", "md", "json"] = option(
+        "text", "Format on standard output: text, Markdown for a ticket, JSON."
+    ),
 ) -> None:
     """Which jobs starve, why as the cluster is configured, what helps, and what that costs.
 
@@ -85,27 +54,23 @@ def diagnose(
     from ..solver.advice.diagnosis.diagnose import diagnose as diagnose_instance
     from .process import cancel_on_signal, left_of
 
-    given = {"samples": samples, "seed": seed, "workers": futures, "calibration": calibration}
-    drawing = drawing_of(history, **given)
-    listings = {"bjobs": bjobs, "bhosts": bhosts, "bqueues": bqueues, "bhpart": bhpart}
-    if any(listings.values()):
-        instance = listed_instance(
-            bjobs, bhosts, bqueues, bhpart, lsid, site=_site(file, example), rusage=rusage, now=now
-        )
+    settings = likely.settings()
+    if listings.any_listing:
+        instance = listings.instance(_site(source))
     else:
-        _only_of_listings({"--lsid": lsid, "--now": now, "--rusage": rusage})
-        instance = read_instance(file, example)
-    past = past_of(history, instance)
+        _only_of_listings(listings)
+        instance = source.read()
+    past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
         found = diagnose_instance(
             instance,
-            jobs=job or (),
+            jobs=selection.names,
             most=most,
-            time_limit=left_of(time_limit),
+            time_limit=left_of(search.time_limit),
             cancel=cancel,
             on_progress=report,
             history=past,
-            drawing=drawing,
+            drawing=settings,
         )
     for remark in found.remarks:
         print_note(remark)
@@ -114,11 +79,12 @@ def diagnose(
         raise typer.Exit(Exit.STOPPED)
 
 
-def _only_of_listings(given: dict[str, object]) -> None:
+def _only_of_listings(listings: Listings) -> None:
     """InputError for what says how listings are read, where there are none."""
     from ..model.errors import InputError
 
-    idle = [option for option, value in given.items() if value is not None]
+    given = values_of(listings, "lsid", "now", "rusage")
+    idle = [f"--{name}" for name, value in given.items() if value is not None]
     if idle:
         verb = "means" if len(idle) == 1 else "mean"
         raise InputError(
@@ -127,11 +93,12 @@ def _only_of_listings(given: dict[str, object]) -> None:
         )
 
 
-def _site(file: Path | None, example: str | None) -> Path | Instance | None:
+def _site(source: Source) -> Path | Instance | None:
     """The site of live listings: a file, or what a directory of LSF's own files says."""
     from ..model.errors import InputError
 
-    if example is not None:
+    file = source.file
+    if source.example is not None:
         raise InputError("--example has jobs of its own: give --bjobs with a site, or alone")
     if file is None or not file.is_dir():
         return file

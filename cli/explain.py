@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .options import (
-    Effort,
-    Example,
-    FormatOption,
-    Margin,
-    PlanTimeLimit,
-    pending_jobs,
-    read_instance,
-)
+from .declare import argument, command, option, taking
+from .options import FORMAT, OF_EACH_PLAN, Format, Search, Source, pending_jobs
 from .outlook_text import NO_START, caution_lines, start_lines, start_times
 from .process import Exit
-from .selection import Wide
+from .selection import Selection
 from .tables import Column, ListingRow
 
 if TYPE_CHECKING:
@@ -32,26 +24,14 @@ if TYPE_CHECKING:
 
 #: Hosts of a pending reason that are named; of more, their number.
 MAX_HOSTS = 8
+Explained = Literal["configured", "time-based", "optimal"]
+EXPLAINED = option(
+    "configured",
+    "Which start is explained: the one that the simulated scheduler reaches, the one in "
+    "its next cycle by time-based reservation, or the possible one.",
+)
 #: Of so many jobs, running and pending, changes of the configuration are tried unasked.
 MAX_JOBS = 2000
-
-Configuration = Annotated[
-    bool | None,
-    typer.Option(
-        "--configuration/--no-configuration",
-        help="Try changes of the configuration too: the scheduler is simulated under each. "
-        f"Usual up to {MAX_JOBS} jobs.",
-        show_default=False,
-    ),
-]
-
-MethodOption = Annotated[
-    Literal["configured", "time-based", "optimal"],
-    typer.Option(
-        help="Which start is explained: the one that the simulated scheduler reaches, the one in "
-        "its next cycle by time-based reservation, or the possible one."
-    ),
-]
 
 _BESIDE = "beside what runs and what is planned"
 _OBSTACLES = (Column("FROM", label=""), Column("UNTIL"), Column("WHY NOT", line=1, label=""))
@@ -61,25 +41,25 @@ _SUGGESTIONS = (
 )
 
 
+@command
 def explain(
-    instance_file: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE", help="Instance file; left out with --example."),
-    ] = None,
-    job: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="JOB", help="Identifier of a pending job.", autocompletion=pending_jobs
-        ),
-    ] = None,
-    example: Example = None,
-    method: MethodOption = "configured",
-    time_limit: PlanTimeLimit = None,
-    effort: Effort = None,
-    margin: Margin = 0,
-    configuration: Configuration = None,
-    wide: Wide = False,
-    format: FormatOption = "text",
+    instance_file: str | None = argument(
+        None, "Instance file; left out with --example.", metavar="FILE"
+    ),
+    job: str | None = argument(
+        None, "Identifier of a pending job.", metavar="JOB", autocompletion=pending_jobs
+    ),
+    *,
+    source: Annotated[Source, taking("example")],
+    method: Explained = EXPLAINED,
+    search: Annotated[Search, taking("time_limit effort margin", time_limit=OF_EACH_PLAN)],
+    configuration: bool | None = option(
+        None,
+        "Try changes of the configuration too: the scheduler is simulated under each. "
+        f"Usual up to {MAX_JOBS} jobs.",
+    ),
+    selection: Annotated[Selection, taking("wide")],
+    format: Format = FORMAT,
 ) -> None:
     """Why a pending job does not start earlier, and what would start it sooner.
 
@@ -92,23 +72,23 @@ def explain(
     from ..solver.advice.explain import explain as explain_job
     from .process import cancel_on_signal, left_of
 
-    if example is not None and job is None:
-        instance_file, job = None, instance_file
-    if job is None:
+    words = [word for word in (instance_file, job) if word is not None]
+    source, words = source.behind_file(words, 1)
+    if not words:
         raise InputError("give a pending job: slotwise explain FILE JOB")
-    instance = read_instance(None if instance_file is None else Path(instance_file), example)
+    instance = source.read()
     with cancel_on_signal() as cancel:
         found = explain_job(
             instance,
-            job,
+            words[0],
             method=method,
-            time_limit=left_of(time_limit),
-            effort=effort,
-            margin=margin,
+            time_limit=left_of(search.time_limit),
+            effort=search.effort,
+            margin=search.margin,
             configuration=is_small(instance) if configuration is None else configuration,
             cancel=cancel,
         )
-    typer.echo(explanation_output(instance, found, format, wide), nl=False)
+    typer.echo(explanation_output(instance, found, format, selection.wide), nl=False)
     if cancel.is_set() or found.cut or found.answer.cut:
         raise typer.Exit(Exit.STOPPED)
 

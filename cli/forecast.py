@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import (
-    Example,
-    FormatOption,
-    InstanceFile,
-    KeepGoing,
-    file_option,
-    from_stdin,
-    print_note,
-    read_instance,
-    seconds_of,
-)
+from .declare import command, option, taking, values_of
+from .options import FORMAT, MAX_SAMPLES, Format, Source, from_stdin, print_note, seconds_of
 from .outlook_text import NOTHING, Stated
 from .process import Cancel, Exit
 from .replay import Policy
-from .selection import JobNames, PlanSort, Selection, Shown, Top
+from .selection import PlanSelection, Selection, Shown
 from .tables import Column, ListingRow, State, paragraph
 
 if TYPE_CHECKING:
@@ -44,94 +35,102 @@ _COLUMNS = (
     *(Column("9 IN 10 BY", marked=True), Column("1 IN 10 BY")),
 )
 
-HistoryFile = Annotated[
-    Path,
-    file_option(
-        help="Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
+
+@dataclass(frozen=True, slots=True)
+class LikelyOptions:
+    """When jobs likely start, too: by a history, without which the others mean nothing."""
+
+    history: Path | None = option(
+        None,
+        "Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
         callback=from_stdin,
-        show_default=False,
-    ),
-]
-MaybeHistory = Annotated[
-    Path | None,
-    file_option(
-        "--history",
-        help="Log of ended jobs (SWF, lsb.acct, lsb.events): also say when jobs likely start.",
+    )
+    samples: int | None = option(
+        None, "Futures that are drawn; default 200.", min=1, max=MAX_SAMPLES
+    )
+    seed: int | None = option(
+        None, "The same seed gives the same answer on any machine; default 0."
+    )
+    workers: int | None = option(None, "Processes that draw futures: the same answer.", min=1)
+    calibration: Path | None = option(
+        None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
+    )
+
+    def settings(self, workers: int | None = None) -> Drawing:
+        """As the solver takes them; workers: those of a command that has them for all that it does.
+
+        Raises InputError for options without a history, and for a bad file of factors.
+        """
+        from ..model.errors import InputError, Problem
+        from ..solver.advice.likely import Drawing
+
+        given = values_of(self, "samples", "seed", "workers", "calibration")
+        said: dict[str, Any] = {name: i for name, i in given.items() if i is not None}
+        if said and self.history is None:
+            wrong = "needs --history: a log of ended jobs"
+            raise InputError([Problem(f"--{name} {wrong}") for name in said])
+        if "calibration" in said:
+            said["calibration"] = calibration_of_file(self.calibration)
+        if workers is not None:
+            said["workers"] = workers
+        return Drawing(**said)
+
+    def past(self, instance: Instance) -> History | None:
+        """The history for the instance; None where none is named.
+
+        Read before the work begins, so that a signal meanwhile ends the command.
+        """
+        from ..solver.forecast.of_instance import past_of
+
+        return None if self.history is None else past_of(self.history, instance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastOptions:
+    """How the samples of a forecast are made, and what is shown of them."""
+
+    history: Path = option(
+        ...,
+        "Log of ended jobs: SWF, lsb.acct or lsb.events, plain or gzipped.",
         callback=from_stdin,
-        show_default=False,
-    ),
-]
-Samples = Annotated[int, typer.Option(min=1, max=100_000, help="Futures that are drawn.")]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DURATION",
-        help="Draw no more futures once LIKELY and both bounds of each job are known to so much "
+    )
+    samples: int = option(200, "Futures that are drawn.", min=1, max=MAX_SAMPLES)
+    precision: str | None = option(
+        None,
+        "Draw no more futures once LIKELY and both bounds of each job are known to so much "
         "(30m): 95 % confidence.",
-        show_default=False,
-    ),
-]
-SampleWorkers = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes that draw futures: the same answer.")
-]
-#: Beside --history, without which they mean nothing.
-MaybeSamples = Annotated[
-    int | None,
-    typer.Option("--samples", min=1, max=100_000, help="Futures that are drawn; default 200."),
-]
-MaybeSampleWorkers = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Processes that draw futures: the same answer."),
-]
-MaybeSeed = Annotated[
-    int | None,
-    typer.Option("--seed", help="The same seed gives the same answer on any machine; default 0."),
-]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same answer on any machine.")]
-By = Annotated[
-    str | None,
-    typer.Option(
+        metavar="DURATION",
+    )
+    seed: int = option(0, "The same seed gives the same answer on any machine.")
+    by: str | None = option(
+        None,
+        "With the chance to have started by then: a time from now (2h, 90m) or a stamp.",
         metavar="TIME",
-        help="With the chance to have started by then: a time from now (2h, 90m) or a stamp.",
-    ),
-]
-CalibrationFile = Annotated[
-    Path | None,
-    file_option(
-        "--calibration",
-        help="Result of `slotwise backtest --format json`: its factors make the bounds hold.",
-        show_default=False,
-    ),
-]
-SelfCalibration = Annotated[
-    int | None,
-    typer.Option(
-        "--calibrate",
-        min=1,
-        help="First ask about so many past jobs of the log, so that the bounds hold.",
-        show_default=False,
-    ),
-]
-PoolPolicy = Annotated[Policy, typer.Option(help="Policy of a pool (docs/replay.md).")]
+    )
+    policy: Policy = option("easy", "Policy of a pool (docs/replay.md).")
+    calibration: Path | None = option(
+        None, "Result of `slotwise backtest --format json`: its factors make the bounds hold."
+    )
+    calibrate: int | None = option(
+        None, "First ask about so many past jobs of the log, so that the bounds hold.", min=1
+    )
+    keep_going: bool = option(False, "Report malformed records and read the rest.")
+    workers: int = option(1, "Processes that draw futures: the same answer.", min=1)
+
+    def settings(self) -> dict[str, Any]:
+        """As ``solver.forecast.forecast`` takes them. Raises InputError for what makes no sense."""
+        given = values_of(self, "samples", "seed", "policy", "calibrate", "workers")
+        precision = self.precision
+        given["precision"] = None if precision is None else seconds_of(precision, "--precision")
+        return given | {"calibration": calibration_of_file(self.calibration)}
 
 
+@command
 def forecast(
-    instance_file: InstanceFile = None,
-    history: HistoryFile = ...,  # type: ignore[assignment]
-    example: Example = None,
-    samples: Samples = 200,
-    precision: Precision = None,
-    seed: Seed = 0,
-    by: By = None,
-    job: JobNames = None,
-    top: Top = None,
-    sort: PlanSort = "priority",
-    policy: PoolPolicy = "easy",
-    calibration: CalibrationFile = None,
-    calibrate: SelfCalibration = None,
-    keep_going: KeepGoing = False,
-    workers: SampleWorkers = 1,
-    format: FormatOption = "text",
+    source: Source,
+    how: ForecastOptions,
+    selection: Annotated[PlanSelection, taking("names top sort")],
+    format: Format = FORMAT,
 ) -> None:
     """When each pending job will really start: likely, and 9 times in 10 by when.
 
@@ -143,26 +142,14 @@ def forecast(
     from ..solver.forecast.history import read_history
     from .process import cancel_on_signal
 
-    instance = read_instance(instance_file, example)
-    selection = Selection(tuple(job or ()), top, sort)
+    instance = source.read()
     selection.check(instance)
-    moment = None if by is None else _moment(by, instance)
+    moment = None if how.by is None else _moment(how.by, instance)
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            past = read_history(history, instance, keep_going=keep_going)
-        found = _drawn(
-            instance,
-            past,
-            samples=samples,
-            seed=seed,
-            precision=None if precision is None else seconds_of(precision, "--precision"),
-            policy=policy,
-            calibration=calibration_of_file(calibration),
-            calibrate=calibrate,
-            workers=workers,
-            jobs=selection.names or None,
-            cancel=cancel,
-        )
+            past = read_history(how.history, instance, keep_going=how.keep_going)
+        jobs = selection.names or None
+        found = _drawn(instance, past, **how.settings(), jobs=jobs, cancel=cancel)
     states = _states(instance, found)
     said = (*found.remarks, *sentences(found.omissions))
     for remark in (*said, *_without_start(instance, found, selection, states)):
@@ -200,16 +187,6 @@ def _drawn(
             cancel.leave()  # there is no limit: it was a signal
 
 
-def past_of(history: Path | None, instance: Instance) -> History | None:
-    """The history that an option names, for the instance; None where it names none.
-
-    Read before the work begins, so that a signal meanwhile ends the command.
-    """
-    from ..solver.forecast.of_instance import past_of as read_past
-
-    return None if history is None else read_past(history, instance)
-
-
 def _states(instance: Instance, found: Forecasts) -> Stated:
     """The states of the jobs that start neither by limits nor in any future, as every command."""
     from ..solver.forecast.jobs import NO_START as NONE
@@ -241,23 +218,6 @@ def _without_start(
 
 def _by_job(found: Forecasts, by: int | None = None) -> dict[str, dict[str, Any]]:
     return {record["job"]: record for record in found.records(by)}
-
-
-def drawing_of(history: Path | None, **given: int | Path | None) -> Drawing:
-    """How forecasts beside plans are drawn, by the options that were given, by their names.
-
-    Raises InputError for options without a history, and for a bad file of factors.
-    """
-    from ..model.errors import InputError, Problem
-    from ..solver.advice.likely import Drawing
-
-    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if said and history is None:
-        wrong = "needs --history: a log of ended jobs"
-        raise InputError([Problem(f"--{name} {wrong}") for name in said])
-    if "calibration" in said:
-        said["calibration"] = calibration_of_file(said["calibration"])
-    return Drawing(**said)
 
 
 def likely_columns() -> tuple[Column, ...]:

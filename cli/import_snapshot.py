@@ -10,11 +10,10 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import typer
-
 from ..model.sources.lsf_state.printed_facts import asked_columns
-from .options import Rusage, file_option, from_stdin, print_note
-from .output import Notation, Output, keep_inputs, write_instance
+from .declare import command, option, taking, values_of
+from .options import RUSAGE_HELP, Rusage, from_stdin, print_note
+from .output import Written, keep_inputs
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -26,98 +25,95 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Site = Annotated[
-    Path | None,
-    file_option("--site", help="Instance with the site's configuration: resources, users, limits."),
-]
 #: Notes of one kind that are spelled out.
 MAX_NOTES = 10
-
-
-Bjobs = Annotated[
-    list[Path] | None,
-    file_option(
-        "--bjobs",
-        help="bjobs -u all -json -o '…', or bjobs -u all -l or -UF.",
-        callback=from_stdin,
-    ),
-]
-Bhosts = Annotated[
-    list[Path] | None,
-    file_option(
-        "--bhosts",
-        help="bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s beside it.",
-        callback=from_stdin,
-    ),
-]
-Bqueues = Annotated[
-    list[Path] | None,
-    file_option(
-        "--bqueues", help="bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin
-    ),
-]
-Bhpart = Annotated[
-    list[Path] | None, file_option("--bhpart", help="bhpart -r.", callback=from_stdin)
-]
-Lsid = Annotated[
-    Path | None,
-    file_option("--lsid", help="lsid: the name of the scheduler (OpenLava …)."),
-]
+SITE_HELP = "Instance with the site's configuration: resources, users, limits."
+SITE = option(None, SITE_HELP)
 FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
-Bparams = Annotated[
-    Path | None, file_option("--bparams", help="bparams -l or -a: parameters, without --site.")
-]
-Bugroup = Annotated[
-    Path | None, file_option("--bugroup", help="bugroup -l: user groups, without --site.")
-]
-Bmgroup = Annotated[
-    Path | None, file_option("--bmgroup", help="bmgroup -r: host groups, without --site.")
-]
-Busers = Annotated[
-    Path | None, file_option("--busers", help="busers all: limits of users, without --site.")
-]
-Lshosts = Annotated[
-    Path | None, file_option("--lshosts", help="lshosts -w: memory of hosts, without --site.")
-]
-Blimits = Annotated[
-    Path | None,
-    file_option("--blimits", help="blimits -c or bresources, or blimits: limits, without --site."),
-]
-Bjgroup = Annotated[Path | None, file_option("--bjgroup", help="bjgroup: limits of job groups.")]
-Folder = Annotated[
-    Path | None,
-    file_option("--from", help="Folder with what these commands printed, in files of any name."),
-]
-PrintedAt = Annotated[
-    str | None,
-    typer.Option(
-        "--now",
-        help="When the commands ran, ISO 8601 with zone. Default: from the jobs, in UTC.",
+
+
+@dataclass(frozen=True, slots=True)
+class Listings:
+    """Files with what LSF's commands have printed, and how they are read."""
+
+    bjobs: tuple[Path, ...] = option(
+        (), "bjobs -u all -json -o '…', or bjobs -u all -l or -UF.", callback=from_stdin
+    )
+    bhosts: tuple[Path, ...] = option(
+        (),
+        "bhosts -json -o '…', bhosts -l or bhosts; bhosts -gpu -l and bhosts -s beside it.",
+        callback=from_stdin,
+    )
+    bqueues: tuple[Path, ...] = option(
+        (), "bqueues -l or -r, bqueues -json or bqueues.", callback=from_stdin
+    )
+    bhpart: tuple[Path, ...] = option((), "bhpart -r.", callback=from_stdin)
+    lsid: Path | None = option(None, "lsid: the name of the scheduler (OpenLava …).")
+    bparams: Path | None = option(None, "bparams -l or -a: parameters, without --site.")
+    bugroup: Path | None = option(None, "bugroup -l: user groups, without --site.")
+    bmgroup: Path | None = option(None, "bmgroup -r: host groups, without --site.")
+    busers: Path | None = option(None, "busers all: limits of users, without --site.")
+    lshosts: Path | None = option(None, "lshosts -w: memory of hosts, without --site.")
+    blimits: Path | None = option(
+        None, "blimits -c or bresources, or blimits: limits, without --site."
+    )
+    bjgroup: Path | None = option(None, "bjgroup: limits of job groups.")
+    folder: Path | None = option(
+        None, "Folder with what these commands printed, in files of any name.", "--from"
+    )
+    site: Path | None = option(None, SITE_HELP)
+    rusage: Rusage | None = option(None, RUSAGE_HELP)
+    now: str | None = option(
+        None,
+        "When the commands ran, ISO 8601 with zone. Default: from the jobs, in UTC.",
         metavar="STAMP",
-    ),
-]
+    )
+
+    @property
+    def any_listing(self) -> bool:
+        """Whether there is a listing of jobs, hosts, queues or partitions."""
+        return bool(self.bjobs or self.bhosts or self.bqueues or self.bhpart)
+
+    @property
+    def facts(self) -> dict[str, Path]:
+        """Files about the configuration, by the command that printed them."""
+        given = values_of(self, *FACTS)
+        return {name: path for name, path in given.items() if path is not None}
+
+    @property
+    def files(self) -> list[Path]:
+        """All that are named, but for those of the folder."""
+        listed = (*self.bjobs, *self.bhosts, *self.bqueues, *self.bhpart)
+        return [*listed, *self.facts.values(), *(() if self.lsid is None else (self.lsid,))]
+
+    def instance(self, site: Path | Instance | None) -> Instance:
+        """The instance of the files; notes and differences go to stderr.
+
+        Raises InputError with everything that is wrong with them.
+        """
+        from ..model.errors import InputError
+        from ..model.sources.lsf_state.folder import printed_in
+        from ..model.sources.lsf_state.values import read_text
+
+        there = {} if self.folder is None else printed_in(self.folder)
+        lsids = [text.content for text in there.pop("lsid", ())]
+        given = Printed(
+            [*there.pop("bjobs", ()), *_read(self.bjobs, "bjobs")],
+            [*there.pop("bhosts", ()), *_read(self.bhosts, "bhosts")],
+            [*there.pop("bqueues", ()), *_read(self.bqueues, "bqueues")],
+            [*there.pop("bhpart", ()), *_read(self.bhpart, "bhpart")],
+            _file_text(self.lsid) if self.lsid is not None else "".join(lsids[:1]),
+            [*there.pop("facts", ()), *(read_text(p, kind) for kind, p in self.facts.items())],
+        )
+        if not given.has_any:
+            raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
+        moment = None if self.now is None else _stamp(self.now)
+        dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
+        return make_instance(given, moment or _age(dated), moment, site, self.rusage or "")
 
 
-def snapshot_files(
-    bjobs: Bjobs = None,
-    bhosts: Bhosts = None,
-    bqueues: Bqueues = None,
-    bhpart: Bhpart = None,
-    lsid: Lsid = None,
-    bparams: Bparams = None,
-    bugroup: Bugroup = None,
-    bmgroup: Bmgroup = None,
-    busers: Busers = None,
-    lshosts: Lshosts = None,
-    blimits: Blimits = None,
-    bjgroup: Bjgroup = None,
-    folder: Folder = None,
-    site: Site = None,
-    rusage: Rusage = None,
-    now: PrintedAt = None,
-    output: Output = None,
-    format: Notation = None,
-) -> None:
+@command
+def snapshot_files(listings: Listings, written: Written) -> None:
     """Turn the output of bjobs, bhosts, bqueues and the like into an instance.
 
     Each file is JSON or text, as the command has printed it; an option may be repeated. Printed
@@ -125,56 +121,8 @@ def snapshot_files(
 
     Exit codes: 0 done, 2 bad input.
     """
-    given = bparams, bugroup, bmgroup, busers, lshosts, blimits, bjgroup
-    facts = dict(zip(FACTS, given, strict=True))
-    told = {name: path for name, path in facts.items() if path is not None}
-    files = [path for paths in (bjobs, bhosts, bqueues, bhpart) for path in paths or ()]
-    keep_inputs(output, [*files, *told.values(), *(() if lsid is None else (lsid,))])
-    made = listed_instance(
-        bjobs, bhosts, bqueues, bhpart, lsid, site=site, rusage=rusage or "", now=now,
-        facts=told, folder=folder,
-    )  # fmt: skip
-    write_instance(made, output, format)
-
-
-def listed_instance(
-    bjobs: list[Path] | None,
-    bhosts: list[Path] | None,
-    bqueues: list[Path] | None,
-    bhpart: list[Path] | None,
-    lsid: Path | None,
-    *,
-    site: Path | Instance | None,
-    rusage: str | None,
-    now: str | None,
-    facts: Mapping[str, Path] | None = None,
-    folder: Path | None = None,
-) -> Instance:
-    """The instance of the files that these options name; notes and differences go to stderr.
-
-    facts: files by the command that printed them. folder: one that has more of all kinds.
-    Raises InputError with everything that is wrong with them.
-    """
-    from ..model.errors import InputError
-    from ..model.sources.lsf_state.folder import printed_in
-    from ..model.sources.lsf_state.values import read_text
-
-    there = {} if folder is None else printed_in(folder)
-    lsids = [text.content for text in there.pop("lsid", ())]
-    given = Printed(
-        [*there.pop("bjobs", ()), *_read(bjobs, "bjobs")],
-        [*there.pop("bhosts", ()), *_read(bhosts, "bhosts")],
-        [*there.pop("bqueues", ()), *_read(bqueues, "bqueues")],
-        [*there.pop("bhpart", ()), *_read(bhpart, "bhpart")],
-        _file_text(lsid) if lsid is not None else "".join(lsids[:1]),
-        [*there.pop("facts", ()), *(read_text(p, kind) for kind, p in (facts or {}).items())],
-    )
-    if not given.has_any:
-        raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
-    moment = None if now is None else _stamp(now)
-    dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
-    reference = moment or _age(dated)
-    return make_instance(given, reference, moment, site, rusage or "")
+    keep_inputs(written.output, listings.files)
+    written.write(listings.instance(listings.site))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,10 +290,10 @@ def print_notes(texts: Sequence[str], most: int = MAX_NOTES) -> None:
         print_note(f"and {len(texts) - most} more notes")
 
 
-def _read(paths: list[Path] | None, kind: str) -> list[Text]:
+def _read(paths: Sequence[Path], kind: str) -> list[Text]:
     from ..model.sources.lsf_state.values import read_text
 
-    return [read_text(path, kind) for path in paths or ()]
+    return [read_text(path, kind) for path in paths]
 
 
 def _file_text(path: Path) -> str:
@@ -422,14 +370,12 @@ NEEDED = ("bjobs", "bhosts", "bqueues")
 OPTIONAL_TIMEOUT = 30.0
 
 
+@command
 def snapshot(
-    site: Site = None,
-    rusage: Rusage = None,
-    timeout: Annotated[
-        float, typer.Option(min=1.0, help="Seconds to wait for each command.")
-    ] = 120.0,
-    output: Output = None,
-    format: Notation = None,
+    how: Annotated[Listings, taking("site rusage")],
+    *,
+    timeout: float = option(120.0, "Seconds to wait for each command.", min=1.0),
+    written: Written,
 ) -> None:
     """Make an instance of the LSF cluster of this machine, as it is now.
 
@@ -466,7 +412,7 @@ def snapshot(
         given["bhosts"].append(shared)
     name = "" if lsid is None else lsid.content
     printed = Printed(**given, lsid=name, facts=[text for text in facts if _is_read(text)])
-    write_instance(make_instance(printed, now, now, site, rusage or ""), output, format)
+    written.write(make_instance(printed, now, now, how.site, how.rusage or ""))
 
 
 def _asked(name: str, programs: Mapping[str, str], timeout: float) -> Text | None:

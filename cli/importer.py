@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,24 +14,15 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..model.errors import InputError
-from .import_snapshot import Site, print_notes, snapshot_files
-from .options import (
-    DefaultLimitOption,
-    KeepGoing,
-    Rusage,
-    file_argument,
-    file_option,
-    from_stdin,
-    limit_of,
-    print_note,
-    read_instance,
-)
-from .output import Notation, Output, keep_inputs, write_instance
+from .declare import argument, command, option, taking, values_of
+from .import_snapshot import SITE, print_notes, snapshot_files
+from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
+from .output import Written, keep_inputs
 from .panels import PanelledCommand
 
 if TYPE_CHECKING:
     from ..model.errors import Problem
-    from ..model.formats.file_format import FileFormat
+    from ..model.formats.file_format import FileFormat, ReadOptions
     from ..model.instance import Instance
     from ..model.job import Job
     from ..model.sources.finished_jobs import FinishedJob
@@ -43,53 +33,50 @@ if TYPE_CHECKING:
     from ..model.workload import Workload
 
 
-TimeOfConditions = Annotated[
-    str | None,
-    typer.Option(
-        help="Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
+@dataclass(frozen=True, slots=True)
+class ConfigurationReading:
+    """What LSF's files leave open; fields as of ``model.formats.lsf.site_document``."""
+
+    cluster: str = option("", "Cluster, where the directory has several.", show_default=False)
+    at: str | None = option(
+        None,
+        "Time for #if time(…), ISO 8601 with zone; it becomes `now`. "
         "Default: the present time, for conditions only.",
-        show_default=False,
-    ),
-]
-Hosts = Annotated[
-    Path | None,
-    file_option(
-        help="What `lshosts -w` printed: processors and memory of hosts. "
+    )
+    user: str = option("", "User for #if user(…).", show_default=False)
+    lshosts: Path | None = option(
+        None,
+        "What `lshosts -w` printed: processors and memory of hosts. "
         "Default: CONFDIR/lshosts if it is there.",
-        show_default=False,
-    ),
-]
-Processors = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
-        show_default=False,
+    )
+    ncpus: tuple[str, ...] = option(
+        (),
+        "Processors of hosts where no file says them: N for all, or HOST=N; repeatable.",
         metavar="[HOST=]N",
-    ),
-]
+    )
+    rusage: Rusage | None = option(None, RUSAGE_HELP)
+
+    def options(self) -> dict[str, Any]:
+        """As the reader takes them. Raises InputError for what makes no sense."""
+        from ..model.formats.units import parse_stamp
+
+        try:
+            moment = None if self.at is None else parse_stamp(self.at)
+        except ValueError as error:
+            raise InputError(f"--at: {error}") from None
+        ncpus, rusage = _processors(self.ncpus), self.rusage or ""
+        return values_of(self) | {"at": moment, "ncpus": ncpus, "rusage": rusage}
 
 
+@command
 def lsf(
-    confdir: Annotated[
-        Path | None,
-        file_argument(
-            help="Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like.",
-            show_default=False,
-        ),
-    ] = None,
-    example: Annotated[
-        bool, typer.Option("--example", help="The shipped fictitious site instead.")
-    ] = False,
-    cluster: Annotated[
-        str, typer.Option(help="Cluster, where the directory has several.", show_default=False)
-    ] = "",
-    at: TimeOfConditions = None,
-    user: Annotated[str, typer.Option(help="User for #if user(…).", show_default=False)] = "",
-    lshosts: Hosts = None,
-    ncpus: Processors = None,
-    rusage: Rusage = None,
-    output: Output = None,
-    format: Notation = None,
+    confdir: Path | None = argument(
+        None, "Directory with lsf.conf, lsf.cluster.NAME, lsb.queues and the like."
+    ),
+    *,
+    example: bool = option(False, "The shipped fictitious site instead."),
+    reading: ConfigurationReading,
+    written: Written,
 ) -> None:
     """Turn a directory of LSF configuration into an instance (docs/import.md).
 
@@ -98,7 +85,6 @@ def lsf(
     Exit codes: 0 done, 2 bad input.
     """
     from ..model.formats.lsf import site_document
-    from ..model.formats.units import parse_stamp
 
     if (confdir is None) == (not example):
         raise InputError("give a directory of LSF configuration, or --example")
@@ -106,29 +92,17 @@ def lsf(
         from ..instances import site
 
         confdir = site()
-    try:
-        moment = parse_stamp(at) if at is not None else None
-    except ValueError as error:
-        raise InputError(f"--at: {error}") from None
-    found = site_document(
-        confdir,
-        cluster=cluster,
-        at=moment,
-        present=datetime.now().astimezone(),
-        user=user,
-        lshosts=lshosts,
-        ncpus=_processors(ncpus or []),
-        rusage=rusage or "",
-    )
+    present = datetime.now().astimezone()
+    found = site_document(confdir, present=present, **reading.options())
     for note in found.notes:
         print_note(f"note: {note}")
     instance, warnings = found.instance()
     for warning in warnings:
         print_note(f"warning: {warning}")
-    write_instance(instance, output, format)
+    written.write(instance)
 
 
-def _processors(words: list[str]) -> dict[str, int]:
+def _processors(words: Iterable[str]) -> dict[str, int]:
     """``16`` or ``hostA=16`` each; InputError for anything else."""
     from ..model.formats.names import expand_range
 
@@ -145,30 +119,22 @@ def _processors(words: list[str]) -> dict[str, int]:
     return found
 
 
-At = Annotated[
-    str,
-    typer.Option(
-        "--at",
-        metavar="TIME",
-        help="The moment: an ISO 8601 stamp with zone, seconds as the log has them, "
-        "a time from its begin (2d, 90m), or end.",
-    ),
-]
-Later = Annotated[
-    bool,
-    typer.Option(
-        "--with-future", help="Jobs submitted after the moment too, for a simulation from it."
-    ),
-]
-KeepGoingWithRest = Annotated[
-    bool, typer.Option("--keep-going", help="Report malformed records and take the rest.")
-]
+AT = option(
+    "end",
+    "The moment: an ISO 8601 stamp with zone, seconds as the log has them, "
+    "a time from its begin (2d, 90m), or end.",
+    metavar="TIME",
+)
+LATER = option(
+    False, "Jobs submitted after the moment too, for a simulation from it.", "--with-future"
+)
+KEEP_GOING = option(False, "Report malformed records and take the rest.")
 
 
 def _log(what: str) -> Any:
     """The argument of a log file or several."""
     text = f"{what}; plain or gzipped, - for standard input."
-    return file_argument(help=text, callback=from_stdin, show_default=False)
+    return argument(..., text, callback=from_stdin, show_default=False)
 
 
 #: Second 0 of the times of lsb.acct and lsb.events.
@@ -176,14 +142,15 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 Policy = Literal["recorded", "fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 
 
+@command
 def events(
-    files: Annotated[list[Path], _log("lsb.events, older ones first")],
-    at: At = "end",
-    site: Site = None,
-    later: Later = False,
-    keep_going: KeepGoingWithRest = False,
-    output: Output = None,
-    format: Notation = None,
+    files: list[Path] = _log("lsb.events, older ones first"),
+    at: str = AT,
+    site: Path | None = SITE,
+    later: bool = LATER,
+    keep_going: bool = KEEP_GOING,
+    *,
+    written: Written,
 ) -> None:
     """Cut a moment out of LSF's event log: what ran and what waited then.
 
@@ -195,7 +162,7 @@ def events(
     from ..model.sources.lsf_state.event_log import cut
     from ..model.sources.lsf_state.log_records import read_events
 
-    keep_inputs(output, files)
+    keep_inputs(written.output, files)
     bad = BadRecords()
     kinds: dict[str, int] = {}
 
@@ -227,25 +194,23 @@ def events(
         replace(q, active=q.active and q.name not in idle, open=q.open and q.name not in shut)
         for q in instance.queues
     )
-    write_instance(replace(instance, queues=tuple(queues)), output, format)
+    written.write(replace(instance, queues=tuple(queues)))
 
 
+@command
 def acct(
-    files: Annotated[list[Path], _log("lsb.acct, older ones first")],
-    at: At = "end",
-    site: Site = None,
-    usage_for: Annotated[
-        Path | None,
-        file_option(
-            help="Instance whose share accounts and slot pools get what the log's jobs have used "
-            "by its now (or --at); its jobs stay.",
-            show_default=False,
-        ),
-    ] = None,
-    later: Later = False,
-    keep_going: KeepGoingWithRest = False,
-    output: Output = None,
-    format: Notation = None,
+    files: list[Path] = _log("lsb.acct, older ones first"),
+    at: str = AT,
+    site: Path | None = SITE,
+    usage_for: Path | None = option(
+        None,
+        "Instance whose share accounts and slot pools get what the log's jobs have used "
+        "by its now (or --at); its jobs stay.",
+    ),
+    later: bool = LATER,
+    keep_going: bool = KEEP_GOING,
+    *,
+    written: Written,
 ) -> None:
     """Cut a moment out of LSF's accounting, or sum up past usage for an instance.
 
@@ -257,7 +222,7 @@ def acct(
     from ..model.sources.log_lines import BadRecords
     from ..model.sources.lsf_state.event_log import moment_of_acct
 
-    keep_inputs(output, files)
+    keep_inputs(written.output, files)
     bad = BadRecords()
     if usage_for is not None:
         if site is not None or later:
@@ -266,7 +231,7 @@ def acct(
         instance = _used(usage_for, files, at, bad)
         _refuse(bad, keep_going)
         print_notes(bad.told_cells())
-        write_instance(instance, output, format)
+        written.write(instance)
         return
     time = _acct_time(at, files)
     jobs = _finished(files, bad)
@@ -283,24 +248,21 @@ def acct(
         for job in _finished(files, BadRecords()):
             past.add(job)
         instance = past.instance_with_usage()
-    write_instance(instance, output, format)
+    written.write(instance)
 
 
+@command
 def swf(
-    file: Annotated[Path, _log("SWF log")],
-    at: At = "end",
-    policy: Annotated[
-        Policy, typer.Option(help="When jobs started: as recorded, or as a replay has it.")
-    ] = "recorded",
-    procs: Annotated[
-        int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")
-    ] = None,
-    hosts: Annotated[int, typer.Option(min=1, help="Spread the processors over N hosts.")] = 1,
-    later: Later = False,
-    keep_going: KeepGoingWithRest = False,
-    default_limit: DefaultLimitOption = None,
-    output: Output = None,
-    format: Notation = None,
+    file: Path = _log("SWF log"),
+    at: str = AT,
+    policy: Policy = option("recorded", "When jobs started: as recorded, or as a replay has it."),
+    procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1),
+    hosts: int = option(1, "Spread the processors over N hosts.", min=1),
+    later: bool = LATER,
+    keep_going: bool = KEEP_GOING,
+    *,
+    reading: Annotated[LogReading, taking("default_limit")],
+    written: Written,
 ) -> None:
     """Cut a moment out of an SWF log: what ran and what waited then.
 
@@ -312,8 +274,8 @@ def swf(
     from ..model.sources.trace import nothing_to_replay, plain_hosts, remarks_on
     from ..model.workload import canonical, machine_size
 
-    keep_inputs(output, [file])
-    found = read_swf(file, keep_going=keep_going, default_limit=limit_of(default_limit))
+    keep_inputs(written.output, [file])
+    found = read_swf(file, keep_going=keep_going, default_limit=reading.limit)
     _tell_problems(found.problems)
     size = machine_size(found.workload, procs)
     log = canonical(found.workload, size)
@@ -344,7 +306,7 @@ def swf(
     time = last if at == "end" else _second_of_log(at, found, first, last)
     moment = moment_of_swf(log, starts, time, base.cluster.hosts, later=later)
     instance = replace(_of_pool(moment, base), origin=_origin_of(found))
-    write_instance(_with_precedences(instance, log, starts), output, format)
+    written.write(_with_precedences(instance, log, starts))
 
 
 def _second_of_log(at: str, log: SwfLog, first: int, last: int) -> int:
@@ -431,7 +393,6 @@ def _instance(moment: Moment, site: Path | None, notes: list[str], bad: BadRecor
     from ..model.sources.lsf_state.event_log import settle_limits, tell_unread
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.trace import GPUS_OF_LOGS
-    from .options import read_source
 
     if moment.first is None:
         raise InputError("the log has no record of a job: there is no moment to cut out")
@@ -464,7 +425,6 @@ def _used(usage_for: Path, files: list[Path], at: str, bad: BadRecords) -> Insta
     """The instance with what the log's jobs have used by its now, or by --at."""
     from ..model.errors import InputError
     from ..solver.fairshare.reports import PastUsage
-    from .options import read_source
 
     instance = read_source(usage_for)
     if not _has_accounts(instance):
@@ -566,24 +526,22 @@ def _tell_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
 
 EXITS = "Exit codes: 0 done, 2 bad input."
 
-File = Annotated[
-    Path,
-    file_argument(
-        help="File to read; - for standard input.", callback=from_stdin, show_default=False
-    ),
-]
-#: The options that a format may take, by their names in ReadOptions.
-OPTIONS: dict[str, Any] = {
-    "hosts": Annotated[
-        int | None, typer.Option(min=1, help="Spread the processors of the log over N hosts.")
-    ],
-    "cluster": Annotated[
-        Path | None,
-        file_option(help="Instance whose hosts and queues to take.", show_default=False),
-    ],
-    "keep_going": KeepGoing,
-    "default_limit": DefaultLimitOption,
-}
+FILE = argument(..., "File to read; - for standard input.", callback=from_stdin, show_default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FormatReading(LogReading):
+    """The options that a format may take; fields as of ``ReadOptions``."""
+
+    hosts: int | None = option(None, "Spread the processors of the log over N hosts.", min=1)
+    cluster: Path | None = option(None, "Instance whose hosts and queues to take.")
+
+    def options(self) -> ReadOptions:
+        """As a format takes them. Raises InputError for what makes no sense."""
+        from ..model.formats.file_format import ReadOptions
+
+        cluster = None if self.cluster is None else read_source(self.cluster)
+        return ReadOptions(self.hosts, cluster, self.keep_going, self.limit)
 
 
 class FormatGroup(TyperGroup):
@@ -606,8 +564,8 @@ app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
 app.command("snapshot", cls=PanelledCommand)(snapshot_files)
-for command in (lsf, events, acct, swf):
-    app.command(cls=PanelledCommand)(command)
+for each in (lsf, events, acct, swf):
+    app.command(cls=PanelledCommand)(each)
 
 
 @app.callback()
@@ -624,30 +582,18 @@ def _importable() -> list[FileFormat]:
 def _command(found: FileFormat) -> Any:
     """``slotwise import NAME FILE`` with the options that mean something for the format."""
 
-    def run(file: Path, output: Path | None, format: Any, **given: Any) -> None:
-        from ..model.formats.file_format import ReadOptions
+    known = ("hosts", "cluster", "keep_going", "default_limit")
+    taken = taking(" ".join(name for name in known if name in found.takes))
 
-        keep_inputs(output, [file])
-        if given.get("cluster") is not None:
-            given["cluster"] = read_instance(given["cluster"], None)
-        if "default_limit" in given:
-            given["default_limit"] = limit_of(given["default_limit"])
-        reading = found.read(file, ReadOptions(**given))
-        for remark in reading.remarks:
+    def run(file: Path = FILE, *, written: Written, reading: FormatReading) -> None:
+        keep_inputs(written.output, [file])
+        contents = found.read(file, reading.options())
+        for remark in contents.remarks:
             print_note(remark)
-        write_instance(reading.instance, output, format)
+        written.write(contents.instance)
 
-    kinds = {"file": File, "output": Output, "format": Notation}
-    kinds |= {name: kind for name, kind in OPTIONS.items() if name in found.takes}
-    defaults = {"file": Parameter.empty, "keep_going": False}
-    run.__annotations__ = kinds
-    run.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=kind)
-            for name, kind in kinds.items()
-        ]
-    )
+    run.__annotations__["reading"] = Annotated[FormatReading, taken]
     alone = typer.Typer(add_completion=False)
     words = f"Turn {found.kind}, into an instance.\n\n{EXITS}"
-    alone.command(found.name, cls=PanelledCommand, help=words)(run)
+    alone.command(found.name, cls=PanelledCommand, help=words)(command(run))
     return get_command(alone)

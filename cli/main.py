@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -17,17 +17,17 @@ from .. import __version__
 from ..model.confined import confined
 from ..model.errors import InputError, SlotwiseError
 from ..model.escaping import printable, raw_csv
-from ..model.input_limits import STRICT, USUAL, InputLimits, limited
+from ..model.input_limits import STRICT, InputLimits, limited
 from .ask import SETTINGS as ASK_SETTINGS
 from .ask import ask
 from .backtest import backtest
 from .check import check, examples, generate, schema
+from .declare import command, option, taking, values_of
 from .diagnose import diagnose
 from .explain import explain
 from .forecast import forecast
 from .import_snapshot import snapshot
 from .importer import app as importers
-from .options import file_option
 from .panels import HELP_ALL, LIMITS, PanelledCommand, PanelledGroup, show_all
 from .process import Exit, guarded_streams, timed_from_now
 from .replay import replay
@@ -66,10 +66,10 @@ _MORE: Final[dict[Callable[..., Any], dict[str, Any]]] = {
     resreq: RESREQ_SETTINGS,
 }
 for title, commands in COMMANDS.items():
-    for command in commands:
-        app.command(
-            cls=PanelledCommand, rich_help_panel=title, context_settings=_MORE.get(command)
-        )(command)
+    for each in commands:
+        app.command(cls=PanelledCommand, rich_help_panel=title, context_settings=_MORE.get(each))(
+            each
+        )
 app.add_typer(importers, name="import", rich_help_panel="Your cluster")
 
 
@@ -79,74 +79,58 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _most(what: str, most: int | None = None) -> Any:
-    return typer.Option(min=1, max=most, help=f"Most {what}.", rich_help_panel=LIMITS)
+def _most(name: str, what: str, most: int | None = None) -> Any:
+    return option(..., f"Most {what}.", f"--max-{name}", min=1, max=most, rich_help_panel=LIMITS)
 
 
-Version = Annotated[
-    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-]
-HelpLimits = Annotated[
-    bool,
-    typer.Option(HELP_ALL, callback=show_all, is_eager=True, help="Show the limits on input too."),
-]
-Debug = Annotated[bool, typer.Option("--debug", help="Errors with their traceback.")]
-RawCsv = Annotated[
-    bool, typer.Option("--raw-csv", help="CSV cells that begin like a formula stay so.")
-]
-Confine = Annotated[
-    Path | None,
-    file_option(
-        "--confine",
-        metavar="DIR",
-        help="Read and write no file outside this folder, links followed (docs/portals.md).",
-        rich_help_panel=LIMITS,
-    ),
-]
-StrictLimits = Annotated[
-    bool,
-    typer.Option(
-        "--strict-limits",
-        help="Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it "
-        "still count.",
-        rich_help_panel=LIMITS,
-    ),
-]
-MemoryLimit = Annotated[
-    int | None,
-    typer.Option(
-        min=100,
-        metavar="MB",
-        help="Most memory of each process; then it ends.",
-        rich_help_panel=LIMITS,
-    ),
-]
+#: The limits on input as options, in the order of the help.
+MAXIMA = {
+    "hosts": _most("hosts", "hosts of an instance"),
+    "jobs": _most("jobs", "jobs of an instance, records of a log"),
+    "names": _most("names", "names that ranges stand for"),
+    "elements": _most("elements", "elements of job arrays"),
+    "text": _most("text", "bytes of an instance file"),
+    "value": _most("value", "characters of one value"),
+    "requirement": _most("requirement", "characters of a requirement or bsub line"),
+    "nesting": _most("nesting", "levels of lists and mappings", 500),
+    "line": _most("line", "bytes of a line of a log"),
+    "unpacked": _most("unpacked", "bytes that a packed log unpacks to"),
+    "ratio": _most("ratio", "times its size that a packed log unpacks to"),
+    "errors": _most("errors", "problems that are shown"),
+}
 
 
 @app.callback()
+@command
 def _global(
     context: typer.Context,
-    version: Version = False,
-    _limits: HelpLimits = False,
-    debug: Debug = False,
-    raw_cells: RawCsv = False,
-    confine: Confine = None,
-    strict: StrictLimits = False,
-    memory_limit: MemoryLimit = None,
-    max_hosts: Annotated[int, _most("hosts of an instance")] = USUAL.hosts,
-    max_jobs: Annotated[int, _most("jobs of an instance, records of a log")] = USUAL.jobs,
-    max_names: Annotated[int, _most("names that ranges stand for")] = USUAL.names,
-    max_elements: Annotated[int, _most("elements of job arrays")] = USUAL.elements,
-    max_text: Annotated[int, _most("bytes of an instance file")] = USUAL.text,
-    max_value: Annotated[int, _most("characters of one value")] = USUAL.value,
-    max_requirement: Annotated[
-        int, _most("characters of a requirement or bsub line")
-    ] = USUAL.requirement,
-    max_nesting: Annotated[int, _most("levels of lists and mappings", 500)] = USUAL.nesting,
-    max_line: Annotated[int, _most("bytes of a line of a log")] = USUAL.line,
-    max_unpacked: Annotated[int, _most("bytes that a packed log unpacks to")] = USUAL.unpacked,
-    max_ratio: Annotated[int, _most("times its size that a packed log unpacks to")] = USUAL.ratio,
-    max_errors: Annotated[int, _most("problems that are shown")] = USUAL.errors,
+    version: bool = option(False, "Print the version.", callback=_version, is_eager=True),
+    help_limits: bool = option(
+        False, "Show the limits on input too.", HELP_ALL, callback=show_all, is_eager=True
+    ),
+    debug: bool = option(False, "Errors with their traceback."),
+    raw_cells: bool = option(False, "CSV cells that begin like a formula stay so.", "--raw-csv"),
+    confine: Path | None = option(
+        None,
+        "Read and write no file outside this folder, links followed (docs/portals.md).",
+        metavar="DIR",
+        rich_help_panel=LIMITS,
+    ),
+    strict: bool = option(
+        False,
+        "Tighter limits, for inputs of strangers (docs/portals.md); --max-… beside it still count.",
+        "--strict-limits",
+        rich_help_panel=LIMITS,
+    ),
+    memory_limit: int | None = option(
+        None,
+        "Most memory of each process; then it ends.",
+        min=100,
+        metavar="MB",
+        rich_help_panel=LIMITS,
+    ),
+    *,
+    maxima: Annotated[InputLimits, taking(" ".join(MAXIMA), **MAXIMA)],
 ) -> None:
     """Options that stand before the command."""
     _DEBUG.set(debug)
@@ -154,12 +138,8 @@ def _global(
     context.with_resource(raw_csv(raw_cells))
     if memory_limit is not None:
         _limit_memory(memory_limit)
-    given = {
-        field.name: context.params[f"max_{field.name}"]
-        for field in fields(InputLimits)
-        if not strict or _is_said(context, f"max_{field.name}")
-    }
-    context.with_resource(limited(replace(STRICT if strict else USUAL, **given)))
+    said = {name: i for name, i in values_of(maxima).items() if _is_said(context, name)}
+    context.with_resource(limited(replace(STRICT, **said) if strict else maxima))
     context.with_resource(confined(confine))
 
 

@@ -7,8 +7,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -18,24 +19,11 @@ from ..model.errors import InputError, Problem, SlotwiseError, report
 from ..model.escaping import printable
 from ..model.objective import ObjectiveName
 from ..model.plan import MAX_MARGIN
+from .declare import argument, option
 
 if TYPE_CHECKING:
     from ..model.formats.file_format import DefaultLimit
     from ..model.instance import Instance
-
-
-def file_argument(**settings: Any) -> Any:
-    """`typer.Argument` for a path."""
-    return typer.Argument(readable=False, **settings)
-
-
-def file_option(*names: str, **settings: Any) -> Any:
-    """`typer.Option` for a path.
-
-    Typer would look whether it may be read, of an output too, and answer with a panel of many
-    lines; the readers say it in one, as for all that is wrong with a file.
-    """
-    return typer.Option(*names, readable=False, **settings)
 
 
 def example_names(incomplete: str) -> list[str]:
@@ -74,129 +62,124 @@ def _sources(given: dict[str, Any]) -> Iterator[Path]:
 
 Format = Literal["text", "json", "csv"]
 
-InstanceFile = Annotated[
-    Path | None,
-    file_argument(help="Instance file, YAML or JSON; - for standard input.", show_default=False),
-]
-Example = Annotated[
-    str | None,
-    typer.Option(
-        "--example",
-        help="A shipped example instead of a file; see `slotwise examples`.",
+
+#: Said where a command has no instance, or two.
+WANTED = "give an instance file or --example NAME (`slotwise examples` lists them)"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The instance that a command is about."""
+
+    file: Path | None = argument(
+        None, "Instance file, YAML or JSON; - for standard input.", show_default=False
+    )
+    example: str | None = option(
+        None,
+        "A shipped example instead of a file; see `slotwise examples`.",
         autocompletion=example_names,
-    ),
-]
-Rusage = Annotated[
-    Literal["host", "slot"] | None,
-    typer.Option(
-        help="What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
-        "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name says.",
-        show_default=False,
-    ),
-]
-FormatOption = Annotated[Format, typer.Option("--format", help="Format on standard output.")]
+    )
 
-ObjectiveOption = Annotated[
-    ObjectiveName, typer.Option(help="What the optimum minimises (docs/how-it-works.md).")
-]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
+    def read(self) -> Instance:
+        """The instance; warnings go to stderr.
+
+        Raises InputError when neither or both are given, or the instance is bad.
+        """
+        return read_source(self.path())
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self.example or str(self.file)
+
+    def path(self, wanted: str = WANTED) -> Path:
+        """The file, or that of an example; InputError that says what is wanted for none or two."""
+        from ..instances import example as example_path
+
+        if (self.file is None) == (self.example is None):
+            raise InputError(wanted)
+        return example_path(self.example) if self.file is None else self.file  # type: ignore[arg-type]
+
+    def behind_file(
+        self, words: Sequence[str], most: int | None = None
+    ) -> tuple[Source, list[str]]:
+        """The source with its file from the first of the words, and the words behind that.
+
+        There is no file among them where an example is named, unless they are more than `most`.
+        """
+        rest = list(words)
+        if rest and (self.example is None or (most is not None and len(rest) > most)):
+            return replace(self, file=Path(rest[0])), rest[1:]
+        return self, rest
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How an optimal plan is searched for; fields as of ``solver.planning.plan``."""
+
+    objective: ObjectiveName = option(
+        "lexicographic", "What the optimum minimises (docs/how-it-works.md)."
+    )
+    time_limit: float | None = option(
+        None,
+        "Wall seconds of the whole command; of an exact plan 30 without it and --effort.",
         min=0.0,
-        help="Wall seconds of the whole command; of an exact plan 30 without it and --effort.",
-    ),
-]
-PlanTimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        help="Wall seconds of the whole command; of each exact plan 10 without it and --effort.",
-    ),
-]
-WholeTimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        help="Wall seconds of the whole command; without it the optimal plan has 30, or --effort, "
-        "and the others no limit.",
-    ),
-]
-ReportTimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        help="Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
-        "without it and --effort.",
-    ),
-]
-Effort = Annotated[
-    float | None,
-    typer.Option(min=0.0, help="Deterministic effort instead: the same plan on any machine."),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(min=1, help="Threads or processes at work at once; default: as the task is."),
-]
-AsLsf = Annotated[
-    bool,
-    typer.Option(
-        "--as-lsf",
-        help="As LSF's estimate: no windows, no advance reservations; what is held is for BACKFILL "
+    )
+    effort: float | None = option(
+        None, "Deterministic effort instead: the same plan on any machine.", min=0.0
+    )
+    workers: int | None = option(
+        None, "Threads or processes at work at once; default: as the task is.", min=1
+    )
+    as_lsf: bool = option(
+        False,
+        "As LSF's estimate: no windows, no advance reservations; what is held is for BACKFILL "
         "queues only.",
-    ),
-]
-
-Margin = Annotated[
-    int,
-    typer.Option(
+    )
+    margin: int = option(
+        0,
+        "Seconds that a plan keeps free behind the end of every pending job.",
         min=0,
         max=MAX_MARGIN,
-        help="Seconds that a plan keeps free behind the end of every pending job.",
-    ),
-]
-GanttOption = Annotated[
-    bool, typer.Option("--gantt", help="Also draw the plan: a line a host, a letter a job (text).")
-]
-JobsFile = Annotated[
-    Path | None,
-    file_option(
-        "--jobs",
-        help="Write one record a job: .csv, .json (both also .gz) or .parquet.",
-        show_default=False,
-    ),
-]
-KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Report malformed records and read the rest.")
-]
-DefaultLimitOption = Annotated[
-    str | None,
-    typer.Option(
-        "--default-limit",
+    )
+
+
+#: What --time-limit is where a command makes several plans, each by itself.
+OF_EACH_PLAN = "Wall seconds of the whole command; of each exact plan 10 without it and --effort."
+#: Options that several commands have one by one.
+FORMAT_HELP = "Format on standard output."
+FORMAT = option("text", FORMAT_HELP)
+GANTT = option(False, "Also draw the plan: a line a host, a letter a job (text).")
+RUSAGE_HELP = (
+    "What rusage[mem] counts for: each host, as in LSF, or each slot, as in OpenLava and "
+    "early volclava. Default: as RESOURCE_RESERVE_PER_SLOT or the scheduler's name says."
+)
+JOBS_FILE_HELP = "Write one record a job: .csv, .json (both also .gz) or .parquet."
+JOBS_FILE = option(None, JOBS_FILE_HELP)
+Rusage = Literal["host", "slot"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """How the records of a log are read; fields as of ``ReadOptions``."""
+
+    keep_going: bool = option(False, "Report malformed records and read the rest.")
+    default_limit: str | None = option(
+        None,
+        "Requested time of jobs for which an SWF log has none: 12h, or 2x (twice the run).",
         metavar="TIME|Nx",
-        help="Requested time of jobs for which an SWF log has none: 12h, or 2x (twice the run).",
-        show_default=False,
-    ),
-]
+    )
+
+    @property
+    def limit(self) -> DefaultLimit | None:
+        """What --default-limit says. Raises InputError for neither a time nor a multiple."""
+        from ..model.formats.file_format import DefaultLimit
+
+        return None if self.default_limit is None else DefaultLimit.parse(self.default_limit)
 
 
-def limit_of(text: str | None) -> DefaultLimit | None:
-    """What --default-limit says. Raises InputError where it is neither a time nor a multiple."""
-    from ..model.formats.file_format import DefaultLimit
-
-    return None if text is None else DefaultLimit.parse(text)
-
-
-CheckpointFile = Annotated[
-    Path | None,
-    file_option(
-        "--checkpoint", help="Where Ctrl-C or SIGTERM leaves the state.", show_default=False
-    ),
-]
-ResumeFile = Annotated[
-    Path | None, file_option("--resume", help="Go on from a checkpoint.", show_default=False)
-]
-
-
+#: The most samples of a forecast.
+MAX_SAMPLES = 100_000
 #: Jobs of an instance that the garbage collector had better not look at again.
 MANY_JOBS = 10_000
 
@@ -204,28 +187,6 @@ MANY_JOBS = 10_000
 def print_note(text: str) -> None:
     """A line on stderr."""
     typer.echo(f"slotwise: {printable(text)}", err=True)
-
-
-def read_instance(file: Path | None, example: str | None) -> Instance:
-    """The instance of a file, of standard input or of a shipped example; warnings go to stderr.
-
-    Raises InputError when neither or both are given, or the instance is bad.
-    """
-    return read_source(source_of(file, example))
-
-
-def source_of(file: Path | None, example: str | None) -> Path:
-    """The file that is given, or that of a shipped example.
-
-    Raises InputError when neither or both are given.
-    """
-    from ..instances import example as example_path
-
-    if (file is None) == (example is None):
-        raise InputError("give an instance file or --example NAME (`slotwise examples` lists them)")
-    source = example_path(example) if example is not None else file
-    assert source is not None
-    return source
 
 
 def read_source(source: Path) -> Instance:

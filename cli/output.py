@@ -21,14 +21,15 @@ from errno import EACCES, EISDIR, ENOENT, ENXIO
 from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn, cast
 
 import typer
 
 from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
 from ..model.escaping import csv_lines
-from .options import file_option, interval_of
+from .declare import option
+from .options import interval_of
 from .process import Exit
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path] = ())
     for source in inputs:
         if not is_special(source):
             taken[_identity(source)] = f"the input {source}"
-    for option, path in outputs.items():
+    for spelling, path in outputs.items():
         if path is None or is_special(path):
             continue
         key = _identity(path)
         if key in taken:
-            same = f"{option} would overwrite {taken[key]}: give it a file of its own"
+            same = f"{spelling} would overwrite {taken[key]}: give it a file of its own"
             raise InputError([Problem(same, str(path))])
-        taken[key] = option
+        taken[key] = spelling
 
 
 def _identity(path: Path) -> object:
@@ -267,20 +268,24 @@ def _checked(output: Path | None) -> Path | None:
     return output
 
 
-#: Refused before any work is done where nothing could be written.
-Output = Annotated[
-    Path | None,
-    file_option(
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where an instance is written, and how."""
+
+    output: Path | None = option(
+        None,
+        "File to write, .yaml or .json. Default: stdout, YAML.",
         "-o",
         "--output",
-        help="File to write, .yaml or .json. Default: stdout, YAML.",
-        callback=_checked,
-    ),
-]
-Notation = Annotated[
-    Literal["yaml", "json"] | None,
-    typer.Option("--format", help="Default: JSON for a file named .json, else YAML."),
-]
+        callback=_checked,  # refused before any work is done where nothing could be written
+    )
+    format: Literal["yaml", "json"] | None = option(
+        None, "Default: JSON for a file named .json, else YAML."
+    )
+
+    def write(self, instance: Instance) -> None:
+        """As :func:`write_instance`."""
+        write_instance(instance, self.output, self.format)
 
 
 def keep_inputs(output: Path | None, inputs: Iterable[Path]) -> None:
@@ -402,14 +407,21 @@ def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     return buffer.getvalue()
 
 
-CheckpointEvery = Annotated[
-    str | None,
-    typer.Option(
-        help="Also write --checkpoint every so often (0.5s, 60s, 5m): kill -9 costs no more.",
+@dataclass(frozen=True)
+class Resuming:
+    """How a long run is stopped, and resumed."""
+
+    checkpoint: Path | None = option(None, "Where Ctrl-C or SIGTERM leaves the state.")
+    checkpoint_every: str | None = option(
+        None,
+        "Also write --checkpoint every so often (0.5s, 60s, 5m): kill -9 costs no more.",
         metavar="TIME",
-        show_default=False,
-    ),
-]
+    )
+    resume: Path | None = option(None, "Go on from a checkpoint.")
+
+    def checkpoints(self) -> Checkpoints:
+        """What writes them; InputError where the path or the time makes no sense."""
+        return Checkpoints.of(self.checkpoint, self.checkpoint_every)
 
 
 @dataclass(slots=True)

@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from .declare import argument, command, option, values_of
 from .options import (
-    CheckpointFile,
-    DefaultLimitOption,
+    FORMAT,
+    JOBS_FILE,
     Format,
-    FormatOption,
-    JobsFile,
-    KeepGoing,
-    ResumeFile,
-    file_argument,
+    LogReading,
     from_stdin,
-    limit_of,
     print_note,
     progress_bar,
 )
-from .output import CheckpointEvery, Checkpoints, check_apart, check_path, write_records
+from .output import Checkpoints, Resuming, check_apart, check_path, write_records
 from .process import Exit
 from .tables import csv_rows, plain_metric
 
@@ -36,36 +32,32 @@ if TYPE_CHECKING:
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
 ScheduleAfter = Literal["event", "timestamp"]
 
-Log = Annotated[
-    Path,
-    file_argument(
-        help="SWF log, plain or gzipped; - for standard input.",
+
+@dataclass(frozen=True, slots=True)
+class PoolOptions:
+    """How the processors of a pool are given out; fields as of ``solver.replay.Replay``."""
+
+    policy: Policy | None = option(None, "Scheduling policy (docs/replay.md). Default: easy.")
+    procs: int | None = option(None, "Processors. Default: the log's MaxProcs.", min=1)
+    schedule_after: ScheduleAfter | None = option(
+        None, "Schedule after each event or once a time stamp. Default: by policy."
+    )
+
+
+@command
+def replay(
+    log: Path = argument(
+        ...,
+        "SWF log, plain or gzipped; - for standard input.",
         callback=from_stdin,
         show_default=False,
     ),
-]
-PolicyOption = Annotated[
-    Policy | None, typer.Option(help="Scheduling policy (docs/replay.md). Default: easy.")
-]
-Procs = Annotated[int | None, typer.Option(min=1, help="Processors. Default: the log's MaxProcs.")]
-ScheduleAfterOption = Annotated[
-    ScheduleAfter | None,
-    typer.Option(help="Schedule after each event or once a time stamp. Default: by policy."),
-]
-
-
-def replay(
-    log: Log,
-    policy: PolicyOption = None,
-    procs: Procs = None,
-    jobs: JobsFile = None,
-    format: FormatOption = "text",
-    schedule_after: ScheduleAfterOption = None,
-    keep_going: KeepGoing = False,
-    default_limit: DefaultLimitOption = None,
-    checkpoint: CheckpointFile = None,
-    checkpoint_every: CheckpointEvery = None,
-    resume: ResumeFile = None,
+    *,
+    pool: PoolOptions,
+    jobs: Path | None = JOBS_FILE,
+    format: Format = FORMAT,
+    reading: LogReading,
+    resuming: Resuming,
 ) -> None:
     """Replay an SWF log on one pool of processors under a policy; print the metrics.
 
@@ -79,16 +71,17 @@ def replay(
 
     if jobs is not None:
         check_path(jobs)
-    checkpoints = Checkpoints.of(checkpoint, checkpoint_every)
-    check_apart({"--jobs": jobs, "--checkpoint": checkpoint}, [log])
+    checkpoints, resume = resuming.checkpoints(), resuming.resume
+    check_apart({"--jobs": jobs, "--checkpoint": resuming.checkpoint}, [log])
     only_swf(log, "replay")
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            workload = read_log(log, keep_going, default_limit)
+            workload = read_log(log, reading)
             if resume is None:
-                session = Replay(workload, policy or "easy", procs, schedule_after)
+                policy = pool.policy or "easy"
+                session = Replay(workload, policy, pool.procs, pool.schedule_after)
             else:
-                saved = _load(resume, policy=policy, procs=procs, schedule_after=schedule_after)
+                saved = _load(resume, **values_of(pool))
                 session = Replay.resume(workload, saved, str(resume))
             tell_left_out(session.workload)
         guard = taking_over(str(resume)) if resume else nullcontext()
@@ -118,17 +111,15 @@ def only_swf(log: Path, command: str) -> None:
         raise InputError([Problem(wrong, str(log))])
 
 
-def read_log(
-    log: Path, keep_going: bool, default_limit: str | None, *, follows: bool = True
-) -> Workload:
-    """The log, malformed records warned of with `keep_going`, else refused.
+def read_log(log: Path, reading: LogReading, *, follows: bool = True) -> Workload:
+    """The log, malformed records warned of with --keep-going, else refused.
 
     follows: whether jobs may follow others (columns 17 and 18); else it is said that none does.
     """
     from ..model.errors import report
     from ..model.sources.swf import NOT_HEEDED, read_swf
 
-    found = read_swf(log, keep_going=keep_going, default_limit=limit_of(default_limit))
+    found = read_swf(log, keep_going=reading.keep_going, default_limit=reading.limit)
     for line in report(found.problems):
         print_note(f"warning: {line}")
     if follows or found.workload.preceding is None:

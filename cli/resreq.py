@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from ..model.escaping import printable
-from .options import file_option, read_source
+from .declare import argument, command, option
+from .options import read_source
 from .process import Exit
 
 if TYPE_CHECKING:
@@ -49,26 +50,18 @@ class ResreqAnswer:
     compound: bool = False
 
 
+@command
 def resreq(
-    text: Annotated[str, typer.Argument(help="The requirement, as after bsub -R.")] = "",
-    strict: Annotated[bool, typer.Option("--strict", help="Rules of LSF_STRICT_RESREQ=Y.")] = False,
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Accept balance together with usablecuslots in cu.")
-    ] = False,
-    dialect: Annotated[
-        str, typer.Option(help="The language of LSF 7 or 10.1; else the instance's, or 10.1.")
-    ] = "",
-    against: Annotated[
-        Path | None, file_option(help="Instance file: which of its hosts match, in which order.")
-    ] = None,
-    submitted_from: Annotated[
-        str | None, typer.Option("--from-host", "--from", help="Submission host, for type==local.")
-    ] = None,
-    check_select: Annotated[
-        bool,
-        typer.Option("--check-select", help="Only check the selection, as BSUB_CHK_RESREQ does."),
-    ] = False,
-    output: Annotated[Format, typer.Option("--format", help="text or json.")] = "text",
+    text: str = argument("", "The requirement, as after bsub -R."),
+    strict: bool = option(False, "Rules of LSF_STRICT_RESREQ=Y."),
+    lenient: bool = option(False, "Accept balance together with usablecuslots in cu."),
+    dialect: str = option("", "The language of LSF 7 or 10.1; else the instance's, or 10.1."),
+    against: Path | None = option(None, "Instance file: which of its hosts match, in which order."),
+    submitted_from: str | None = option(
+        None, "Submission host, for type==local.", "--from-host", "--from"
+    ),
+    check_select: bool = option(False, "Only check the selection, as BSUB_CHK_RESREQ does."),
+    output: Format = option("text", "text or json.", "--format"),
 ) -> None:
     """Read a resource requirement: its normal form, its mistakes, the hosts it chooses.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..model.display import WrittenTimes
 from ..model.errors import InputError, Problem, nearest
 from ..model.job import array_of
+from .declare import option
 from .options import pending_jobs
 from .tables import TABLE_WIDTH, Column, ListingRow, listing_text, page_of, paragraph
 
@@ -20,32 +19,6 @@ if TYPE_CHECKING:
 
 Order: TypeAlias = Literal["priority", "start", "gain", "slots", "job"]
 Only: TypeAlias = Literal["now", "later", "unproved", "unplaced"]
-
-JobNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--job",
-        help="Only this pending job; may be repeated.",
-        autocompletion=pending_jobs,
-        show_default=False,
-    ),
-]
-Top = Annotated[
-    int | None,
-    typer.Option(min=0, help="Only the first N; 0 for all. Default of the text: one page."),
-]
-Sort = Annotated[Order, typer.Option(help="Order of the jobs; the largest gain and slots first.")]
-PlanSort = Annotated[
-    Literal["priority", "start", "slots", "job"],
-    typer.Option("--sort", help="Order of the jobs; the largest slots first."),
-]
-OnlyState = Annotated[
-    Only | None,
-    typer.Option(help="Only jobs that start now, later, are not proved, or have no place."),
-]
-Wide = Annotated[
-    bool, typer.Option("--wide", help="Allocations whole, and jobs that start now one by one.")
-]
 
 #: So many jobs that start now are rows; more are one line.
 _MAX_NOW = 4
@@ -76,11 +49,17 @@ class Selection:
     """What the options say."""
 
     #: Of the jobs, () for all.
-    names: tuple[str, ...] = ()
-    top: int | None = None
-    sort: Order = "priority"
-    only: Only | None = None
-    wide: bool = False
+    names: tuple[str, ...] = option(
+        (), "Only this pending job; may be repeated.", "--job", autocompletion=pending_jobs
+    )
+    only: Only | None = option(
+        None, "Only jobs that start now, later, are not proved, or have no place."
+    )
+    sort: Order = option("priority", "Order of the jobs; the largest gain and slots first.")
+    top: int | None = option(
+        None, "Only the first N; 0 for all. Default of the text: one page.", min=0
+    )
+    wide: bool = option(False, "Allocations whole, and jobs that start now one by one.")
 
     @property
     def everything(self) -> bool:
@@ -152,6 +131,15 @@ class Selection:
         if shown or not now:
             text += listing_text(columns, shown, table_width)
         return text + _rest_line(clock or WrittenTimes(instance), rows[len(shown) :])
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSelection(Selection):
+    """Jobs of a plan by itself, in which no job gains."""
+
+    sort: Literal["priority", "start", "slots", "job"] = option(
+        "priority", "Order of the jobs; the largest slots first."
+    )
 
 
 def _now_line(now: Sequence[Shown]) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from ..model.escaping import printable
-from .options import Example, print_note, read_instance
+from .declare import argument, command, option, spelled, taking, values_of
+from .options import Source, print_note
 from .selection import ViewOptions
 
 if TYPE_CHECKING:
@@ -38,143 +37,116 @@ VIEWS: dict[str, Sequence[str]] = {
 #: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
 AFTER = ("bjgroup", "bjobs", "bhosts", "busers", "blimits")
 
-View = Annotated[
-    str,
-    typer.Argument(help=f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
-]
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[FILE] [NAME]...",
-        help="Instance file, YAML or JSON, - for standard input (none with --example); then only "
-        "these jobs, hosts, queues, groups, …",
-        show_default=False,
-    ),
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Option("--name", help="Only this job, host, queue, …, as behind FILE; may be repeated."),
-]
-Long = Annotated[bool, typer.Option("-l", help="All of each; bugroup: shares.")]
-Recursive = Annotated[
-    bool,
-    typer.Option("-r", help="bjobs: running jobs. Else share accounts of every level."),
-]
-Pending = Annotated[bool, typer.Option("-p", help="bjobs: pending jobs, and why they wait.")]
-Shared = Annotated[
-    bool, typer.Option("-s", help="bhosts: shared resources. bjobs: suspended jobs.")
-]
-OfGpus = Annotated[bool, typer.Option("-gpu", help="bhosts: GPUs, and how many jobs each has.")]
-Ended = Annotated[bool, typer.Option("-d", help="bjobs: jobs that have ended (with --at).")]
-Everything = Annotated[
-    bool, typer.Option("-a", help="bjobs: ended jobs too. blimits: limits not in use too.")
-]
-Arrays = Annotated[bool, typer.Option("-A", help="bjobs: job arrays, how many elements are where.")]
-Configured = Annotated[bool, typer.Option("-c", help="blimits: as configured.")]
-Wide = Annotated[bool, typer.Option("-w", help="Understood: no table cuts a name short.")]
-Users = Annotated[
-    list[str] | None, typer.Option("-u", help="Of this user or user group; all: of everybody.")
-]
-Queues = Annotated[list[str] | None, typer.Option("-q", help="bjobs, bhist: of this queue.")]
-OnHosts = Annotated[list[str] | None, typer.Option("-m", help="On this host, host group or unit.")]
-CycleOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--cycle/--no-cycle",
-        help="After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, busers and blimits, before for the others.",
-        show_default=False,
-    ),
-]
-At = Annotated[
-    str | None,
-    typer.Option(
-        "--at",
-        metavar="TIME",
-        help="A moment of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
-        "bhist without it: the end.",
-        show_default=False,
-    ),
-]
-Reservation = Annotated[
-    str | None,
-    typer.Option(metavar="METHOD", help="With --at: as in simulate.", show_default=False),
-]
-Top = Annotated[
-    int | None,
-    typer.Option("--reservations", min=1, help="With --at: as in simulate.", show_default=False),
-]
-Step = Annotated[
-    int | None,
-    typer.Option(min=0, help="With --at: seconds between cycles.", show_default=False),
-]
-AllocOption = Annotated[
-    Alloc, typer.Option("--alloc", help="bjobs -l: form of a future allocation.")
-]
-FormatOf = Annotated[
-    ViewFormat,
-    typer.Option("--format", help="lsf-json: as bjobs, bhosts, bqueues and busers print -json."),
-]
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """The switches of LSF's commands; VIEWS says which of them mean something to a view."""
+
+    long: bool = option(False, "All of each; bugroup: shares.", "-l")
+    recursive: bool = option(
+        False, "bjobs: running jobs. Else share accounts of every level.", "-r"
+    )
+    pending: bool = option(False, "bjobs: pending jobs, and why they wait.", "-p")
+    shared: bool = option(False, "bhosts: shared resources. bjobs: suspended jobs.", "-s")
+    gpu: bool = option(False, "bhosts: GPUs, and how many jobs each has.", "-gpu")
+    ended: bool = option(False, "bjobs: jobs that have ended (with --at).", "-d")
+    everything: bool = option(False, "bjobs: ended jobs too. blimits: limits not in use too.", "-a")
+    configured: bool = option(False, "blimits: as configured.", "-c")
+    arrays: bool = option(False, "bjobs: job arrays, how many elements are where.", "-A")
+    users: tuple[str, ...] = option((), "Of this user or user group; all: of everybody.", "-u")
+    queues: tuple[str, ...] = option((), "bjobs, bhist: of this queue.", "-q")
+    hosts: tuple[str, ...] = option((), "On this host, host group or unit.", "-m")
+
+    @property
+    def given(self) -> list[str]:
+        """Those that were given."""
+        return [switch for switch, value in spelled(self).items() if value]
 
 
+@dataclass(frozen=True, slots=True)
+class RunOfView:
+    """The simulation that --at looks into; fields as of ``solver.scheduler.history``."""
+
+    reservation: str | None = option(None, "With --at: as in simulate.", metavar="METHOD")
+    top: int | None = option(None, "With --at: as in simulate.", "--reservations", min=1)
+    step: int | None = option(None, "With --at: seconds between cycles.", min=0)
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        return [name for name, value in spelled(self).items() if value is not None]
+
+    def settings(self) -> dict[str, Any]:
+        """As the simulation takes them."""
+        reservation = self.reservation or "configured"
+        return {"reservation": reservation, "top": self.top, "cycle": self.step}
+
+
+@command
 def show(
-    view: View,
-    words: Words = None,
-    example: Example = None,
-    name: Names = None,
-    long: Long = False,
-    recursive: Recursive = False,
-    pending: Pending = False,
-    shared: Shared = False,
-    gpu: OfGpus = False,
-    ended: Ended = False,
-    everything: Everything = False,
-    configured: Configured = False,
-    arrays: Arrays = False,
-    wide: Wide = False,
-    user: Users = None,
-    queue: Queues = None,
-    host: OnHosts = None,
-    cycle: CycleOption = None,
-    at: At = None,
-    reservation: Reservation = None,
-    top: Top = None,
-    step: Step = None,
-    alloc: AllocOption = "lsf",
-    format: FormatOf = "text",
+    view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
+    words: list[str] | None = argument(
+        None,
+        "Instance file, YAML or JSON, - for standard input (none with --example); then only "
+        "these jobs, hosts, queues, groups, …",
+        metavar="[FILE] [NAME]...",
+        show_default=False,
+    ),
+    *,
+    source: Annotated[Source, taking("example")],
+    name: list[str] | None = option(
+        None, "Only this job, host, queue, …, as behind FILE; may be repeated."
+    ),
+    switches: Switches,
+    wide: bool = option(False, "Understood: no table cuts a name short.", "-w"),
+    cycle: bool | None = option(
+        None,
+        "After or before the scheduling cycle at the instance's now. Default: after for "
+        "bjgroup, bjobs, bhosts, busers and blimits, before for the others.",
+        "--cycle/--no-cycle",
+    ),
+    at: str | None = option(
+        None,
+        "A moment of the simulation: +2h from now, a second, or an ISO 8601 stamp. "
+        "bhist without it: the end.",
+        metavar="TIME",
+    ),
+    run: RunOfView,
+    alloc: Alloc = option("lsf", "bjobs -l: form of a future allocation."),
+    format: ViewFormat = option(
+        "text", "lsf-json: as bjobs, bhosts, bqueues and busers print -json."
+    ),
 ) -> None:
     """Show jobs, hosts, queues, users, limits, groups or partitions, now or in a simulation."""
-    switches = {"l": long, "r": recursive, "p": pending, "s": shared, "d": ended, "c": configured}
-    given = {**switches, "a": everything, "u": user, "q": queue, "m": host, "A": arrays}
-    given["gpu"] = gpu
-    _check_view(view, [f"-{letter}" for letter, value in given.items() if value])
-    of_run = {"--reservation": reservation, "--reservations": top, "--step": step}
-    _check_times(view, at, cycle, [name for name, value in of_run.items() if value is not None])
-    words = list(words or ())
-    file = Path(words.pop(0)) if example is None and words else None
-    instance = read_instance(file, example)
-    jobs = view == "bjobs"
-    asked = ViewOptions(
-        names=_names(instance, view, [*words, *(name or ())], shared=shared),
-        long=long or (recursive and view == "bugroup"),
+    _check_view(view, switches.given)
+    _check_times(view, at, cycle, run.given)
+    source, names = source.behind_file(words or ())
+    instance = source.read()
+    asked = _asked(view, instance, switches, (*names, *(name or ())), alloc)
+    text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run.settings())
+    sys.stdout.write(printable(text) if format == "text" else text)
+
+
+def _asked(
+    view: str, instance: Instance, switches: Switches, names: Sequence[str], alloc: Alloc
+) -> ViewOptions:
+    """What the view shows. Raises InputError for names that are not known."""
+    jobs, recursive, shared = view == "bjobs", switches.recursive, switches.shared
+    same = values_of(switches, "pending", "ended", "everything", "configured", "arrays")
+    return ViewOptions(
+        names=_names(instance, view, list(names), shared=shared),
+        long=switches.long or (recursive and view == "bugroup"),
         recursive=recursive and not jobs,
-        pending=pending,
         running=recursive and jobs,
         suspended=shared and jobs,
-        ended=ended,
-        everything=everything,
         shared=shared and not jobs,
-        configured=configured,
-        arrays=arrays,
-        users=_users(instance, user or []),
-        queues=_queues(instance, queue or []),
-        hosts=_hosts(instance, host or []),
+        users=_users(instance, switches.users),
+        queues=_queues(instance, switches.queues),
+        hosts=_hosts(instance, switches.hosts),
         alloc=alloc,
-        gpus=gpu,
+        gpus=switches.gpu,
+        **same,
     )
-    run = {"reservation": reservation or "configured", "top": top, "cycle": step}
-    text = _text(view, instance, asked, format, at=at, cycle=cycle, run=run)
-    sys.stdout.write(printable(text) if format == "text" else text)
 
 
 def _text(
@@ -370,7 +342,7 @@ def _check(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
         raise InputError(problems)
 
 
-def _users(instance: Instance, names: list[str]) -> frozenset[str]:
+def _users(instance: Instance, names: Sequence[str]) -> frozenset[str]:
     from .views.users import known_users, members_of
 
     if "all" in names:
@@ -379,12 +351,12 @@ def _users(instance: Instance, names: list[str]) -> frozenset[str]:
     return frozenset(member for name in names for member in members_of(instance, name))
 
 
-def _queues(instance: Instance, names: list[str]) -> frozenset[str]:
+def _queues(instance: Instance, names: Sequence[str]) -> frozenset[str]:
     _check("queue", names, [queue.name for queue in instance.queues])
     return frozenset(names)
 
 
-def _hosts(instance: Instance, names: list[str]) -> frozenset[str]:
+def _hosts(instance: Instance, names: Sequence[str]) -> frozenset[str]:
     if "all" in names:
         return frozenset()
     hosts = _expanded(instance, names)

@@ -12,25 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from .declare import argument, command, option, spelled, taking, values_of
 from .options import (
-    CheckpointFile,
-    DefaultLimitOption,
-    Example,
-    FormatOption,
-    JobsFile,
-    KeepGoing,
-    ResumeFile,
-    file_argument,
-    file_option,
+    FORMAT_HELP,
+    JOBS_FILE_HELP,
+    Format,
+    LogReading,
+    Source,
     from_stdin,
-    limit_of,
     print_note,
     progress_bar,
-    read_instance,
+    read_source,
 )
 from .output import (
-    CheckpointEvery,
     Checkpoints,
+    Resuming,
     check_apart,
     check_output,
     check_path,
@@ -61,17 +57,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadOptions(LogReading):
+    """What else is read with an instance or a log."""
+
+    cluster: Path | None = option(None, "Instance whose hosts and queues run a log.")
+    hosts: int | None = option(None, "Spread the processors of an SWF log over N hosts.", min=1)
+    events: Path | None = option(
+        None,
+        "lsb.events of the same cluster: when hosts joined, closed and opened.",
+        callback=from_stdin,
+    )
+    changes: Path | None = option(
+        None,
+        "Changes over time: hosts, loads, sizes, new jobs, bkill and the like (docs/changes.md).",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of the command line, and what is said about them; None where it is not said."""
+    """The files of the command line, and what is said about them."""
 
     file: Path
-    cluster: Path | None = None
-    hosts: int | None = None
-    keep_going: bool = False
-    default_limit: str | None = None
-    events: Path | None = None
-    changes: Path | None = None
-    #: The cluster of a log as an instance at hand, instead of `cluster`.
+    options: WorkloadOptions
+    #: The cluster of a log as an instance at hand, instead of the option's.
     site: Instance | None = None
     #: Nothing is printed.
     quiet: bool = False
@@ -106,34 +114,29 @@ def read(sources: Sources) -> Simulated:
     check_readable(sources.file)
     found = format_of(sources.file)
     _only_what_applies(sources, found)
-    cluster = sources.site
-    if sources.cluster is not None:
-        cluster = read_instance(sources.cluster, None)
-    limit = limit_of(sources.default_limit)
-    options = ReadOptions(sources.hosts, cluster, sources.keep_going, limit)
+    asked, cluster = sources.options, sources.site
+    if asked.cluster is not None:
+        cluster = read_source(asked.cluster)
+    options = ReadOptions(asked.hosts, cluster, asked.keep_going, asked.limit)
     contents = found.read(sources.file, options)
-    if sources.events is not None and not contents.of_lsf:
+    if asked.events is not None and not contents.of_lsf:
         raise _idle(["events"], sources, found)
     for remark in contents.remarks:
         sources.tell(remark)
     instance = contents.instance
     changes: list[Change] = []
-    if sources.events is not None:
-        changes += _lives(sources.events, instance, sources)
-    if sources.changes is not None:
+    if asked.events is not None:
+        changes += _lives(asked.events, instance, sources)
+    if asked.changes is not None:
         from ..model.formats.changes import load_changes
 
-        changes += load_changes(sources.changes, instance)
+        changes += load_changes(asked.changes, instance)
     return Simulated(instance, tuple(changes), contents.recorded, contents.of_lsf)
 
 
 def _only_what_applies(sources: Sources, found: FileFormat) -> None:
-    asked = {
-        "hosts": sources.hosts,
-        "cluster": sources.cluster or sources.site,
-        "keep_going": sources.keep_going,
-        "default_limit": sources.default_limit,
-    }
+    asked = values_of(sources.options, "hosts", "cluster", "keep_going", "default_limit")
+    asked["cluster"] = asked["cluster"] or sources.site
     idle = [name for name, value in asked.items() if value and name not in found.takes]
     if idle:
         raise _idle(idle, sources, found)
@@ -156,7 +159,7 @@ def _lives(path: Path, instance: Instance, sources: Sources) -> Iterator[Change]
     bad = BadRecords()
     lives = host_lives(read_events(path, bad, {}))
     problems: list[Problem] = bad.report()
-    if bad.count and not sources.keep_going:
+    if bad.count and not sources.options.keep_going:
         raise refused_records(problems)
     for line in (*report(problems), *bad.told_cells()):
         sources.tell(f"warning: {line}")
@@ -290,33 +293,43 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopOptions:
-    """What the command line says about the loop; see `slotwise simulate --help`."""
+class LoopOptions(WorkloadOptions, Resuming):
+    """What the command line says about the loop."""
 
-    reservation: str | None = None
-    top: int | None = None
-    cycle: int | None = None
-    until: str | None = None
-    cluster: Path | None = None
-    hosts: int | None = None
-    log: Path | None = None
-    shares: Path | None = None
-    events: Path | None = None
-    changes: Path | None = None
-    jobs: Path | None = None
-    format: str = "text"
-    keep_going: bool = False
-    default_limit: str | None = None
-    checkpoint: Path | None = None
-    checkpoint_every: str | None = None
-    resume: Path | None = None
+    reservation: str | None = option(
+        None,
+        "How pending jobs reserve: a method of docs/reservation-methods.md. "
+        "Default: as configured.",
+        metavar="METHOD",
+    )
+    top: int | None = option(
+        None,
+        "Jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
+        "--reservations",
+        min=1,
+    )
+    cycle: int | None = option(
+        None,
+        "Seconds between cycles, 0 for one at every event. Default: MBD_SLEEP_TIME; of "
+        "lsb.acct what fits its starts best.",
+        min=0,
+    )
+    until: str | None = option(
+        None, "Stop at this second, or after a time (7d, 12h).", metavar="TIME"
+    )
+    jobs: Path | None = option(None, JOBS_FILE_HELP)
+    cycle_log: Path | None = option(None, "Write every cycle, one JSON object a line.")
+    shares: Path | None = option(
+        None, "Write priorities and shares over time, in the formats of --jobs."
+    )
+    format: Format = option("text", FORMAT_HELP)
 
     @property
     def outputs(self) -> dict[str, Path | None]:
         """Files to write, by their options."""
         return {
             "--jobs": self.jobs,
-            "--cycle-log": self.log,
+            "--cycle-log": self.cycle_log,
             "--shares": self.shares,
             "--checkpoint": self.checkpoint,
         }
@@ -335,9 +348,9 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
     if options.jobs is not None:
         check_path(options.jobs)
-    if options.log is not None:
-        check_output(options.log)
-    checkpoints = Checkpoints.of(options.checkpoint, options.checkpoint_every)
+    if options.cycle_log is not None:
+        check_output(options.cycle_log)
+    checkpoints = options.checkpoints()
     series = _series(options)
     inputs = (source, options.cluster, options.events, options.changes)
     check_apart(options.outputs, [path for path in inputs if path is not None])
@@ -364,8 +377,8 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
         print_note(note)
     if options.jobs is not None:
         write_records(_records(result, given.recorded), options.jobs)
-    if options.log is not None:
-        with whole_file(options.log) as file:
+    if options.cycle_log is not None:
+        with whole_file(options.cycle_log) as file:
             for entry in result.log:
                 file.write(json.dumps(entry).encode() + b"\n")
     if series is not None and options.shares is not None:
@@ -376,16 +389,7 @@ def run_loop(source: Path, options: LoopOptions, name: str | None = None) -> Non
 
 def workload(source: Path, options: LoopOptions) -> Simulated:
     """What a file gives the loop to run; remarks go to stderr."""
-    sources = Sources(
-        source,
-        cluster=options.cluster,
-        hosts=options.hosts,
-        keep_going=options.keep_going,
-        default_limit=options.default_limit,
-        events=options.events,
-        changes=options.changes,
-    )
-    return read(sources)
+    return read(Sources(source, options))
 
 
 def cycle_of(given: Simulated, options: LoopOptions) -> CycleFit | None:
@@ -459,7 +463,7 @@ def new_session(given: Simulated, options: LoopOptions, fit: CycleFit | None = N
         settings,
         changes=given.changes,
         until=horizon(instance, options.until),
-        keep_log=options.log is not None,
+        keep_log=options.cycle_log is not None,
     )
     session.begin()
     return session
@@ -497,7 +501,7 @@ def _no_contradiction(session: Session, options: LoopOptions) -> None:
         for name, (wanted, had) in pairs.items()
         if wanted is not None and wanted != had
     ]
-    if options.log is not None and not session.keep_log:
+    if options.cycle_log is not None and not session.keep_log:
         wrong.append("made without --cycle-log: the cycles before it would be missing")
     if wrong:
         raise InputError(Problem(text, str(options.resume)) for text in wrong)
@@ -522,104 +526,34 @@ def _progress(session: Session) -> AbstractContextManager[Callable[[], None]]:
     return progress_bar(title, total, lambda: (session.progress.started, session.world.now))
 
 
-Input = Annotated[
-    Path | None,
-    file_argument(
-        help="Instance file (YAML, JSON), lsb.acct, or an SWF log with --hosts or --cluster; "
-        "logs plain or gzipped; - for standard input.",
-        callback=from_stdin,
-        show_default=False,
-    ),
-]
-Reservation = Annotated[
-    str | None,
-    typer.Option(
-        help="How pending jobs reserve: a method of docs/reservation-methods.md. "
-        "Default: as configured.",
-        metavar="METHOD",
-    ),
-]
-Top = Annotated[
-    int | None,
-    typer.Option(
-        "--reservations",
-        min=1,
-        help="Jobs that get a future allocation. Default: LSB_TIME_RESERVE_NUMJOBS, else 4.",
-    ),
-]
-CycleLength = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Seconds between cycles, 0 for one at every event. Default: MBD_SLEEP_TIME; of "
-        "lsb.acct what fits its starts best.",
-    ),
-]
-Until = Annotated[
-    str | None,
-    typer.Option(help="Stop at this second, or after a time (7d, 12h).", metavar="TIME"),
-]
-ClusterFile = Annotated[
-    Path | None,
-    file_option(help="Instance whose hosts and queues run a log.", show_default=False),
-]
-Events = Annotated[
-    Path | None,
-    file_option(
-        help="lsb.events of the same cluster: when hosts joined, closed and opened.",
-        callback=from_stdin,
-        show_default=False,
-    ),
-]
-Changes = Annotated[
-    Path | None,
-    file_option(
-        help="Changes over time: hosts, loads, sizes, new jobs, bkill and the like "
-        "(docs/changes.md).",
-        show_default=False,
-    ),
-]
-HostCount = Annotated[
-    int | None, typer.Option(min=1, help="Spread the processors of an SWF log over N hosts.")
-]
-CycleLog = Annotated[
-    Path | None,
-    file_option(help="Write every cycle, one JSON object a line.", show_default=False),
-]
-Shares = Annotated[
-    Path | None,
-    file_option(
-        help="Write priorities and shares over time, in the formats of --jobs.",
-        show_default=False,
-    ),
-]
-#: An option of `slotwise replay`: understood only to say so.
-Moved = Annotated[str | None, typer.Option(hidden=True)]
+@dataclass(frozen=True, slots=True)
+class OfReplay:
+    """Options of `slotwise replay`: understood only to say so."""
+
+    policy: str | None = option(None, "", hidden=True)
+    procs: str | None = option(None, "", hidden=True)
+    schedule_after: str | None = option(None, "", hidden=True)
 
 
+#: What may be simulated.
+INPUT = argument(
+    None,
+    "Instance file (YAML, JSON), lsb.acct, or an SWF log with --hosts or --cluster; "
+    "logs plain or gzipped; - for standard input.",
+    callback=from_stdin,
+    show_default=False,
+)
+ORDER = (
+    "reservation top cycle until cluster hosts events changes jobs cycle_log shares format "
+    "keep_going default_limit checkpoint checkpoint_every resume"
+)
+
+
+@command
 def simulate(
-    file: Input = None,
-    example: Example = None,
-    reservation: Reservation = None,
-    top: Top = None,
-    cycle: CycleLength = None,
-    until: Until = None,
-    cluster: ClusterFile = None,
-    hosts: HostCount = None,
-    events: Events = None,
-    changes: Changes = None,
-    jobs: JobsFile = None,
-    cycle_log: CycleLog = None,
-    shares: Shares = None,
-    format: FormatOption = "text",
-    keep_going: KeepGoing = False,
-    default_limit: DefaultLimitOption = None,
-    checkpoint: CheckpointFile = None,
-    checkpoint_every: CheckpointEvery = None,
-    resume: ResumeFile = None,
-    policy: Moved = None,
-    procs: Moved = None,
-    schedule_after: Moved = None,
+    source: Annotated[Source, taking(file=INPUT)],
+    options: Annotated[LoopOptions, taking(ORDER)],
+    moved: OfReplay,
 ) -> None:
     """Run a cluster cycle by cycle as an LSF-style scheduler would; print the metrics.
 
@@ -627,52 +561,18 @@ def simulate(
 
     Exit codes: 0 done, 2 bad input, 3 stopped early (go on with --resume).
     """
-    source = _source(file, example)
-    _refuse_moved(source, policy=policy, procs=procs, schedule_after=schedule_after)
-    options = LoopOptions(
-        reservation=reservation,
-        top=top,
-        cycle=cycle,
-        until=until,
-        cluster=cluster,
-        hosts=hosts,
-        events=events,
-        changes=changes,
-        log=cycle_log,
-        shares=shares,
-        jobs=jobs,
-        format=format,
-        keep_going=keep_going,
-        default_limit=default_limit,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-        resume=resume,
+    path = source.path(
+        "give a log, an instance file or --example NAME (`slotwise examples` lists them)"
     )
-    run_loop(source, options, example)
+    _refuse_moved(path, moved)
+    run_loop(path, options, source.example)
 
 
-def _source(file: Path | None, example: str | None) -> Path:
-    """The one file that is meant."""
-    from ..instances import example as example_path
-    from ..model.errors import InputError
-
-    if (file is None) == (example is None):
-        raise InputError(
-            "give a log, an instance file or --example NAME (`slotwise examples` lists them)"
-        )
-    if example is not None:
-        return example_path(example)
-    assert file is not None
-    return file
-
-
-def _refuse_moved(source: Path, **moved: str | None) -> None:
+def _refuse_moved(source: Path, moved: OfReplay) -> None:
     """One line that says where an option of the replay has its place."""
     from ..model.errors import InputError
 
-    given = [
-        f"--{name.replace('_', '-')} {value}" for name, value in moved.items() if value is not None
-    ]
+    given = [f"{name} {value}" for name, value in spelled(moved).items() if value is not None]
     if given:
         raise InputError(
             f"{' '.join(given)} belongs to the replay of an SWF log on one pool of processors: "

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..model.errors import InputError
 from ..model.plan import Method
-from .forecast import (
-    CalibrationFile,
-    MaybeHistory,
-    MaybeSamples,
-    MaybeSeed,
-    drawing_of,
-    past_of,
-)
-from .options import (
-    AsLsf,
-    Effort,
-    Example,
-    FormatOption,
-    GanttOption,
-    InstanceFile,
-    Margin,
-    ObjectiveOption,
-    TimeLimit,
-    WholeTimeLimit,
-    Workers,
-    file_option,
-    print_note,
-    progress,
-    read_instance,
-)
+from .declare import command, option, taking, values_of
+from .forecast import LikelyOptions
+from .options import FORMAT, GANTT, Format, Search, Source, print_note, progress
 from .output import check_apart, check_path
 from .process import Exit
-from .selection import JobNames, OnlyState, PlanSort, Selection, Sort, Top, Wide
+from .selection import PlanSelection, Selection
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -48,70 +28,49 @@ if TYPE_CHECKING:
 
 #: Running and pending jobs up to which `solve` simulates the scheduler unasked.
 MAX_SIMULATED = 20_000
+#: What --time-limit is of a comparison.
+OF_OPTIMAL = (
+    "Wall seconds of the whole command; without it the optimal plan has 30, or --effort, "
+    "and the others no limit."
+)
 
 
-MostReservations = Annotated[
-    int | None,
-    typer.Option(
+@dataclass(frozen=True, slots=True)
+class PlanOptions(Search):
+    """How a plan is made; fields as of ``solver.planning.plan``."""
+
+    method: Method = option("optimal", "How to plan.")
+    jobs: int | None = option(
+        None,
+        "Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
         "--reservations",
         min=0,
-        help="Jobs that get a time-based reservation (LSB_TIME_RESERVE_NUMJOBS).",
-    ),
-]
-First = Annotated[
-    int | None,
-    typer.Option(
-        "--first",
-        min=1,
-        help="Plan only the first N jobs of the order, as if no job waited behind them.",
-        show_default=False,
-    ),
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if some job cannot be placed.")]
-WholeNodes = Annotated[
-    bool,
-    typer.Option(
-        "--whole-nodes", help="As Slurm plans: a job that starts later has its hosts to itself."
-    ),
-]
-Configured = Annotated[
-    bool | None,
-    typer.Option(
-        "--configured/--no-configured",
-        help="Show the start as configured too, for which the scheduler is simulated; usual up to "
-        f"{MAX_SIMULATED:,} running and pending jobs.",
-        show_default=False,
-    ),
-]
-LsfPlan = Annotated[
-    Path | None,
-    file_option(help="Write the plan as lsb.allocation.plan.json too.", show_default=False),
-]
+    )
+    first: int | None = option(
+        None, "Plan only the first N jobs of the order, as if no job waited behind them.", min=1
+    )
+    whole_nodes: bool = option(
+        False, "As Slurm plans: a job that starts later has its hosts to itself."
+    )
 
 
+ORDER = "method objective time_limit effort workers jobs first as_lsf margin whole_nodes"
+
+
+@command
 def solve(
-    file: InstanceFile = None,
-    example: Example = None,
-    method: Annotated[Method, typer.Option(help="How to plan.")] = "optimal",
-    objective: ObjectiveOption = "lexicographic",
-    time_limit: TimeLimit = None,
-    effort: Effort = None,
-    workers: Workers = None,
-    jobs: MostReservations = None,
-    first: First = None,
-    as_lsf: AsLsf = False,
-    margin: Margin = 0,
-    whole_nodes: WholeNodes = False,
-    configured: Configured = None,
-    job: JobNames = None,
-    only: OnlyState = None,
-    sort: PlanSort = "priority",
-    top: Top = None,
-    wide: Wide = False,
-    format: FormatOption = "text",
-    gantt: GanttOption = False,
-    lsf_plan: LsfPlan = None,
-    strict: Strict = False,
+    source: Source,
+    how: Annotated[PlanOptions, taking(ORDER)],
+    selection: PlanSelection,
+    configured: bool | None = option(
+        None,
+        "Show the start as configured too, for which the scheduler is simulated; usual up to "
+        f"{MAX_SIMULATED:,} running and pending jobs.",
+    ),
+    format: Format = FORMAT,
+    gantt: bool = GANTT,
+    lsf_plan: Path | None = option(None, "Write the plan as lsb.allocation.plan.json too."),
+    strict: bool = option(False, "Exit with 1 if some job cannot be placed."),
 ) -> None:
     """Plan every pending job: when and where it starts, and what it waits for.
 
@@ -121,37 +80,23 @@ def solve(
     from ..solver.planning import plan
     from .process import cancel_on_signal, left_of
 
-    _check_outputs(gantt, format, lsf_plan, file)
-    instance = read_instance(file, example)
-    selection = Selection(tuple(job or ()), top, sort, only, wide)
+    _check_outputs(gantt, format, lsf_plan, source.file)
+    instance = source.read()
     selection.check(instance)
     with cancel_on_signal() as cancel, progress() as report:
-        run = _as_configured(instance, configured, time_limit, cancel)
-        found = plan(
-            instance,
-            method,
-            objective=objective,
-            time_limit=left_of(time_limit),
-            effort=effort,
-            workers=workers,
-            jobs=jobs,
-            first=first,
-            as_lsf=as_lsf,
-            margin=margin,
-            whole_nodes=whole_nodes,
-            cancel=cancel,
-            on_progress=report,
-        )
+        run = _as_configured(instance, configured, how.time_limit, cancel)
+        options = values_of(how) | {"time_limit": left_of(how.time_limit)}
+        found = plan(instance, **options, cancel=cancel, on_progress=report)
     _write_lsf_plan(lsf_plan, instance, found)
-    typer.echo(_told(instance, run, found, format, selection, time_limit), nl=False)
+    typer.echo(_told(instance, run, found, format, selection, how.time_limit), nl=False)
     _print_gantt(gantt, instance, found)
     _leave(found, strict=strict, stopped=cancel.is_set())
 
 
 def _print_gantt(wanted: bool, instance: Instance, found: Plan) -> None:
-    from .report.terminal import print_gantt
-
     if wanted:
+        from .report.terminal import print_gantt
+
         print_gantt(instance, found)
 
 
@@ -212,10 +157,14 @@ def _states(instance: Instance, found: Plan, time_limit: float | None) -> Stated
     return plan_states(instance, found, Budget(left_of(time_limit)))
 
 
-def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
-    from .report.terminal import check_format
+def _check_format(gantt: bool, format: str) -> None:
+    """InputError for --gantt with a format that programs read."""
+    if gantt and format != "text":
+        raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
 
-    check_format(gantt, format)
+
+def _check_outputs(gantt: bool, format: str, lsf_plan: Path | None, file: Path | None) -> None:
+    _check_format(gantt, format)
     if lsf_plan is not None:
         check_path(lsf_plan, suffixes=())
         check_apart({"--lsf-plan": lsf_plan}, [] if file is None else [file])
@@ -240,37 +189,19 @@ def _leave(found: Plan, *, strict: bool, stopped: bool) -> None:
         raise typer.Exit(Exit.FAILED)
 
 
-Methods = Annotated[
-    bool,
-    typer.Option(
-        "--methods",
-        help="Beside it the starts by greedy, time-based and optimal reservation, each as its plan "
+@command
+def compare(
+    source: Source,
+    search: Annotated[Search, taking(time_limit=OF_OPTIMAL)],
+    likely: Annotated[LikelyOptions, taking("history samples seed calibration")],
+    selection: Selection,
+    methods: bool = option(
+        False,
+        "Beside it the starts by greedy, time-based and optimal reservation, each as its plan "
         "has it and as the scheduler reaches it.",
     ),
-]
-
-
-def compare(
-    file: InstanceFile = None,
-    example: Example = None,
-    objective: ObjectiveOption = "lexicographic",
-    time_limit: WholeTimeLimit = None,
-    effort: Effort = None,
-    workers: Workers = None,
-    as_lsf: AsLsf = False,
-    margin: Margin = 0,
-    methods: Methods = False,
-    history: MaybeHistory = None,
-    samples: MaybeSamples = None,
-    seed: MaybeSeed = None,
-    calibration: CalibrationFile = None,
-    job: JobNames = None,
-    only: OnlyState = None,
-    sort: Sort = "priority",
-    top: Top = None,
-    wide: Wide = False,
-    format: FormatOption = "text",
-    gantt: GanttOption = False,
+    format: Format = FORMAT,
+    gantt: bool = GANTT,
 ) -> None:
     """When each pending job starts as configured, when it could, and what it waits for.
 
@@ -281,29 +212,23 @@ def compare(
     """
     from ..solver.advice.compare import compare as compare_methods
     from .process import cancel_on_signal, left_of
-    from .report.terminal import check_format, print_gantt
+    from .report.terminal import print_gantt
 
-    check_format(gantt, format)
-    drawers = {} if history is None else {"workers": workers}
-    drawing = drawing_of(history, samples=samples, seed=seed, calibration=calibration, **drawers)
-    instance = read_instance(file, example)
-    selection = Selection(tuple(job or ()), top, sort, only, wide)
+    _check_format(gantt, format)
+    settings = likely.settings(None if likely.history is None else search.workers)
+    instance = source.read()
     selection.check(instance)
-    past = past_of(history, instance)
+    past = likely.past(instance)
     with cancel_on_signal() as cancel, progress() as report:
+        options = values_of(search) | {"time_limit": left_of(search.time_limit)}
         found = compare_methods(
             instance,
-            objective=objective,
-            time_limit=left_of(time_limit),
-            effort=effort,
-            workers=workers,
-            as_lsf=as_lsf,
-            margin=margin,
             methods=methods,
             cancel=cancel,
             on_progress=report,
             history=past,
-            drawing=drawing,
+            drawing=settings,
+            **options,
         )
     _report(instance, found, format, selection)
     if gantt:

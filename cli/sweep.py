@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..model.confined import check_inside
 from ..model.errors import InputError, Problem
-from .options import FormatOption, file_argument, file_option, print_note, study_bar
-from .output import check_apart, check_output, check_path, whole_file, write_records
+from .declare import argument, command, option
+from .options import print_note, study_bar
+from .output import check_output, whole_file, write_records
 from .process import Exit
 from .study_output import render_sweep
-from .whatif import Page, Table, Workers, processors
+from .whatif import WORKERS_HELP, StudyOutput, processors
 
 if TYPE_CHECKING:
     from ..solver.studies.sweep import Cell, Sweep
@@ -94,52 +95,38 @@ def _text(path: Path) -> str:
         raise InputError([Problem("is damaged: not a text file", str(path))]) from None
 
 
-Study = Annotated[Path, file_argument(help="The study, YAML or JSON.", show_default=False)]
-Into = Annotated[
-    Path | None,
-    file_option(
-        help="Folder that keeps each cell as it is done; a second call goes on from there. "
-        "Default: STUDY.cells.",
-        show_default=False,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        help="Run on the Dask cluster of this scheduler, tls://HOST:8786.",
-        metavar="ADDRESS",
-        show_default=False,
-    ),
-]
-JobQueue = Annotated[
-    str | None,
-    typer.Option(
-        help="Run on batch jobs: lsf, slurm, pbs, sge, htcondor or oar, as dask-jobqueue's "
-        "configuration has it; --workers says how many jobs.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where the cells run: on so many processes, or on a Dask cluster."""
+    """Where the cells run: on processes, or on a Dask cluster."""
 
-    workers: int
-    scheduler: str | None = None
-    jobqueue: str | None = None
+    workers: int | None = option(None, WORKERS_HELP, min=1)
+    scheduler: str | None = option(
+        None, "Run on the Dask cluster of this scheduler, tls://HOST:8786.", metavar="ADDRESS"
+    )
+    jobqueue: str | None = option(
+        None,
+        "Run on batch jobs: lsf, slurm, pbs, sge, htcondor or oar, as dask-jobqueue's "
+        "configuration has it; --workers says how many jobs.",
+        metavar="NAME",
+    )
+
+    @property
+    def count(self) -> int:
+        """Of processes, or of batch jobs."""
+        return self.workers or processors()
 
 
+@command
 def sweep(
-    study: Study,
-    into: Into = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    jobqueue: JobQueue = None,
-    output: Page = None,
-    table: Table = None,
-    format: FormatOption = "text",
+    study: Path = argument(..., "The study, YAML or JSON.", show_default=False),
+    into: Path | None = option(
+        None,
+        "Folder that keeps each cell as it is done; a second call goes on from there. "
+        "Default: STUDY.cells.",
+    ),
+    *,
+    where: Where,
+    pages: StudyOutput,
 ) -> None:
     """A study: cases under policies, parameters and seeds, a row each (docs/sweep.md).
 
@@ -151,14 +138,9 @@ def sweep(
     from ..solver.studies.sweep import Sweep, cells_of, columns_of
     from .process import cancel_on_signal
 
-    if scheduler is not None and jobqueue is not None:
+    if where.scheduler is not None and where.jobqueue is not None:
         raise InputError("give --scheduler or --jobqueue, not both")
-    if output is not None:
-        check_output(output)
-    if table is not None:
-        check_path(table)
-    check_apart({"--output": output, "--table": table}, [study])
-    where = Where(workers or processors(), scheduler, jobqueue)
+    pages.check([study])
     with cancel_on_signal() as cancel:
         with cancel.reading():
             found, cells = cells_of(study)
@@ -174,8 +156,8 @@ def sweep(
     done = tuple(rows[cell] for cell in cells if cell in rows)
     name = found.name or study.stem
     result = Sweep(name, columns_of(cells), done, len(cells) - len(done))
-    _write(result, output, table)
-    typer.echo(render_sweep(result, format), nl=False)
+    _write(result, pages)
+    typer.echo(render_sweep(result, pages.format), nl=False)
     _leave(result, files.folder)
 
 
@@ -244,24 +226,24 @@ def _results(cells: Sequence[Cell], where: Where, cancel: threading.Event) -> It
         if where.scheduler is not None or where.jobqueue is not None:
             from ..solver.studies.workers import client_of, on_dask, open_to_others
 
-            client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.workers))
+            client = stack.enter_context(client_of(where.scheduler, where.jobqueue, where.count))
             if warning := open_to_others(client.scheduler.address):
                 print_note(f"warning: {warning}")
             print_note(f"Dask dashboard: {client.dashboard_link}")
             if not client.scheduler_info()["workers"]:
                 print_note("the cluster has no workers yet: cells wait until one joins")
             yield lambda: on_dask(run_cell, cells, client, cancel)
-        elif min(where.workers, len(cells)) == 1:
+        elif min(where.count, len(cells)) == 1:
             yield lambda: in_turn(run_cell, cells, cancel)
         else:
-            yield lambda: on_processes(run_cell, cells, where.workers, cancel)
+            yield lambda: on_processes(run_cell, cells, where.count, cancel)
 
 
-def _write(result: Sweep, output: Path | None, table: Path | None) -> None:
-    if table is not None:
-        write_records(result.to_records(), table)
-    if output is not None:
+def _write(result: Sweep, pages: StudyOutput) -> None:
+    if pages.table is not None:
+        write_records(result.to_records(), pages.table)
+    if pages.output is not None:
         from .report.study_pages import sweep_page
 
-        with whole_file(output) as file:
+        with whole_file(pages.output) as file:
             file.write(sweep_page(result).encode())

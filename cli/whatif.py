@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from .options import (
-    DefaultLimitOption,
-    Example,
-    FormatOption,
-    KeepGoing,
-    file_argument,
-    file_option,
-    from_stdin,
-    print_note,
-    read_instance,
-    seconds_of,
-)
+from .declare import argument, command, option, taking
+from .options import FORMAT_HELP, Format, Source, from_stdin, print_note, seconds_of
 from .output import check_apart, check_output, check_path, whole_file, write_records
 from .process import Cancel, Exit
-from .simulate import Changes, CycleLength, Events, Simulated, Sources, Until, fit_text, read
+from .simulate import LoopOptions, Simulated, Sources, fit_text, read
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -38,21 +28,29 @@ CYCLE_KEY = "MBD_SLEEP_TIME"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the command line asks; see `slotwise whatif --help`."""
+    """What the command line asks."""
 
-    site: Path | None
-    example: str | None
-    log: Path | None
-    sets: Sequence[str]
-    vary: Sequence[str]
-    events: Path | None = None
-    changes: Path | None = None
-    keep_going: bool = False
-    default_limit: str | None = None
-    cycle: int | None = None
-    until: str | None = None
-    block: str = "7d"
-    calibrate: bool = False
+    log: Path | None = option(
+        None, "Jobs: lsb.acct or an SWF log, plain or gzipped.", callback=from_stdin
+    )
+    sets: tuple[str, ...] = option(
+        (),
+        "A variant (several settings: 'A=1; B=2'): queues.parallel.BACKFILL=N, "
+        "LSB_TIME_RESERVE_NUMJOBS=4, reservation=optimal (docs/whatif.md). Of several also all "
+        "together.",
+        "--set",
+        metavar="KEY=VALUE",
+    )
+    vary: tuple[str, ...] = option(
+        (),
+        "A variant for each value, over every --set; several make a grid.",
+        metavar="KEY=A,B,C",
+    )
+    calibrate: bool = option(False, "First the log's recorded waits beside today's.")
+    block: str = option("7d", "Stretches of the log that are resampled as one.", metavar="TIME")
+    #: The cluster as it is today.
+    source: Source = Source()
+    loop: LoopOptions = LoopOptions()
 
 
 def prepared(question: Question) -> list[tuple[Variant, Run]]:
@@ -68,14 +66,15 @@ def prepared(question: Question) -> list[tuple[Variant, Run]]:
 
     _check(question)
     sets, grid, wrong = read_wishes(question.sets, question.vary)
-    site = read_instance(question.site, question.example)
-    found = variants(site, combinations(sets, grid), RunOptions(cycle=question.cycle), wrong)
+    site = question.source.read()
+    found = variants(site, combinations(sets, grid), RunOptions(cycle=question.loop.cycle), wrong)
     today = _workload(question, site, quiet=False)
     if question.calibrate and not today.recorded:
         raise InputError(f"--calibrate: {question.log} records no starts")
-    options = RunOptions(cycle=question.cycle, until=horizon(today.instance, question.until))
+    until = horizon(today.instance, question.loop.until)
+    options = RunOptions(cycle=question.loop.cycle, until=until)
     fit = None
-    if today.of_lsf and question.cycle is None:
+    if today.of_lsf and question.loop.cycle is None:
         fit = fit_cycle(today.instance, today.recorded, today.changes)
     if fit is not None:
         print_note(fit_text(fit))
@@ -103,7 +102,7 @@ def _check(question: Question) -> None:
         wrong.append(Problem(f"{question.log} is {kind}; a log is lsb.acct or SWF", "--log"))
     if question.calibrate and question.log is None:
         wrong.append(Problem("needs --log: a log whose starts were recorded", "--calibrate"))
-    if question.events is not None and question.log is None:
+    if question.loop.events is not None and question.log is None:
         wrong.append(Problem("needs --log: lsb.acct of the same cluster", "--events"))
     if not question.sets and not question.vary and not question.calibrate:
         wrong.append(Problem("say what changes: --set KEY=VALUE or --vary KEY=A,B"))
@@ -127,17 +126,9 @@ def _workload(question: Question, site: Instance, *, quiet: bool = True) -> Simu
     from ..model.formats.changes import load_changes
 
     if question.log is not None:
-        sources = Sources(
-            question.log,
-            keep_going=question.keep_going,
-            default_limit=question.default_limit,
-            events=question.events,
-            changes=question.changes,
-            site=site,
-            quiet=quiet,
-        )
-        return read(sources)
-    changes = () if question.changes is None else load_changes(question.changes, site)
+        return read(Sources(question.log, question.loop, site=site, quiet=quiet))
+    happens = question.loop.changes
+    changes = () if happens is None else load_changes(happens, site)
     return Simulated(site, tuple(changes))
 
 
@@ -155,90 +146,51 @@ def _of_variant(question: Question, variant: Variant) -> Simulated:
 
 def files(question: Question) -> Iterable[Path]:
     """What is read, which no output may overwrite."""
-    given = (question.site, question.log, question.events, question.changes)
+    loop = question.loop
+    given = (question.source.file, question.log, loop.events, loop.changes)
     return (path for path in given if path is not None)
 
 
-Site = Annotated[
-    Path | None,
-    file_argument(
-        help="Instance file: the cluster as it is today, with its jobs unless --log has them; - "
-        "for standard input.",
-        callback=from_stdin,
-        show_default=False,
-    ),
-]
-Log = Annotated[
-    Path | None,
-    file_option(
-        help="Jobs: lsb.acct or an SWF log, plain or gzipped.",
-        callback=from_stdin,
-        show_default=False,
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A variant (several settings: 'A=1; B=2'): queues.parallel.BACKFILL=N, "
-        "LSB_TIME_RESERVE_NUMJOBS=4, reservation=optimal (docs/whatif.md). Of several also all "
-        "together.",
-        show_default=False,
-    ),
-]
-Vary = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=A,B,C",
-        help="A variant for each value, over every --set; several make a grid.",
-        show_default=False,
-    ),
-]
-Block = Annotated[
-    str, typer.Option(help="Stretches of the log that are resampled as one.", metavar="TIME")
-]
-Calibrate = Annotated[
-    bool, typer.Option("--calibrate", help="First the log's recorded waits beside today's.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Of the resampling.")]
-Who = Annotated[int, typer.Option(min=0, help="Groups listed that wait longer, and less.")]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes. Default: one a processor.", show_default=False)
-]
-Page = Annotated[
-    Path | None,
-    file_option("-o", "--output", help="Also write a page, one HTML file.", show_default=False),
-]
-Table = Annotated[
-    Path | None,
-    file_option(
-        help="Also write the tidy table: .csv, .json (both also .gz) or .parquet.",
-        show_default=False,
-    ),
-]
+#: What an instance is of such a question.
+SITE = argument(
+    None,
+    "Instance file: the cluster as it is today, with its jobs unless --log has them; - "
+    "for standard input.",
+    callback=from_stdin,
+    show_default=False,
+)
+WORKERS_HELP = "Processes. Default: one a processor."
 
 
+@dataclass(frozen=True, slots=True)
+class StudyOutput:
+    """Where the result of a study goes."""
+
+    output: Path | None = option(None, "Also write a page, one HTML file.", "-o", "--output")
+    table: Path | None = option(
+        None, "Also write the tidy table: .csv, .json (both also .gz) or .parquet."
+    )
+    format: Format = option("text", FORMAT_HELP)
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """InputError where a file could not be written, before any work is done."""
+        if self.output is not None:
+            check_output(self.output)
+        if self.table is not None:
+            check_path(self.table)
+        check_apart({"--output": self.output, "--table": self.table}, inputs)
+
+
+@command
 def whatif(
-    site: Site = None,
-    example: Example = None,
-    log: Log = None,
-    set: Sets = None,
-    vary: Vary = None,
-    calibrate: Calibrate = False,
-    events: Events = None,
-    changes: Changes = None,
-    cycle: CycleLength = None,
-    until: Until = None,
-    block: Block = "7d",
-    seed: Seed = 0,
-    who: Who = 3,
-    workers: Workers = None,
-    output: Page = None,
-    table: Table = None,
-    format: FormatOption = "text",
-    keep_going: KeepGoing = False,
-    default_limit: DefaultLimitOption = None,
+    source: Annotated[Source, taking(file=SITE)],
+    question: Question,
+    loop: Annotated[LoopOptions, taking("events changes cycle until keep_going default_limit")],
+    *,
+    seed: int = option(0, "Of the resampling.", min=0),
+    who: int = option(3, "Groups listed that wait longer, and less.", min=0),
+    workers: int | None = option(None, WORKERS_HELP, min=1),
+    pages: StudyOutput,
 ) -> None:
     """What would change if: variants of a cluster beside today's configuration.
 
@@ -250,33 +202,23 @@ def whatif(
     from .process import cancel_on_signal
     from .study_output import notes, render_whatif
 
-    question = Question(
-        site=site,
-        example=example,
-        log=log,
-        sets=set or (),
-        vary=vary or (),
-        events=events,
-        changes=changes,
-        keep_going=keep_going,
-        default_limit=default_limit,
-        cycle=cycle,
-        until=until,
-        block=block,
-        calibrate=calibrate,
-    )
-    _check_outputs(output, table, files(question))
+    question = replace(question, source=source, loop=loop)
+    pages.check(files(question))
     with cancel_on_signal() as cancel:
         with cancel.reading():
             runs = prepared(question)
         outcomes, unfinished = _run(runs, workers or processors(), cancel)
     found = compare_outcomes(
-        outcomes, block=runs[0][1].block, seed=seed, unfinished=unfinished, calibrate=calibrate
+        outcomes,
+        block=runs[0][1].block,
+        seed=seed,
+        unfinished=unfinished,
+        calibrate=question.calibrate,
     )
     for note in notes(found):
         print_note(note)
-    _write(found, output, table, example or str(site))
-    typer.echo(render_whatif(found, format, who), nl=False)
+    _write(found, pages, source.name)
+    typer.echo(render_whatif(found, pages.format, who), nl=False)
     if not found.complete:
         _stop(len(found), len(runs))
 
@@ -284,15 +226,6 @@ def whatif(
 def _stop(finished: int, asked: int) -> NoReturn:
     print_note(f"stopped with {finished} of {asked} variants finished")
     raise typer.Exit(Exit.STOPPED)
-
-
-def _check_outputs(output: Path | None, table: Path | None, inputs: Iterable[Path]) -> None:
-    """InputError where one of them could not be written, before any work is done."""
-    if output is not None:
-        check_output(output)
-    if table is not None:
-        check_path(table)
-    check_apart({"--output": output, "--table": table}, inputs)
 
 
 def processors() -> int:
@@ -330,11 +263,11 @@ def _run(
     return outcomes, [variant.name for n, (variant, _) in enumerate(runs) if n not in found]
 
 
-def _write(found: WhatIf, output: Path | None, table: Path | None, name: str) -> None:
-    if table is not None:
-        write_records(found.to_records(), table)
-    if output is not None:
+def _write(found: WhatIf, pages: StudyOutput, name: str) -> None:
+    if pages.table is not None:
+        write_records(found.to_records(), pages.table)
+    if pages.output is not None:
         from .report.study_pages import whatif_page
 
-        with whole_file(output) as file:
+        with whole_file(pages.output) as file:
             file.write(whatif_page(found, name).encode())

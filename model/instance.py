@@ -149,11 +149,6 @@ class Instance:
         return any(queue.backfill for queue in self.queues)
 
     @property
-    def has_slot_pools(self) -> bool:
-        """Whether some queue has a SLOT_POOL."""
-        return any(queue.slot_pool for queue in self.queues)
-
-    @property
     def has_accept_interval(self) -> bool:
         """Whether some queue has JOB_ACCEPT_INTERVAL, of its own or by lsb.params."""
         return any(map(self.accept_interval, self.queues))

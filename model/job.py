@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated
 
+from .absolute_priority import StatedPriority
 from .facts import Fact
 from .input_limits import limits, take_names
 
@@ -97,6 +98,8 @@ class Job:
     whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
+    #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
+    aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: -sla, the service class to which it was submitted.
     service_class: Annotated[str, Fact("name")] = ""
 
@@ -165,6 +168,8 @@ class Application:
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
+    #: What its jobs count as APP of an absolute priority.
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, idle, schedule, shape, times
+from .validation import capacity, claims, hosts, idle, order, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
@@ -111,4 +111,5 @@ def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list
 
     with no_collection():
         found = list(schedule.broken(instance, simulation))
+        found += order.out_of_order(instance, simulation)
         return found or list(idle.left_waiting(instance, simulation, allowed))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from cpu_seconds import CpuSeconds
 from hypothesis_profiles import register_profiles
+from sampling import SAMPLING
 
 # Listings are as wide and as long as the terminal: the same one for every test and its commands.
 os.environ.update(COLUMNS="160", LINES="50")
@@ -24,6 +29,9 @@ if ".cache" not in Path(__file__).parts:
 # Ctrl-C is heard by the commands that tests start, even where a script runs them behind its back.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The tree of commands is made once: making it takes longer than most commands.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)  # noqa: SLF001
 
 register_profiles()
 
@@ -45,6 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are collected: they all stay
+    SAMPLING.all_cases = "not slow" not in config.getoption("markexpr")
     if output := config.getoption("--cpu-seconds"):
         config.pluginmanager.register(CpuSeconds(Path(output)))
 
@@ -63,6 +73,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     output = config.getoption("--behaviours")
     if output is not None:
         Path(output).write_text(json.dumps(counts, indent=1), encoding="utf-8")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests are looked through no more for garbage among them
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

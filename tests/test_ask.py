@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.formats import dump, loads
 from slotwise.model.formats.submit import submitted_job
@@ -68,7 +69,7 @@ def test_listed_alternatives_are_combined_and_sorted_by_start() -> None:
         assert again.answer.allocation == item.answer.allocation
 
 
-@pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill"])
+@pytest.mark.parametrize("name", some(["backfill", "kth-sp2-queue-10", "headline"], 1))
 def test_exploring_finds_only_sooner_starts(name: str) -> None:
     answer = sw.ask(example(name), "-n 4 -W 3:00", explore=True, method="time-based")
     start = answer.line.answer.start
@@ -200,7 +201,9 @@ def test_plain_data() -> None:
     assert record["alternatives"][0]["changed"]
 
 
-@pytest.mark.parametrize("name", ["headline", "kth-sp2-queue-10", "backfill", "memory-backfill"])
+@pytest.mark.parametrize(
+    "name", some(["headline", "kth-sp2-queue-10", "backfill", "memory-backfill"], 2)
+)
 def test_explored_alternatives_come_true(name: str) -> None:
     """Submitted as shown, each starts when and where it was promised, beside all other jobs."""
     instance = example(name)
@@ -222,7 +225,7 @@ def test_one_slot_of_many_is_no_alternative() -> None:
     assert "1" not in tried
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3), 1))
 def test_a_limit_leaves_when_a_job_fits_beside_what_runs(seed: int) -> None:
     instance = generate(hosts=12, running=60, pending=8, seed=seed, load=1.0)
     line = "-n 60 -W 60"
@@ -249,6 +252,7 @@ def test_a_limit_leaves_nothing_where_a_job_fits_beside_nothing_that_ends() -> N
     assert (answer.start, answer.earliest_known) == (None, None)
 
 
+@pytest.mark.slow
 def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
     answer = sw.ask(example("kth-sp2-queue-10"), "-n 60 -W 2:00", explore=True, method="time-based")
     tried = {item.shown["slots"] for item in answer.alternatives}
@@ -256,7 +260,7 @@ def test_half_and_a_quarter_of_the_slots_are_explored() -> None:
     assert tried & {"30", "15"}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", some(range(8), 3))
 def test_what_starts_before_a_limit_is_asked_of_a_whole_cycle_also_where_much_runs(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 import slotwise as sw
 from advice_checking import carried_out, counted, fits_at, kind, others, placed_forms, with_job
 from combined_enumerator import Case, Form
+from sampling import some
 from slotwise.solver.advice.explain import EVERY_WEEK, Explanation, Obstacle
 from slotwise.solver.planning import plan
 from test_combined import EFFORT, drawn, without_windows
@@ -167,7 +168,7 @@ def answers_are_right(it: Case) -> None:
 
 
 @pytest.mark.behaviour("LOP-01", "TBR-19")
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", some(range(4), 1))
 def test_answers_agree_with_the_enumerator(block: int) -> None:
     for seed in range(block * 5, block * 5 + 5):
         if (it := drawn(seed)) is not None:
@@ -190,14 +191,14 @@ def test_answers_agree_with_the_enumerator_on_many(block: int) -> None:
 
 
 @pytest.mark.behaviour("LOP-01", "TBR-19")
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", some(range(5), 1))
 def test_explanations_agree_with_the_enumerator(block: int) -> None:
     for seed in range(block * 4, block * 4 + 4):
         explained(seed)
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", [67, 79, 140, 180, 266, 2296, 2488])
+@pytest.mark.parametrize("seed", some([67, 79, 140, 180, 266, 2296, 2488], 4))
 def test_explanations_that_were_wrong_once(seed: int) -> None:
     """Limits held elsewhere, closing windows, jobs together, exclusive ones, terms, units."""
     explained(seed)

@@ -52,7 +52,17 @@ def run(line: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("page", sorted({*WITH_COMMANDS, *WITH_CODE}))
+#: Pages whose commands take long and are of kinds that other pages have too.
+DEAR = {"docs/whatif.md", "docs/tutorial-researcher.md", "docs/import-state.md", "docs/views.md"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if page in DEAR else [])
+        for page in sorted({*WITH_COMMANDS, *WITH_CODE})
+    ],
+)
 def test_commands_and_code_print_what_the_page_shows(
     page: str,
     tmp_path: Path,

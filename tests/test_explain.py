@@ -421,7 +421,7 @@ def smaller(instance: Instance, job: str, change: str) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("seed", some(range(60), 20))
+@pytest.mark.parametrize("seed", some(range(60), 6))
 def test_random_suggestions_come_true_and_are_the_smallest(seed: int) -> None:
     instance = random_instance(seed)
     for job in instance.pending[-1 - seed % 3 // 2 :][:1]:
@@ -457,7 +457,7 @@ def with_begins(seed: int) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-01")
-@pytest.mark.parametrize("seed", some(range(300, 500), 8))
+@pytest.mark.parametrize("seed", some(range(300, 500), 3))
 def test_answers_where_jobs_begin_later_are_those_of_plans(seed: int) -> None:
     """explain, ask and each suggestion against a plan made anew, with -b forced."""
     instance = with_begins(seed)
@@ -508,7 +508,7 @@ def says(text: str, told: Reason) -> bool:
     )
 
 
-@pytest.mark.parametrize("seed", some(range(40), 12))
+@pytest.mark.parametrize("seed", some(range(40), 5))
 def test_random_obstacles_are_true_over_their_whole_interval(seed: int) -> None:
     """Free slots as the reasons give them, counted minute by minute without the profile's edges."""
     instance = random_instance(seed)
@@ -562,6 +562,7 @@ def test_memory_in_other_units_is_bisected_by_the_megabyte() -> None:
     assert helps(found)[change] == 0
 
 
+@pytest.mark.slow
 def test_a_guess_where_much_runs_keeps_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shown is asked of the whole cycle, also where a quick search chose it."""
     monkeypatch.setattr("slotwise.solver.advice.what_if.MANY", 0)

@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 from pair_invariants import violations
 from paired_features import PAIRS, case, cover, features_of
+from sampling import some
 
 ROWS = cover(6)
 #: Sites of `make test-all`, by hundreds.
@@ -19,7 +20,9 @@ def test_every_two_features_meet() -> None:
 
 
 @pytest.mark.behaviour("PAI-01", "PAI-05")
-@pytest.mark.parametrize("number", range(len(ROWS)), ids=lambda number: ",".join(ROWS[number]))
+@pytest.mark.parametrize(
+    "number", some(range(len(ROWS)), 14), ids=lambda number: ",".join(ROWS[number])
+)
 def test_nothing_breaks_where_two_features_meet(number: int) -> None:
     assert list(violations(case(ROWS[number], number))) == []
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from itertools import combinations, product
 from typing import Any
 
-from sampling import pairwise, some
+import pytest
+from sampling import SAMPLING, pairwise, some
+
+
+@pytest.fixture(autouse=True)
+def all_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SAMPLING, "all_cases", True)
 
 
 def fast(cases: list[Any]) -> list[tuple[Any, ...]]:
@@ -35,3 +41,22 @@ def test_of_three_factors_every_pair_runs() -> None:
         assert {(v[one], v[other]) for v in fast(cases)} == set(
             product(factors[one], factors[other])
         )
+
+
+def test_of_a_sample_some_are_taken() -> None:
+    cases = some(pairwise("abcde", [1, 2, 3]), 2)
+    assert len(cases) == 15
+    assert len(fast(cases)) == 2
+    assert {*fast(cases)} < {*fast(pairwise("abcde", [1, 2, 3]))}
+
+
+def test_a_run_that_leaves_slow_cases_out_does_not_make_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = fast(pairwise("abc", [1, 2, 3, 4], "de"))
+    monkeypatch.setattr(SAMPLING, "all_cases", False)
+    cases = pairwise("abc", [1, 2, 3, 4], "de")
+    assert fast(cases) == whole
+    assert len(cases) == len(whole)
+    assert fast(some(cases, 3)) == whole[:: len(whole) // 3][:3]
+    assert len(some(range(100), 4)) == 4

@@ -28,14 +28,19 @@ def built(builder: str, folder: Path) -> Path:
     return folder
 
 
-def test_man_page_and_completions_are_those_of_the_program(tmp_path: Path) -> None:
+def test_completions_are_those_of_the_program() -> None:
     """`make docs` brings them up to date."""
+    for shell, name in make_reference.COMPLETIONS.items():
+        assert (DOCS / "completions" / name).read_text("utf-8") == make_reference.completion(shell)
+
+
+@pytest.mark.slow
+def test_the_man_page_is_that_of_the_program(tmp_path: Path) -> None:
+    """`make docs` brings it up to date."""
     made = built("man", tmp_path) / "slotwise.1"
     kept = DOCS / "man" / "slotwise.1"
     # The first lines name the version of the writer.
     assert made.read_text("utf-8").splitlines()[2:] == kept.read_text("utf-8").splitlines()[2:]
-    for shell, name in make_reference.COMPLETIONS.items():
-        assert (DOCS / "completions" / name).read_text("utf-8") == make_reference.completion(shell)
 
 
 def test_the_wheel_installs_them() -> None:

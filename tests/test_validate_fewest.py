@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from judging import faults, host, job, problem, racks, running
+from sampling import some
 from slotwise.model.cluster import Cluster, Thresholds
 from slotwise.model.configuration import (
     HostPartition,
@@ -278,7 +279,7 @@ def test_a_host_whose_dispatch_window_is_closed_saves_no_unit(
 
 
 @pytest.mark.behaviour("PLC-07", "RSV-11", "TBR-16")
-@pytest.mark.parametrize("asked", ["cu[maxcus=2]", "cu[balance]", "cu[pref=bestfit]"])
+@pytest.mark.parametrize("asked", some(["cu[maxcus=2]", "cu[balance]", "cu[pref=bestfit]"], 1))
 @pytest.mark.parametrize(
     ("changes", "more", "closed"),
     [

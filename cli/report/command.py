@@ -10,75 +10,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..forecast import MaybeHistory, MaybeSamples, drawing_of, past_of
-from ..options import (
-    AsLsf,
-    Effort,
-    Example,
-    InstanceFile,
-    ObjectiveOption,
-    ReportTimeLimit,
-    Workers,
-    file_option,
-    print_note,
-    progress,
-    read_instance,
-    read_source,
-)
+from ..declare import command, option, taking, values_of
+from ..forecast import LikelyOptions
+from ..options import Search, Source, print_note, progress, read_source
 from ..output import check_apart, check_output, whole_file
 from ..process import Cancel, Exit, left_of
-from ..simulate import ClusterFile, HostCount, Reservation, Until
+from ..simulate import LoopOptions
 
 if TYPE_CHECKING:
     from ...model.instance import Instance
     from ...model.plan import Plan
     from ...solver.advice.diagnosis.records import Diagnosis
     from ...solver.advice.likely import Drawing
-    from ..simulate import LoopOptions
     from .advice import Advice
     from .data import Report
 
 Wanted = Literal["all", "greedy", "time-based", "optimal", "milp"]
-Output = Annotated[
-    Path | None,
-    file_option(
-        "-o",
-        "--output",
-        help="The page (- for standard output); default report.html.",
-    ),
-]
-Picture = Annotated[
-    Path | None,
-    file_option(help="Also draw the Gantt chart there, for a paper.", show_default=False),
-]
-Animation = Annotated[
-    Path | None,
-    file_option(
-        help="Also draw how jobs move to where they could be (SVG).",
-        show_default=False,
-    ),
-]
-WantedMethod = Annotated[Wanted, typer.Option(help="One method's plan, or all of them.")]
-Explain = Annotated[int, typer.Option(min=0, help="Waiting jobs to explain.")]
-AdviceTime = Annotated[
-    float | None, typer.Option(min=0.0, help="Wall seconds for that; default 60 without --effort.")
-]
-Beside = Annotated[
-    Path | None,
-    file_option(help="The instance that a saved plan was made for.", show_default=False),
-]
-Simulate = Annotated[
-    bool, typer.Option("--simulate", help="Run the scheduler loop and report on that.")
-]
-Open = Annotated[
-    bool, typer.Option("--open", help="Show the page in the browser when it is written.")
-]
 #: Where the page goes if nobody says.
 USUAL = Path("report.html")
 #: The option of each form of output.
 OPTIONS = {"html": "--output", "png": "--png", "svg": "--svg", "animation": "--animate"}
+PICTURE_HELP = "Also draw the Gantt chart there, for a paper."
 #: Wall seconds for all explanations together, where nobody says otherwise.
 ADVICE_TIME = 60.0
+#: What --time-limit is of a report.
+OF_REPORT = (
+    "Wall seconds of the whole command, explanations and page too; of an exact plan 30 "
+    "without it and --effort."
+)
 #: Of what is left of a time limit: for the plans, and then for the explanations; the rest is for
 #: the page.
 PLANS_SHARE, ADVICE_SHARE = 0.6, 0.5
@@ -90,54 +49,73 @@ UNSEALED = "The plan has no checksum: it was changed, or written by another prog
 
 
 @dataclass(frozen=True, slots=True)
+class Pages:
+    """What is written, and where."""
+
+    output: Path | None = option(
+        None, "The page (- for standard output); default report.html.", "-o", "--output"
+    )
+    png: Path | None = option(None, PICTURE_HELP)
+    svg: Path | None = option(None, PICTURE_HELP)
+    animate: Path | None = option(None, "Also draw how jobs move to where they could be (SVG).")
+    open: bool = option(False, "Show the page in the browser when it is written.")
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceOptions:
+    """How much is explained."""
+
+    explain: int = option(10, "Waiting jobs to explain.", min=0)
+    advice_time: float | None = option(
+        None, "Wall seconds for that; default 60 without --effort.", min=0.0
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What the command line says about the plans of a report, and forecasts beside them."""
 
     method: Wanted
-    explain: int
-    advice_time: float | None
-    time_limit: float | None
-    options: dict[str, Any]
-    history: Path | None
-    drawing: Drawing
+    advice: AdviceOptions
+    search: Search
+    forecasts: LikelyOptions
+    settings: Drawing
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """As every planning method takes them."""
+        return values_of(self.search, "objective", "effort", "workers", "as_lsf")
 
     def for_plans(self) -> float | None:
         """Wall seconds of the plans, once the input is read."""
-        left = left_of(self.time_limit, kept=0.0)
+        left = left_of(self.search.time_limit, kept=0.0)
         return None if left is None else PLANS_SHARE * left
 
     def for_advice(self) -> float | None:
         """Wall seconds of all explanations, once there are plans."""
-        left = left_of(self.time_limit, kept=0.0)
+        left = left_of(self.search.time_limit, kept=0.0)
+        seconds = self.advice.advice_time
+        if seconds is None and self.search.effort is None:
+            seconds = ADVICE_TIME
         if left is None:
-            return self.advice_time
-        return min(ADVICE_SHARE * left, math.inf if self.advice_time is None else self.advice_time)
+            return seconds
+        return min(ADVICE_SHARE * left, math.inf if seconds is None else seconds)
 
 
+@command
 def report(
-    file: InstanceFile = None,
-    example: Example = None,
-    output: Output = None,
-    png: Picture = None,
-    svg: Picture = None,
-    animate: Animation = None,
-    method: WantedMethod = "all",
-    objective: ObjectiveOption = "lexicographic",
-    time_limit: ReportTimeLimit = None,
-    effort: Effort = None,
-    workers: Workers = None,
-    as_lsf: AsLsf = False,
-    explain: Explain = 10,
-    advice_time: AdviceTime = None,
-    instance: Beside = None,
-    history: MaybeHistory = None,
-    samples: MaybeSamples = None,
-    simulate: Simulate = False,
-    reservation: Reservation = None,
-    until: Until = None,
-    cluster: ClusterFile = None,
-    hosts: HostCount = None,
-    open: Open = False,
+    source: Source,
+    pages: Pages,
+    method: Wanted = option("all", "One method's plan, or all of them."),
+    *,
+    search: Annotated[
+        Search, taking("objective time_limit effort workers as_lsf", time_limit=OF_REPORT)
+    ],
+    advice: AdviceOptions,
+    instance: Path | None = option(None, "The instance that a saved plan was made for."),
+    likely: Annotated[LikelyOptions, taking("history samples")],
+    simulate: bool = option(False, "Run the scheduler loop and report on that."),
+    loop: Annotated[LoopOptions, taking("reservation until cluster hosts")],
 ) -> None:
     """Write a page to look at: who is stuck, what frees them, hosts over time, each job.
 
@@ -148,26 +126,24 @@ def report(
     from ...model.errors import InputError
     from ..process import cancel_on_signal
 
-    given = {"html": output, "png": png, "svg": svg, "animation": animate}
-    outputs = _outputs(given, (file, instance, history, cluster))
-    _check_request(simulate, method, reservation, until, cluster, hosts, instance)
+    output, history = pages.output, likely.history
+    given = {"html": output, "png": pages.png, "svg": pages.svg, "animation": pages.animate}
+    outputs = _outputs(given, (source.file, instance, history, loop.cluster))
+    _check_request(simulate, method, loop, instance)
     if history is not None and (simulate or method != "all"):
         raise InputError(ONLY_COMPARED)
-    drawing = drawing_of(history, samples=samples, workers=None if history is None else workers)
-    options = {"objective": objective, "effort": effort, "workers": workers, "as_lsf": as_lsf}
-    seconds = ADVICE_TIME if advice_time is None and effort is None else advice_time
-    asked = Asked(method, explain, seconds, time_limit, options, history, drawing)
-    name = example or (file.name if file is not None else "")
+    settings = likely.settings(None if history is None else search.workers)
+    asked = Asked(method, advice, search, likely, settings)
     with cancel_on_signal() as cancel, progress() as show:
         if simulate:
-            found = _simulated(file, example, name, reservation, until, cluster, hosts, cancel)
+            found = _simulated(source, loop, cancel)
         else:
-            found = _planned(file, example, name, instance, asked, cancel, show)
+            found = _planned(source, instance, asked, cancel, show)
         found = replace(found, diagnosis=_diagnosed(found, asked, cancel))
     _write(found, outputs)
     if output is None and "html" in outputs:
-        print_note(f"wrote {USUAL}" + ("" if open else "; --open shows it in the browser"))
-    if open and str(outputs.get("html", "-")) != "-":
+        print_note(f"wrote {USUAL}" + ("" if pages.open else "; --open shows it in the browser"))
+    if pages.open and str(outputs.get("html", "-")) != "-":
         _show(outputs["html"])
     _leave(found, stopped=cancel.is_set())
 
@@ -201,19 +177,11 @@ def _outputs(given: Mapping[str, Path | None], inputs: Iterable[Path | None]) ->
     return outputs
 
 
-def _check_request(
-    simulate: bool,
-    method: str,
-    reservation: str | None,
-    until: str | None,
-    cluster: Path | None,
-    hosts: int | None,
-    instance: Path | None,
-) -> None:
+def _check_request(simulate: bool, method: str, loop: LoopOptions, instance: Path | None) -> None:
     """InputError for options that do not go together."""
     from ...model.errors import InputError
 
-    of_loop = {"reservation": reservation, "until": until, "cluster": cluster, "hosts": hosts}
+    of_loop = values_of(loop, "reservation", "until", "cluster", "hosts")
     given = [f"--{name}" for name, value in of_loop.items() if value is not None]
     if given and not simulate:
         raise InputError(f"{', '.join(given)}: means something with --simulate alone")
@@ -222,9 +190,14 @@ def _check_request(
         raise InputError(f"{wrong} does not go with --simulate (--reservation says how)")
 
 
+def _name(source: Source) -> str:
+    """What the page calls its input."""
+    return source.example or ("" if source.file is None else source.file.name)
+
+
 def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
     """Who starves and why, beside the comparison of all methods; --explain 0 leaves it out."""
-    if found.comparison is None or not asked.explain or cancel.is_set():
+    if found.comparison is None or not asked.advice.explain or cancel.is_set():
         return None
     from ...solver.advice.diagnosis.diagnose import diagnose
 
@@ -232,9 +205,7 @@ def _diagnosed(found: Report, asked: Asked, cancel: Cancel) -> Diagnosis | None:
 
 
 def _planned(
-    file: Path | None,
-    example: str | None,
-    name: str,
+    source: Source,
     beside: Path | None,
     asked: Asked,
     cancel: Cancel,
@@ -244,18 +215,19 @@ def _planned(
     from .data import report_of_comparison, report_of_plan
     from .page import saved_data
 
+    file, name = source.file, _name(source)
     with cancel.reading():
         saved = saved_data(file) if file is not None else None
     if saved is not None:
         assert file is not None
-        if asked.history is not None:
+        if asked.forecasts.history is not None:
             raise InputError(ONLY_COMPARED)
         return _saved(file, name, saved, beside, asked, cancel, show)
     if beside is not None:
         raise InputError("--instance goes with a saved plan: FILE is none")
     with cancel.reading():
-        instance = read_instance(file, example)
-        past = past_of(asked.history, instance)
+        instance = source.read()
+        past = asked.forecasts.past(instance)
     if asked.method == "all":
         from ...solver.advice.compare import compare
 
@@ -265,7 +237,7 @@ def _planned(
             on_progress=show,
             methods=True,
             history=past,
-            drawing=asked.drawing,
+            drawing=asked.settings,
             time_limit=asked.for_plans(),
             **asked.options,
         )
@@ -347,42 +319,26 @@ def _advice(
     return advise(
         instance,
         waiting,
-        most=asked.explain,
+        most=asked.advice.explain,
         seconds=asked.for_advice(),
         cancel=cancel,
         on_progress=show,
     )
 
 
-def _simulated(
-    file: Path | None,
-    example: str | None,
-    name: str,
-    reservation: str | None,
-    until: str | None,
-    cluster: Path | None,
-    hosts: int | None,
-    cancel: Cancel,
-) -> Report:
-    from ...instances import example as example_path
-    from ...model.errors import InputError
+def _simulated(source: Source, loop: LoopOptions, cancel: Cancel) -> Report:
     from ...solver.fairshare.reports import ShareSeries
-    from ..simulate import LoopOptions, new_session, workload
+    from ..simulate import new_session, workload
     from .data import report_of_simulation
 
-    if (file is None) == (example is None):
-        raise InputError("give an instance, a log or --example NAME")
-    source = file if file is not None else example_path(str(example))
-    options: LoopOptions = LoopOptions(
-        reservation=reservation, until=until, cluster=cluster, hosts=hosts
-    )
+    path = source.path("give an instance, a log or --example NAME")
     with cancel.reading():
-        session = new_session(workload(source, options), options)
+        session = new_session(workload(path, loop), loop)
     series = ShareSeries()
     session.recorder = lambda record, world: series.record(world.order, record.time)
     while not cancel.is_set() and session.advance():
         pass
-    return report_of_simulation(name, session.result(), series.points)
+    return report_of_simulation(_name(source), session.result(), series.points)
 
 
 def _write(found: Report, outputs: Mapping[str, Path]) -> None:

@@ -35,14 +35,6 @@ WIDEST_NAME = 18
 WIDEST = 100
 
 
-def check_format(wanted: bool, format: str) -> None:
-    """InputError for --gantt with a format that programs read."""
-    from ...model.errors import InputError
-
-    if wanted and format != "text":
-        raise InputError(f"--gantt does not go with --format {format}: it is a drawing for people")
-
-
 def print_gantt(instance: Instance, planned: Iterable[PlannedJob]) -> None:
     """The chart on standard output, as wide as the listings above it where that is not too wide."""
     import typer

@@ -4,63 +4,39 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from ...model.errors import InputError
-from ..options import (
-    Example,
-    InstanceFile,
-    interval_of,
-    print_note,
-    read_with_warnings,
-    source_of,
-)
+from ..declare import command, option
+from ..options import Source, interval_of, print_note, read_with_warnings
 from ..process import Exit, cancel_on_signal, left_of
 from ..tables import terminal_width
 from .jobs import Column, JobChoice
-from .live import TopOptions, live
-from .screen import TopPage, listed_lines
-from .terminal import check_terminal, is_live
 from .view import TopView
-from .work import TopSource, listed
+
+if TYPE_CHECKING:
+    from .screen import TopPage
+    from .work import TopSource
 
 #: Wall seconds of each plan, and of each explanation.
 TIME_LIMIT = 10.0
 
-Once = Annotated[
-    bool,
-    typer.Option("--once", help="Print the table and end; the default if there is no terminal."),
-]
-Every = Annotated[
-    str | None,
-    typer.Option(
-        help="Read it again after this time (30s, 5m) too, not only if the file has changed.",
-        metavar="TIME",
-        show_default=False,
-    ),
-]
-TopSort = Annotated[
-    Column, typer.Option("--sort", help="Order of the jobs; s changes it on the page.")
-]
-OfUser = Annotated[str | None, typer.Option("-u", help="Only jobs of this user.")]
-InQueue = Annotated[str | None, typer.Option("-q", help="Only jobs of this queue.")]
-RefreshLimit = Annotated[
-    float, typer.Option("--time-limit", min=0.1, help="Wall seconds of each plan.")
-]
 
-
+@command
 def top(
-    file: InstanceFile = None,
-    example: Example = None,
-    once: Once = False,
-    every: Every = None,
-    sort: TopSort = "priority",
-    user: OfUser = None,
-    queue: InQueue = None,
-    time_limit: RefreshLimit = TIME_LIMIT,
+    source: Source,
+    once: bool = option(False, "Print the table and end; the default if there is no terminal."),
+    every: str | None = option(
+        None,
+        "Read it again after this time (30s, 5m) too, not only if the file has changed.",
+        metavar="TIME",
+    ),
+    sort: Column = option("priority", "Order of the jobs; s changes it on the page."),
+    user: str | None = option(None, "Only jobs of this user.", "-u"),
+    queue: str | None = option(None, "Only jobs of this queue.", "-q"),
+    time_limit: float = option(TIME_LIMIT, "Wall seconds of each plan.", min=0.1),
 ) -> None:
     """A live page of the terminal: pending jobs, their starts, what they wait for.
 
@@ -68,26 +44,29 @@ def top(
 
     Exit codes: 0 done, 2 bad input, 3 printed once and stopped early.
     """
-    source = _source(file, example)
+    from .live import TopOptions, live
+    from .terminal import check_terminal, is_live
+    from .work import TopSource
+
+    path = source.path()
+    given = TopSource(lambda: read_with_warnings(path), source.name, path)
     options = TopOptions(None if every is None else interval_of(every, "--every"), time_limit)
     only = {"user": user, "queue": queue}
     view = TopView(JobChoice(sort, only={name: value for name, value in only.items() if value}))
     if once or not is_live():
-        _print(source, view, time_limit)
+        _print(given, view, time_limit)
         return
     check_terminal()
-    if str(file) == "-":
+    if str(path) == "-":
         raise InputError("top reads FILE again and again, and standard input only once: add --once")
-    live(source, options, view)
-
-
-def _source(file: Path | None, example: str | None) -> TopSource:
-    path = source_of(file, example)
-    return TopSource(lambda: read_with_warnings(path), example or str(path), path)
+    live(given, options, view)
 
 
 def _print(source: TopSource, view: TopView, time_limit: float) -> None:
     """The table on standard output, warnings on standard error."""
+    from .screen import TopPage
+    from .work import listed
+
     with cancel_on_signal() as cancel:
         listing = listed(source, lambda: left_of(time_limit), cancel)
     for line in listing.warnings:
@@ -100,6 +79,8 @@ def _print(source: TopSource, view: TopView, time_limit: float) -> None:
 def text_of(page: TopPage, width: int) -> str:
     """All rows as lines of at most `width` characters, in colour only on a terminal."""
     from rich.console import Console
+
+    from .screen import listed_lines
 
     buffer = io.StringIO()
     colours = True if sys.stdout.isatty() else None

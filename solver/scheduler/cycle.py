@@ -22,7 +22,7 @@ from ..availability.free_now import Residual
 from ..availability.resources import SLOTS, Amounts, BoolArray, IntArray
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
-from ..fairshare.queue_order import queue_key
+from ..fairshare.queue_order import has_slot_pools, queue_key
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..placement.holding import full_allocation
@@ -688,7 +688,7 @@ class Cycle:
         if not told and (self.settings.planning or self.whole_walks):
             return False
         waiting, seen = world.pending, state.progress.examined
-        shared = bool(state.instance.partitions) or state.instance.has_slot_pools
+        shared = bool(state.instance.partitions) or has_slot_pools(state.instance)
         if shared and any(
             job.number in waiting and job.number not in seen for job in world.arrivals.new
         ):

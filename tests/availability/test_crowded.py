@@ -59,7 +59,7 @@ def planned(seed: int) -> Plan:
     return plan_next_cycle(instance, "time-based")
 
 
-@pytest.mark.parametrize("seed", some(range(12), 3))
+@pytest.mark.parametrize("seed", some(range(12), 1))
 def test_plans_are_those_of_a_search_that_remembers_nothing(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from all_commands import all_commands
 from forked import slotwise
+from sampling import some
 from slotwise.cli.main import COMMANDS
 from slotwise.cli.panels import ADVANCED
 
@@ -27,7 +28,9 @@ def help_of(*words: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("command", [(), *all_commands()], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", some([((),), *((command,) for command in all_commands())], 8), ids=" ".join
+)
 def test_what_matters_is_on_the_first_screen(
     command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,7 +40,9 @@ def test_what_matters_is_on_the_first_screen(
     assert next(rest, len(lines)) <= SCREEN
 
 
-@pytest.mark.parametrize("command", ["solve", "compare", "explain", "report", "simulate", "ask"])
+@pytest.mark.parametrize(
+    "command", some(["solve", "compare", "explain", "report", "simulate", "ask"], 2)
+)
 def test_options_are_in_panels(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "\n".join(help_of(command, monkeypatch=monkeypatch))
     assert "─ Options " not in text
@@ -59,7 +64,9 @@ def test_the_commands_are_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted([*shown, "import"]) == sorted({words[0] for words in all_commands()})
 
 
-@pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
+@pytest.mark.parametrize(
+    "command", some([(command,) for command in all_commands()], 6), ids=" ".join
+)
 def test_help_has_a_short_form_everywhere(command: tuple[str, ...]) -> None:
     done = slotwise(*command, "-h")
     assert done.returncode == 0

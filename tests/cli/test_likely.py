@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import slotwise as sw
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
@@ -210,7 +211,7 @@ def views(tmp_path, log):
     return shown
 
 
-@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("pool", some([True, False], 2))
 def test_each_view_says_what_ran_the_cluster_forward(views, pool):
     said = {True: "run by the policy easy of a pool", False: "run by the loop as configured"}
     for text in views("--samples", 10, pool=pool).values():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import slotwise as sw
+from forked import program
 from sampling import pairwise, some
 from slotwise.model.generate import generate
 from slotwise.model.plan import Plan, PlannedJob, Unplaced
@@ -79,14 +79,14 @@ def left_a_plan_of_all_jobs(
 
 
 @pytest.mark.parametrize(
-    ("method", "how", "poll"), pairwise(["greedy", "time-based", "optimal"], SIGNALS, [1, 20])
+    ("method", "how", "poll"),
+    pairwise(["greedy", "time-based", "optimal"], SIGNALS, [1, 20]),
 )
 def test_a_signal_leaves_a_plan_of_all_jobs(
     cluster: Path, how: signal.Signals, method: str, poll: int
 ) -> None:
     arguments = ["solve", str(cluster), "--method", method, "--format", "json"]
-    command = [sys.executable, "-c", SIGNALLED, str(int(how)), str(poll), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    done = program(SIGNALLED, int(how), poll, *arguments)
     left_a_plan_of_all_jobs(done, cluster, method)
 
 
@@ -94,8 +94,7 @@ def test_a_signal_leaves_a_plan_of_all_jobs(
 def test_a_signal_ends_a_question(cluster: Path, command: str) -> None:
     what = "p1" if command == "explain" else "bsub -n 2 -W 1:00 -q normal"
     arguments = [command, str(cluster), what, "--format", "json"]
-    line = [sys.executable, "-c", SIGNALLED, str(int(signal.SIGINT)), "3", *arguments]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=200)
+    done = program(SIGNALLED, int(signal.SIGINT), 3, *arguments)
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     json.loads(done.stdout)
@@ -126,8 +125,7 @@ main()
 @pytest.mark.parametrize("step", some([0.2, 5.0], 1))
 def test_a_limit_that_keeps_jobs_from_their_turn_is_said(cluster: Path, step: float) -> None:
     arguments = ["solve", str(cluster), "--method", "time-based", "--time-limit", "2"]
-    command = [sys.executable, "-c", SLOW, str(step), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    done = program(SLOW, step, *arguments)
     assert done.returncode == 3, done.stderr
     assert done.stderr == ""
     assert "cut short by the limit" in done.stdout
@@ -161,8 +159,7 @@ def signalled_at(
     place: str, how: signal.Signals, cluster: Path, method: str
 ) -> subprocess.CompletedProcess[str]:
     arguments = ["solve", str(cluster), "--method", method, "--format", "json"]
-    command = [sys.executable, "-c", SIGNALLED_AT, str(int(how)), f"slotwise.{place}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    return program(SIGNALLED_AT, int(how), f"slotwise.{place}", *arguments)
 
 
 PHASES = [

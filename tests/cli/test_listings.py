@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import slotwise as sw
+from forked import slotwise
 from hypothesis import given
 from hypothesis import strategies as st
-from sampling import pairwise
+from sampling import pairwise, some
 from slotwise.cli.main import app, main
 from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
 from slotwise.model.display import duration_text, smallest_difference
@@ -51,7 +51,7 @@ def longest(text: str) -> int:
 
 @pytest.mark.parametrize(
     ("columns", "example"),
-    pairwise([60, 80, 100, 109], ["kth-sp2-queue-10", "qat-time-based", "joint-wins"]),
+    some(pairwise([60, 80, 100, 109], ["kth-sp2-queue-10", "qat-time-based", "joint-wins"]), 2),
 )
 def test_nothing_is_wider_than_a_narrow_terminal(width, columns: int, example: str) -> None:  # type: ignore[no-untyped-def]
     width(columns)
@@ -158,7 +158,7 @@ def test_many_jobs_that_start_now_are_one_line(width) -> None:  # type: ignore[n
     assert all(re.search(rf"^ {item.job} ", whole, re.MULTILINE) for item in plan)
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 40), (160, 40), (200, 60)])
+@pytest.mark.parametrize(("columns", "lines"), some([(80, 40), (160, 40), (200, 60)], 1))
 def test_a_queue_of_a_hundred_jobs_is_one_page(width, columns: int, lines: int) -> None:  # type: ignore[no-untyped-def]
     width(columns, lines)
     command = ("solve", "--example", "ctc-sp2-queue-100", "--method", "time-based")
@@ -254,7 +254,7 @@ def test_a_fault_of_our_own_is_one_line(
     def broken(*_: object) -> None:
         raise KeyError("p1")
 
-    monkeypatch.setattr("slotwise.cli.solve.read_instance", broken)
+    monkeypatch.setattr("slotwise.cli.options.read_source", broken)
     for arguments, traceback in ((["compare", "x"], False), (["--debug", "compare", "x"], True)):
         monkeypatch.setattr("sys.argv", ["slotwise", *arguments])
         with pytest.raises(SystemExit) as ended:
@@ -281,9 +281,7 @@ def test_completion_of_examples_and_jobs(words: str, found: list[str]) -> None:
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    done = subprocess.run(
-        [SLOTWISE], env=os.environ | completing, capture_output=True, text=True, check=False
-    )
+    done = slotwise(before=lambda: os.environ.update(completing))
     assert done.stdout.split() == found
     assert done.stderr == ""
 

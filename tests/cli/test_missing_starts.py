@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from report.lab import Elements, data_of
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced, missing_start
 from slotwise.solver.budget import Budget
@@ -125,7 +126,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("width")
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", some([False, True], 1))
 def test_a_limit_leaves_starts_unknown(request: pytest.FixtureRequest, late: bool) -> None:
     if late:
         request.getfixturevalue("at_once")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
 from loop_workloads import workloads
+from sampling import some
 from slotwise.cli.main import app
 from slotwise.instances import example
 from slotwise.model.errors import InputError
@@ -35,7 +36,9 @@ def data(*arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "none"])
-@pytest.mark.parametrize("name", ["headline", "fairshare-groups", "backfill", "memory-phases"])
+@pytest.mark.parametrize(
+    "name", some(["headline", "fairshare-groups", "backfill", "memory-phases"], 2)
+)
 def test_a_moment_has_the_jobs_that_simulate_records(name: str, method: str) -> None:
     problem = sw.load(example(name))
     whole = simulate(problem, reservation=method)

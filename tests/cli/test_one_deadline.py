@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
-from forked import slotwise
+from forked import program, slotwise
 from slotwise import library
 from slotwise.cli.process import left_of, timed_from_now
 from slotwise.model.errors import Cancelled
@@ -150,10 +150,7 @@ def test_the_look_at_an_instance_ends_at_the_limit(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(("where", "code"), [("cycle", 3), ("read", 130)])
 def test_a_simulation_without_a_checkpoint_stops_at_once(where: str, code: int) -> None:
-    line = [where, "2", "simulate", "--example", "headline"]
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, *line], capture_output=True, text=True, timeout=100
-    )
+    done = program(INTERRUPTED, where, 2, "simulate", "--example", "headline")
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     last = done.stderr.splitlines()[-1]

@@ -151,7 +151,7 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "reason"), pairwise(list(READERS), list(UNREADABLE)))
+@pytest.mark.parametrize(("name", "reason"), some(pairwise(list(READERS), list(UNREADABLE)), 30))
 def test_what_is_no_file(name: str, reason: str, words: list[str], tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     path = UNREADABLE[reason](tmp_path)
@@ -210,7 +210,7 @@ ENDLESS = ("/dev/zero", "/dev/urandom", "yes")
 
 @pytest.mark.parametrize(
     ("name", "endless"),
-    some([(name, ENDLESS[at % 3]) for at, name in enumerate(READERS)], 14),
+    some([(name, ENDLESS[at % 3]) for at, name in enumerate(READERS)], 7),
 )
 def test_what_never_ends(name: str, endless: str, words: list[str], tmp_path: Path) -> None:
     """Refused once the limit is reached, or seen at once to be no such file."""
@@ -232,7 +232,7 @@ def _say_yes(pipe: Path) -> None:
             file.write(b"y\n" * 1000)
 
 
-@pytest.mark.parametrize("name", some(READERS, 12))
+@pytest.mark.parametrize("name", some(READERS, 5))
 def test_what_may_not_be_read(name: str, words: list[str], tmp_path: Path) -> None:
     """A file, for `import lsf` a folder, whose mode hands it out to nobody."""
     closed = tmp_path / "closed.yaml"
@@ -268,7 +268,7 @@ WAYS: dict[str, Callable[[Path], str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "way"), pairwise(list(READERS), list(WAYS)))
+@pytest.mark.parametrize(("name", "way"), some(pairwise(list(READERS), list(WAYS)), 22))
 def test_nothing_is_read_outside(
     name: str, way: str, run: Run, inputs: dict[str, str], commands: None
 ) -> None:

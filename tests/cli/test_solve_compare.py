@@ -42,18 +42,8 @@ def _wide() -> None:
     os.environ.update(COLUMNS="200", NO_COLOR="1")
 
 
-def slotwise(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    if text is None:
-        return forked.slotwise(*arguments, before=_wide)
-    return subprocess.run(
-        [SLOTWISE, *arguments],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
-    )
+def slotwise(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return forked.slotwise(*arguments, before=_wide, text=text)
 
 
 @pytest.mark.parametrize("method", ["greedy", "time-based", "optimal"])
@@ -271,6 +261,7 @@ def test_an_unwritable_output_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error() -> None:
     command = f"{SLOTWISE} solve --example kth-sp2-queue-20 --method greedy | head -n 1"
     done = subprocess.run(

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 WIDTHS = range(40, 201)
 #: Widths at which each command is run anew; at the others what it showed is drawn anew.
-RUN_AT = (40, 109, 110, 163)
+RUN_AT = (40, 110)
 WIDE = 500
 QUEUE = str(sw.example("kth-sp2-queue-10"))
 HEADLINE = str(sw.example("headline"))
@@ -155,9 +155,9 @@ def test_no_width_loses_a_word(
         return
     pieces = list(drawn)
     assert pieces or words[:2] == ["simulate", HEADLINE]
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         wanted = _words(piece(WIDE))
-        for width in WIDTHS:
+        for width in WIDTHS[number % 3 :: 3]:
             lost = wanted - _words(piece(width))
             assert {*lost} <= titles, (width, lost)
     for width in RUN_AT:

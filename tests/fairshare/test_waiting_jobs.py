@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from sampling import some
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import HostPartition, Queue, UserGroup
 from slotwise.model.instance import Instance
@@ -58,7 +59,7 @@ def walk(order: DispatchOrder, draw: random.Random, now: int) -> list[tuple[obje
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", some(range(6), 2))
 def test_told_once_is_as_told_in_every_cycle(name: str, seed: int) -> None:
     draw = random.Random(seed)
     one, other = order_policy(case(name)), order_policy(case(name))

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forked import program
 from sampling import some
 from slotwise.cli.main import app
 from slotwise.solver.replay.engine import synthetic
@@ -140,8 +141,6 @@ main()
 def test_in_the_replay_there_is_no_answer(files: tuple[Path, Path], over_hosts: bool) -> None:
     log, moment = files
     words = ["backtest", str(log), *(["--cluster", str(moment)] if over_hosts else [])]
-    done = subprocess.run(
-        [sys.executable, "-c", IN_THE_REPLAY, *words], capture_output=True, text=True, timeout=300
-    )
+    done = program(IN_THE_REPLAY, *words)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == STOPPING + "slotwise: stopped before there was an answer\n"

@@ -66,7 +66,7 @@ def begun(instance: Instance, until: int | None = None) -> Session:
 @pytest.mark.parametrize("kind", KINDS)
 def test_moments_say_what_a_loop_that_is_stopped_then_remembers(kind: str) -> None:
     held = borrowed = rests = 0
-    for seed in range(3):
+    for seed in range(2):
         instance = site(kind, seed)
         found = SimulatedLog.run(begun(instance), "log")
         for row in range(5, 60, 6):
@@ -81,8 +81,8 @@ def test_moments_say_what_a_loop_that_is_stopped_then_remembers(kind: str) -> No
             held += any(item.hosts for item in moment.held)
             rests += any(item.rest_until is not None for item in moment.held)
             borrowed += bool(moment.borrowed)
-    assert held > 5
-    assert borrowed > 1
+    assert held > 3
+    assert borrowed
     assert bool(rests) == (kind == "short")
 
 
@@ -93,7 +93,7 @@ def test_with_all_known_the_loop_goes_on_as_it_went(kind: str) -> None:
     Without what was held and lent before, the starts are others in some of the sites.
     """
     forgotten = asked = 0
-    for seed, count in product(range(6), (30, 37)):
+    for seed, count in product(range(3), (30, 37)):
         found = SimulatedLog.run(begun(site(kind, seed, count, slots=6)), "log")
         truth = {job.id: int(start) for job, start in zip(found.jobs, found.start, strict=True)}
         run_times = {item.job: item.run_time or 0 for item in found.records}
@@ -114,7 +114,7 @@ def test_with_all_known_the_loop_goes_on_as_it_went(kind: str) -> None:
             else:
                 asked += len(starts)
                 assert starts == expected, (seed, count)
-    assert asked > 90
+    assert asked > 40
     assert forgotten
 
 

@@ -91,7 +91,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(_places(_COMPLETE)), _VALUES), min_size=1, max_size=3))
-@examples(300)
+@examples(150)
 def test_a_valid_document_with_values_changed(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     document = copy.deepcopy(_COMPLETE)
     for place, value in changes:

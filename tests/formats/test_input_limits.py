@@ -100,8 +100,8 @@ def test_all_names_that_a_few_lines_may_stand_for_take_less_than_300_megabytes(l
 
 
 def test_keys_given_twice_take_little_memory() -> None:
-    says = refusal(lambda: loads("a:\n" * 20_000), megabytes=20)
-    assert says == "line 20000: a: the key 'a' is given twice, first in line 1: keep one"
+    says = refusal(lambda: loads("a:\n" * 8_000), megabytes=8)
+    assert says == "line 8000: a: the key 'a' is given twice, first in line 1: keep one"
 
 
 def test_queues_are_checked_in_one_pass() -> None:
@@ -147,7 +147,7 @@ def test_each_limit_holds_and_can_be_raised() -> None:
     assert limits() == InputLimits()
 
 
-@pytest.mark.parametrize("count", [16_000, 32_000])
+@pytest.mark.parametrize("count", some([16_000, 32_000], 1))
 @pytest.mark.parametrize(
     "read",
     [
@@ -203,7 +203,7 @@ def test_ten_megabytes_of_brackets_are_refused_in_a_short_line() -> None:
     "entry", ["{id: %d, slotz: 1}", "{id: %d, slots: -1}", "{id: %d, queue: nope}", "{id: x}"]
 )
 def test_very_many_bad_entries_show_the_first_and_a_count(entry: str) -> None:
-    count = 5000
+    count = 1500
     lines = [f"  - {entry % i if '%' in entry else entry}\n" for i in range(count)]
     with pytest.raises(InputError) as caught:
         loads(ONE + "pending:\n" + "".join(lines))
@@ -239,7 +239,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("name", some(BOMBS, 2))
+@pytest.mark.parametrize("name", some(BOMBS, 1))
 def test_a_log_does_not_unpack_to_many_times_its_size(name: str, tmp_path: Path) -> None:
     """29 KB may be 1 GB; short lines count for 64 bytes, since each costs time."""
     unit, read = BOMBS[name]

@@ -67,7 +67,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "row", "column", "command", "word"), some(CASES, 17))
+@pytest.mark.parametrize(("kind", "row", "column", "command", "word"), some(CASES, 8))
 def test_a_number_of_any_size_is_read_or_refused(
     tmp_path: Path, kind: str, row: int, column: int, command: int, word: str
 ) -> None:

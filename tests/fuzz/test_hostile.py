@@ -26,7 +26,7 @@ def hostile() -> Any:
     return module
 
 
-@pytest.mark.parametrize("part", some(range(PARTS), 4))
+@pytest.mark.parametrize("part", some(range(PARTS), 1))
 def test_every_input_is_read_or_refused(part: int) -> None:
     each = INPUTS // PARTS
     target = hostile()
@@ -41,7 +41,7 @@ def test_every_input_is_read_or_refused(part: int) -> None:
     assert counts["a_checkpoint refused"] > 50 * counts["a_checkpoint accepted"]
 
 
-@pytest.mark.parametrize("part", some(range(4), 2))
+@pytest.mark.parametrize("part", some(range(4), 1))
 def test_what_a_command_writes_the_next_one_reads(part: int) -> None:
     """Forty pairs of commands, the same ones on every run."""
     counts, failed = pairs.pairs(SEED, part * 10, 10)

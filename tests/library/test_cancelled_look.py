@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 from functools import partial
 
 import pytest
 import slotwise as sw
+from forked import program
+from sampling import some
 from slotwise import library
 from slotwise.model.errors import Cancelled
 from slotwise.model.formats.objects import require_sound
@@ -47,12 +47,11 @@ print(json.dumps([plan.cut, plan.notes, [item.job for item in plan] == jobs]))
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("poll", [1, 3])
+@pytest.mark.parametrize("poll", some([1, 3], 1))
 def test_a_signal_ends_the_look_with_a_plan_that_names_all_jobs(
     how: signal.Signals, poll: int
 ) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(int(how)), str(poll)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    done = program(PROGRAM, int(how), poll)
     assert done.returncode == 0, done.stderr
     cut, notes, all_named = json.loads(done.stdout)
     assert cut

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from forked import program
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -30,10 +31,7 @@ def test_every_program_is_tested_and_told_of() -> None:
 
 
 def loop(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, EXAMPLES / "planner_loop.py", *arguments],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return program((EXAMPLES / "planner_loop.py").read_text("utf-8"), *arguments)
 
 
 def test_the_planner_loop_starts_every_job_when_the_plan_says() -> None:

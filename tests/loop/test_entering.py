@@ -128,7 +128,7 @@ def test_of_random_clusters(seed: int) -> None:
 def test_the_loop_goes_the_same_way(
     seed: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    instance = of_every_kind(seed, pending=25)
+    instance = of_every_kind(seed, pending=12)
     found = sw.simulate(instance, reservation=method, cycle=0)
 
     def one_by_one(world: World, *, with_events: bool) -> None:

@@ -74,6 +74,7 @@ def peaks(folder: Path) -> tuple[int, int]:
     return peak(folder, 1000), peak(folder, 4000)
 
 
+@pytest.mark.slow
 def test_one_more_job_of_a_log_takes_few_bytes(tmp_path: Path) -> None:
     # In a process of its own, as a simulation runs: where much else is in memory, garbage is
     # collected less often, and the peak tells of that.

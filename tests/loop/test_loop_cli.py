@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import slotwise as sw
-from forked import slotwise
+from forked import program, slotwise
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
@@ -180,8 +179,7 @@ def test_stop_and_resume_give_the_same_bytes(tmp_path: Path, how: signal.Signals
     rest = ["simulate", str(source), "--reservation", "time-based"]
 
     def simulate(after: int, *more: str) -> int:
-        command = [sys.executable, "-c", STOPPED, str(int(how)), str(after), *rest, *more]
-        return subprocess.run(command, capture_output=True, check=False, timeout=300).returncode
+        return program(STOPPED, int(how), after, *rest, *more).returncode
 
     assert simulate(0, "--jobs", str(whole)) == 0
     out = ["--jobs", str(parts), "--checkpoint", str(point)]

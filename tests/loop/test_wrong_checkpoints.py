@@ -141,7 +141,7 @@ def _text_or_number(name: str, place: Place, what: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", some(NAMES, 5))
+@pytest.mark.parametrize("name", some(NAMES, 3))
 def test_wrong_content_is_refused_in_words(name: str) -> None:
     hold_it(name, 40)
 

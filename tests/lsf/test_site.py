@@ -120,7 +120,7 @@ def test_a_saved_import_plans_as_the_imported_one(cluster: str) -> None:
     user, slots = {"harbour": ("User1", 20), "quay": ("ann", 12)}[cluster]
     document["pending"] = [
         {"id": n, "user": user, "queue": queue, "slots": slots, "run_limit": 3600}
-        for n in range(1, 9)
+        for n in range(1, 4)
     ]
     first = from_document(document)
     again = loads(dump(first))

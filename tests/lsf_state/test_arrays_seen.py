@@ -46,7 +46,9 @@ def test_one_row_of_an_array_is_its_elements_without_a_row(tmp_path: Path) -> No
     assert {(job.name, job.array_limit) for job in instance.pending[:9]} == {("a", 4)}
 
 
-@pytest.mark.parametrize(("arrays", "names"), [(1, "7"), (3, "9")])
+@pytest.mark.parametrize(
+    ("arrays", "names"), [(1, "7"), pytest.param(3, "9", marks=pytest.mark.slow)]
+)
 def test_elements_of_rows_are_counted_before_they_are_made(
     tmp_path: Path, arrays: int, names: str
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from sampling import some
 from slotwise.model.errors import InputError
 from slotwise.model.sources.lsf_state import values
 from slotwise.model.sources.lsf_state.assemble import moment_of
@@ -249,7 +250,7 @@ def _page(word: str, stamp: str, width: int | None, *, cut: bool, jobs: slice) -
 @pytest.mark.behaviour("CFG-04")
 @pytest.mark.parametrize("stamp", ["Sun Mar 15 19:00:00: ", "Sun Mar 15 19:00:00 2026: "])
 @pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("width", [79, 80])
+@pytest.mark.parametrize("width", some([79, 80], 1))
 @pytest.mark.parametrize(
     "jobs", [slice(0, 1), slice(1, 2), slice(0, 2)], ids=["one waits", "one runs", "both"]
 )

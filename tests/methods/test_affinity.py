@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
+from sampling import some
 
 pytestmark = pytest.mark.behaviour("AFF-01")
 
@@ -104,7 +105,7 @@ def literal(jobs: list[tuple[int, int]], slots: int, cores: int) -> list[int]:
     return [hour * HOUR for hour in starts]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", some(range(20), 10))
 def test_plans_agree_with_a_literal_reading(seed: int) -> None:
     draw = random.Random(seed)
     jobs = [(draw.randint(1, 3), draw.randint(0, 2)) for _ in range(draw.randint(2, 6))]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from precedence_cases import case, lexicographic, plans
+from sampling import some
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
@@ -74,7 +75,7 @@ def nothing_false_is_proved(seed: int, jobs: int) -> int:
 @pytest.mark.behaviour("DEP-02")
 @pytest.mark.behaviour("DEP-03")
 @pytest.mark.behaviour("DEP-05")
-@pytest.mark.parametrize("seed", range(0, 40, 4))
+@pytest.mark.parametrize("seed", some(range(0, 40, 4), 4))
 def test_nothing_false_is_proved_of_jobs_that_wait(seed: int) -> None:
     assert nothing_false_is_proved(seed, 3) >= 5
 

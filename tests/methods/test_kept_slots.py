@@ -75,7 +75,7 @@ def test_a_job_that_takes_nothing_of_what_is_needed_needs_no_backfill(
 
 
 @pytest.mark.behaviour("TBR-04", "TBR-05")
-@pytest.mark.parametrize("path", some(POOLS[::-1], 3), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(POOLS[::-1], 1), ids=lambda path: path.stem)
 def test_the_loop_starts_real_queues_as_planned(path: Path) -> None:
     """Excerpts of the Parallel Workloads Archive as pools, where jobs run to their limits."""
     instance = at_limits(load_pool(path))
@@ -110,7 +110,7 @@ def random_pool(seed: int, *, backfill: bool) -> Instance:
 
 
 @pytest.mark.behaviour("TBR-18")
-@pytest.mark.parametrize("seed", some(range(600), 30))
+@pytest.mark.parametrize("seed", some(range(600), 12))
 @pytest.mark.parametrize("backfill", [True, False])
 def test_the_loop_does_as_planned_where_slots_alone_count(seed: int, backfill: bool) -> None:
     """With BACKFILL always; without it, a plan that the loop does not keep names the rule."""
@@ -122,7 +122,7 @@ def test_the_loop_does_as_planned_where_slots_alone_count(seed: int, backfill: b
 
 
 @pytest.mark.behaviour("TBR-18")
-@pytest.mark.parametrize("seed", some(range(300), 30))
+@pytest.mark.parametrize("seed", some(range(300), 10))
 def test_no_start_moves_when_jobs_behind_are_left_out(seed: int) -> None:
     """Where all may backfill, reservations are as good as first come, earliest place."""
     instance = random_pool(seed, backfill=True)

@@ -17,7 +17,7 @@ from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 
 MINUTE = 60
-SEEDS = 150
+SEEDS = 60
 
 
 def workload(seed: int, *, rich: bool) -> Instance:

@@ -28,7 +28,7 @@ def never(*_: object) -> None:
     """Nothing is known from before."""
 
 
-@pytest.mark.parametrize("seed", some(range(12), 4))
+@pytest.mark.parametrize("seed", some(range(12), 2))
 def test_the_plan_is_that_of_searches(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     instance = full(seed)
     plan = plan_next_cycle(instance, "time-based")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import pytest
 from agreement_cases import KINDS, case
 from brute_force import starts_by_the_minute
+from sampling import some
 from slotwise.model.instance import Instance
 from slotwise.model.plan import Plan
 from slotwise.solver.planning import plan
@@ -60,12 +61,12 @@ def assert_equal_values(seed: int, objective: str) -> None:
         assert cp_sat.bound - 1e-6 <= program.value <= cp_sat.value + 1e-6, (seed, kinds)
 
 
-@pytest.mark.parametrize("seed", range(1, len(KINDS), 4))
+@pytest.mark.parametrize("seed", some(range(1, len(KINDS), 4), 8))
 def test_three_solvers_agree(seed: int) -> None:
     assert_agreement(seed)
 
 
-@pytest.mark.parametrize("seed", range(3, len(KINDS), 11))
+@pytest.mark.parametrize("seed", some(range(3, len(KINDS), 11), 3))
 def test_two_solvers_agree_on_joint_objectives(seed: int) -> None:
     assert_equal_values(seed, SUMS[seed % len(SUMS)])
 

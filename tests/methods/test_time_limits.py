@@ -71,7 +71,7 @@ def busy(seed: int = 0, pending: int = 7) -> Instance:
     return generate(hosts=8, per_enclosure=4, running=14, pending=pending, load=0.95, seed=seed)
 
 
-def in_order(full: int, most: int = 40) -> list[int]:
+def in_order(full: int, most: int = 16) -> list[int]:
     """The polls to stop at: all of them, or the first few and so many evenly spread ones."""
     step = max(1, full // most)
     return sorted({*range(1, min(6, full) + 1), *range(1, full + 1, step), full})
@@ -130,7 +130,7 @@ def test_a_plan_wherever_it_is_cancelled(
     full = plan(small, method, effort=effort, cancel=count)
     assert not full.cut
     cuts = 0
-    for n in in_order(count.asked, 40 if method in ESTIMATES else 15):
+    for n in in_order(count.asked, 16 if method in ESTIMATES else 8):
         found = plan(small, method, effort=effort, cancel=Nth(n))
         is_whole(small, found, as_lsf=method in ESTIMATES)
         claims_no_more(found, full)
@@ -142,7 +142,7 @@ def test_a_plan_wherever_it_is_cancelled(
     assert cuts > 1 or grace
 
 
-@pytest.mark.parametrize("seed", some(range(6), 2))
+@pytest.mark.parametrize("seed", some(range(6), 1))
 def test_time_based_as_far_as_it_got_and_greedy_for_the_rest(seed: int) -> None:
     """Later stops keep at least as many places in the future; the others say why they have none."""
     small = busy(seed)
@@ -169,7 +169,7 @@ def test_where_jobs_backfill_what_was_foreseen_before_makes_room(method: Method,
     crowded = generate(hosts=10, running=30, pending=30, seed=seed)
     count = Nth(1 << 60)
     full = plan(crowded, method, cancel=count)
-    for n in in_order(count.asked, 12):
+    for n in in_order(count.asked, 5):
         found = plan(crowded, method, cancel=Nth(n))
         is_whole(crowded, found, as_lsf=True)
         claims_no_more(found, full)
@@ -194,7 +194,7 @@ def test_the_clock_is_the_one_that_is_given() -> None:
     small = busy()
     whole = plan_next_cycle(small, "time-based")
     seen = set()
-    for limit in range(0, 400, 7):
+    for limit in range(0, 400, 21):
         clock = Ticks()
         found = plan_next_cycle(
             small, "time-based", budget=Budget(limit, clock=clock, grace=limit / 4)
@@ -273,7 +273,7 @@ def test_comparing_stops(example: str) -> None:
     instance = sw.load(sw.example(example))
     count = Nth(1 << 60)
     full = compare(instance, effort=0.5, cancel=count, methods=True)
-    for n in in_order(count.asked, 6):
+    for n in in_order(count.asked, 3):
         found = compare(instance, effort=0.5, cancel=Nth(n), methods=True)
         assert [row.job for row in found] == [row.job for row in full]
         for plan_, as_lsf in (
@@ -338,12 +338,12 @@ def test_a_run_of_the_loop_enters_no_more_jobs_than_there_is_time_for() -> None:
 
 
 def test_explaining_and_asking_stop() -> None:
-    small = busy()
+    small = busy(pending=4)
     job = small.pending[-1].id
     count = Nth(1 << 60)
     full = explain(small, job, cancel=count, method="time-based")
     known = {item.change: item.start for item in full.suggestions}
-    for n in in_order(count.asked, 8):
+    for n in in_order(count.asked, 3)[2:]:
         found = explain(small, job, cancel=Nth(n), method="time-based")
         assert found.answer.job.id == job
         assert (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from sampling import some
 
 RECORDED = {
     (item["scenario"], item["description"]): item
@@ -110,7 +111,7 @@ def test_the_shipped_case_is_the_recorded_one() -> None:
     assert (waits(whole), waits(sw.plan(shipped, "time-based"))) == (11700, 3600)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some(range(40), 12))
 def test_no_planned_job_shares_a_node_with_one_of_the_future(seed: int) -> None:
     """And each starts at the first instant at which that can be, by trying all of them."""
     draw = random.Random(seed)

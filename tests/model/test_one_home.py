@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import some
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -129,7 +130,7 @@ def copied(root: Path) -> Path:
     return root / "slotwise"
 
 
-@pytest.mark.parametrize("kind", ADDED)
+@pytest.mark.parametrize("kind", some(ADDED, 2))
 def test_a_field_that_one_file_defines_is_known_everywhere(kind: str, tmp_path: Path) -> None:
     package = copied(tmp_path)
     name, there, more = ADDED[kind]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from sampling import some
 from slotwise.solver.optimal.pool import PoolProblem, optimise
 
 RISING, FALLING = (2, 7, 10), (10, 4, 10)
@@ -26,20 +27,23 @@ def queue(count: int, seed: int, free: tuple[int, ...]) -> PoolProblem:
 
 @pytest.mark.parametrize(
     ("count", "seed", "free", "value", "asked"),
-    [
-        (8, 1, RISING, 520, 94),
-        (8, 1, FALLING, 547, 82),
-        (8, 2, RISING, 351, 80),
-        (8, 2, FALLING, 361, 96),
-        (12, 1, RISING, 576, 106),
-        (12, 1, FALLING, 618, 98),
-        (12, 2, RISING, 844, 94),
-        (12, 2, FALLING, 753, 90),
-        (16, 1, RISING, 1121, 158),
-        (16, 1, FALLING, 1141, 142),
-        (16, 2, RISING, 1672, 108),
-        (16, 2, FALLING, 1743, 100),
-    ],
+    some(
+        [
+            (8, 1, RISING, 520, 94),
+            (8, 1, FALLING, 547, 82),
+            (8, 2, RISING, 351, 80),
+            (8, 2, FALLING, 361, 96),
+            (12, 1, RISING, 576, 106),
+            (12, 1, FALLING, 618, 98),
+            (12, 2, RISING, 844, 94),
+            (12, 2, FALLING, 753, 90),
+            (16, 1, RISING, 1121, 158),
+            (16, 1, FALLING, 1141, 142),
+            (16, 2, RISING, 1672, 108),
+            (16, 2, FALLING, 1743, 100),
+        ],
+        6,
+    ),
 )
 def test_the_optimum_is_proved_in_so_many_pieces_of_work(
     count: int, seed: int, free: tuple[int, ...], value: int, asked: int
@@ -57,7 +61,7 @@ def test_the_optimum_is_proved_in_so_many_pieces_of_work(
     ("count", "seed", "free", "effort", "value", "bound"),
     [
         (26, 1, RISING, 120, 2879, 2781),
-        (26, 2, FALLING, 150, 4001, 3792),
+        pytest.param(26, 2, FALLING, 150, 4001, 3792, marks=pytest.mark.slow),
         pytest.param(45, 1, FALLING, 100, 9611, 8807, marks=pytest.mark.slow),
     ],
 )

@@ -66,7 +66,7 @@ def test_no_bound_of_the_cases_is_above_the_optimum(
     assert search.incumbent.bound <= optimum
 
 
-@pytest.mark.parametrize("seed", some(range(40), 10))
+@pytest.mark.parametrize("seed", some(range(40), 5))
 def test_the_bound_of_queues_with_a_large_job_is_valid_to_the_end(seed: int) -> None:
     problem = with_large(seed)
     search = begun(problem, list(range(len(problem))))

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from enumerated_instances import instance as draw
 from enumerated_plans import Table
+from sampling import some
 from slotwise.model.cluster import Cluster, ComputeUnit, Host
 from slotwise.model.configuration import Queue
 from slotwise.model.instance import Instance
@@ -32,7 +33,7 @@ def bound(instance: Instance, objective: str = "total-start") -> tuple[float | N
     return None if found is None else costs.value(found, len(demands)), costs.total(alone)
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", some(range(8), 3))
 def test_no_plan_costs_less_than_the_bound(block: int) -> None:
     seen = 0
     for seed in range(block * 12, block * 12 + 12):

@@ -62,7 +62,7 @@ def test_names_are_text_and_nothing_is_loaded() -> None:
 
 
 def test_of_many_hosts_those_with_jobs_that_move_are_drawn() -> None:
-    report = compared(generate(hosts=40, running=60, pending=6, seed=7))
+    report = compared(generate(hosts=24, running=40, pending=4, seed=7))
     root = drawn(animation_svg(report))
     names = {host.name for host in report.instance.cluster.hosts}
     assert len(names & set(words(root))) == MAX_HOSTS

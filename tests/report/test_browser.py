@@ -467,6 +467,7 @@ def test_a_running_job_is_said(opened: Any, small: tuple[Path, Any]) -> None:
     assert f"Job {job['id']} runs: " in listed
 
 
+@pytest.mark.slow
 def test_all_is_printed_in_light_and_nothing_is_cut(opened: Any) -> None:
     """A4 lying and upright: folds open, legend and heads there, every row, the theme back after."""
     find(opened, "#theme").click()

@@ -263,7 +263,7 @@ def test_the_two_charts_of_a_comparison_are_those_of_the_outlook() -> None:
 
 
 def test_every_planned_slot_is_drawn_once() -> None:
-    instance = sw.load(sw.example("cluster-1000"))
+    instance = sw.load(sw.example("ctc-sp2-queue-100"))
     plan = sw.plan(instance, "time-based")
     report = report_of_plan("x", instance, plan, {})
     found = chart(report, report.views[0])

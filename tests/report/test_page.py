@@ -244,6 +244,7 @@ def test_every_chart_has_a_name_and_every_control_a_label() -> None:
         assert all(v["aria-label"] for t, v in elements if t == "input" and v not in radios)
 
 
+@pytest.mark.slow
 def test_five_thousand_hosts_stay_below_ten_megabytes() -> None:
     """All three views at their worst: each as large as one by time-based planning."""
     instance = generate(hosts=5000, running=11500, pending=100, seed=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sampling import some
 from slotwise.solver.scheduler.metrics import measure, slot_seconds
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.studies.run import Difference, difference, draws, mean, outcome, percentile
@@ -11,8 +12,8 @@ from slotwise.solver.studies.whatif import MEASURES, size_class, statistic
 from study_lab import WEEK, weeks_of_jobs
 
 
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("until", [None, 3 * WEEK + 40_000])
+@pytest.mark.parametrize("reservation", some(["none", "greedy", "time-based"], 2))
+@pytest.mark.parametrize("until", some([None, 3 * WEEK + 40_000], 1))
 def test_every_block_once_gives_the_metrics(reservation: str, until: int | None) -> None:
     """One truth: the statistic that is resampled is the one that is measured."""
     result = simulate(weeks_of_jobs(), reservation=reservation, until=until)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 import slotwise as sw
-from forked import slotwise
+from forked import program, slotwise
 from sampling import some
 from slotwise.cli.sweep import CellFiles
 from slotwise.model.errors import InputError
@@ -88,7 +88,7 @@ def test_every_cell_is_what_the_loop_says(tmp_path: Path, expected: str) -> None
     rows = list(csv.DictReader(io.StringIO(expected)))
     study_file(tmp_path)
     for row in rows:
-        if row["case"] != "weeks":
+        if row["case"] != "weeks" or row["seed"] != "1":
             continue
         instance = redrawn(sw.load(tmp_path / "site.yaml"), int(row["seed"]))
         queues = [dict(queue, BACKFILL=row["queues.*.BACKFILL"]) for queue in _queues(instance)]
@@ -140,14 +140,14 @@ def test_a_broken_cell_file_is_computed_again(tmp_path: Path, whole: Path, expec
 
 
 def test_no_flipped_bit_of_a_finished_cell_is_accepted(tmp_path: Path, whole: Path) -> None:
-    """4,800 of them, 200 a cell; whatever is read is the row that was written."""
+    """1,200 of them, 50 a cell; whatever is read is the row that was written."""
     _, cells = cells_of(whole)
     files, rng = CellFiles(tmp_path / "study.cells"), random.Random(40)
     for cell in cells:
         file = files.folder / f"{cell.digest}.json"
         data = file.read_bytes()
         assert files.read(cell) is not None
-        for _ in range(200):
+        for _ in range(50):
             changed = bytearray(data)
             changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             file.write_bytes(changed)
@@ -219,12 +219,14 @@ def _begun(study: Path, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("how", some([signal.SIGINT, signal.SIGTERM], 1))
+@pytest.mark.parametrize(
+    ("how", "workers"), some([(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)], 1)
+)
 def test_stopped_and_started_again_computes_no_cell_twice(
-    tmp_path: Path, slow_table: str, how: signal.Signals
+    tmp_path: Path, slow_table: str, how: signal.Signals, workers: int
 ) -> None:
     study = slow_study(tmp_path)
-    process = _begun(study, "--workers", 2)
+    process = _begun(study, "--workers", workers)
     folder = tmp_path / "study.cells"
     _wait_for(folder, 2, process)
     process.send_signal(how)
@@ -240,6 +242,7 @@ def test_stopped_and_started_again_computes_no_cell_twice(
     assert {file: file.stat().st_mtime_ns for file in done} == done
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on(tmp_path: Path, slow_table: str) -> None:
     """kill -9 of the whole command: what was done stays whole."""
     study = slow_study(tmp_path)
@@ -283,6 +286,7 @@ def _die(task: int, _stop: object) -> int:
     return task * 10
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_process_is_given_up_and_no_other(tmp_path: Path) -> None:
     found = dict(on_processes(_die, range(6), 2, threading.Event()))
     lost = found.pop(2)
@@ -405,20 +409,14 @@ def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
     assert f"--scheduler {address}" in done.stderr
 
 
-@pytest.mark.parametrize("option", some(["--scheduler tcp://h:8786", "--jobqueue lsf"], 1))
+@pytest.mark.parametrize("option", ["--scheduler tcp://h:8786", "--jobqueue lsf"])
 def test_without_dask_it_says_what_to_install(tmp_path: Path, option: str) -> None:
     study = study_file(tmp_path)
     code = (
         "import sys; sys.modules['distributed'] = sys.modules['dask_jobqueue'] = None; "
         "from slotwise.cli.start import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "sweep", study.name, *option.split()],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    done = program(code, "sweep", study.name, *option.split(), cwd=tmp_path)
     assert done.returncode == 2
     (line,) = done.stderr.strip().splitlines()
     assert "pip install 'slotwise[cluster]'" in line
@@ -627,6 +625,7 @@ def test_a_scheduler_that_runs_the_code_of_others_is_told(address: str, warned: 
     assert not said or ("tls://" in said and said.startswith(address))
 
 
+@pytest.mark.slow
 def test_a_job_that_the_scheduler_refuses_is_one_line(tmp_path: Path) -> None:
     """Of an esub, of a queue that is closed; jobs that it has taken are killed."""
     pytest.importorskip("dask_jobqueue", reason="the extra cluster is not installed")
@@ -660,6 +659,7 @@ def test_a_job_that_the_scheduler_refuses_is_one_line(tmp_path: Path) -> None:
     assert (tmp_path / "killed").read_text().split() == ["7"]
 
 
+@pytest.mark.slow
 def test_the_dashboard_of_batch_jobs_is_on_the_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless dask-jobqueue's configuration says otherwise."""
     dask = pytest.importorskip("dask")

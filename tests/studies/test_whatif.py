@@ -64,7 +64,7 @@ def test_wishes_that_are_none(sets: list[str], vary: list[str], said: str) -> No
 
 
 def test_each_variant_is_what_simulate_says_of_the_changed_instance() -> None:
-    instance = weeks_of_jobs()
+    instance = weeks_of_jobs(weeks=3, each=25)
     found = sw.whatif(
         instance,
         ["queues.short.BACKFILL=N"],
@@ -126,7 +126,7 @@ def test_nothing_changed_is_no_change() -> None:
 
 def test_shares_move_waits_from_one_user_to_another() -> None:
     shares = "queues.short.FAIRSHARE=USER_SHARES[[u0,50] [u1,1] [u2,1] [default,1]]"
-    found = sw.whatif(weeks_of_jobs(each=80), [f"{shares}; queues.wide.FAIRSHARE={shares[23:]}"])
+    found = sw.whatif(weeks_of_jobs(each=40), [f"{shares}; queues.wide.FAIRSHARE={shares[23:]}"])
     users = {g.name: g for g in found.variants[1].groups if g.kind == "user"}
     assert users["u0"].difference.change < 0
 

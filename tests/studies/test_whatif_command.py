@@ -84,6 +84,7 @@ def test_json_and_csv_say_the_same(site: Path) -> None:
     assert {key: simulated[key] for key in today} == today
 
 
+@pytest.mark.slow
 def test_one_process_and_two_give_the_same_bytes(site: Path) -> None:
     asked = ("whatif", site, "--vary", "reservation=none,greedy", "--format", "json", "--workers")
     assert run(*asked, 1).stdout == run(*asked, 2).stdout != ""
@@ -214,6 +215,7 @@ def test_no_output_over_an_input(site: Path) -> None:
     assert "would overwrite the input" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", some([2, 1], 1))
 def test_ctrl_c_shows_what_is_finished(tmp_path: Path, workers: int) -> None:
     """As soon as the bar says that today is done; a cycle a second takes the others long."""

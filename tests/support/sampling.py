@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
 import pytest
 
 
+@dataclass
+class Sampling:
+    """Whether cases that are marked slow are made at all: not where a run leaves them all out."""
+
+    all_cases: bool = True
+
+
+SAMPLING = Sampling()
+
+
 def some(cases: Iterable[Any], keep: int) -> list[Any]:
     """All cases, of which `keep`, evenly spaced from the first, run by default.
 
-    A case that is a tuple is the values of several parameters.
+    A case that is a tuple is the values of several parameters. Of cases that another sample has
+    marked, the kept ones are of those that it keeps.
     """
     known = list(cases)
-    keep = min(keep, len(known))
-    kept = {number * len(known) // keep for number in range(keep)}
-    return [_case(case, slow=number not in kept) for number, case in enumerate(known)]
+    open_to = [number for number, case in enumerate(known) if not getattr(case, "marks", ())]
+    keep = min(keep, len(open_to))
+    kept = {open_to[number * len(open_to) // keep] for number in range(keep)}
+    return _made((case, number not in kept) for number, case in enumerate(known))
 
 
 def pairwise(*factors: Sequence[Any]) -> list[Any]:
@@ -38,10 +51,10 @@ def pairwise(*factors: Sequence[Any]) -> list[Any]:
         best = max(cases, key=lambda case: len(wanted & _parts(case, size)))
         chosen.add(best)
         wanted -= _parts(best, size)
-    return [
-        _case(tuple(f[n] for f, n in zip(factors, case, strict=True)), slow=case not in chosen)
+    return _made(
+        (tuple(f[n] for f, n in zip(factors, case, strict=True)), case not in chosen)
         for case in cases
-    ]
+    )
 
 
 def _parts(case: tuple[int, ...], size: int) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -51,6 +64,12 @@ def _parts(case: tuple[int, ...], size: int) -> set[tuple[tuple[int, ...], tuple
     }
 
 
+def _made(cases: Iterable[tuple[Any, bool]]) -> list[Any]:
+    return [_case(case, slow=slow) for case, slow in cases if SAMPLING.all_cases or not slow]
+
+
 def _case(values: Any, *, slow: bool) -> Any:
+    if hasattr(values, "marks"):
+        values = values.values
     values = values if isinstance(values, tuple) else (values,)
     return pytest.param(*values, marks=[pytest.mark.slow] if slow else [])
