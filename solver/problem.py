@@ -12,8 +12,7 @@ from ..model.job import Job, RunningJob
 from ..model.modules import with_loaded_modules
 from ..model.objective import ObjectiveName
 from ..model.plan import NOT_EXAMINED, Method, Plan, PlannedJob
-from .availability.calendar import accepted_of
-from .availability.demand import Demand, TermPlacer, with_eligible_time
+from .availability.demand import Demand, TermPlacer, accepted_of, with_eligible_time
 from .availability.profile import Profile, block_advance_reservations
 from .availability.resources import Allocation
 from .budget import Budget

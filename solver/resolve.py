@@ -27,9 +27,8 @@ from ..model.resreq import (
 from ..model.resreq.evaluate import Local, named, narrowing, unsure_of_local
 from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span, Term, simples
 from . import alike
-from .availability.calendar import Calendar
-from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
-from .availability.profile import FOREVER, Profile, constant_amount
+from .availability.demand import Calendar, Demand, TermDemand, UnitDemand, with_deadline
+from .availability.profile import Profile, constant_amount
 from .availability.resources import (
     Allocation,
     Alternative,
@@ -41,6 +40,7 @@ from .availability.resources import (
     Use,
 )
 from .availability.running_profile import RunningProfile
+from .availability.usage import FOREVER
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 

@@ -44,7 +44,7 @@ from slotwise.solver.advice.comparison import Comparison
 from slotwise.solver.forecast.forecast import Forecasts
 from slotwise.solver.outlook.outlook import outlook_of
 from slotwise.solver.outlook.records import JobOutlook, Outlook
-from slotwise.solver.scheduler.configured import ConfiguredRun, run_as_configured
+from slotwise.solver.scheduler.continuation import ConfiguredRun, run_as_configured
 from slotwise.solver.scheduler.history import snapshot_of
 from slotwise.solver.studies.run import Run, RunOptions, perform
 

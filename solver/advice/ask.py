@@ -21,7 +21,7 @@ from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
-from ..availability.profile import FOREVER
+from ..availability.usage import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
 from ..outlook.records import JobOutlook

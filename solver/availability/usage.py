@@ -6,12 +6,15 @@ A use holds an amount over [begin, end), integer seconds, and never rises after 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model.reservation import DECAY_STEP
 from .resources import BoolArray, FloatArray, IntArray, Use
+
+#: "For ever": the finish of a job whose end is unknown.
+FOREVER = 1 << 60
 
 
 class Row(NamedTuple):
@@ -362,3 +365,279 @@ class Usage:
         twin._uncounted = list(self._uncounted)
         twin._known = self._known
         return twin
+
+
+_FIRST = 64
+#: The end of a row that is switched off.
+OFF = -(1 << 62)
+
+
+class RunningUsage(Usage):
+    """Usage whose rows belong to jobs (by number) and can be taken out again."""
+
+    __slots__ = (
+        "_ascending",
+        "_columns",
+        "_count",
+        "_edges",
+        "_entered",
+        "_falling",
+        "_odd",
+        "_off",
+        "_ordered",
+        "_rows_of",
+        "owner",
+    )
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.owner = -1
+        self._count = 0
+        self._off = 0
+        self._columns = _columns(_FIRST)
+        self._rows_of: dict[int, list[int]] = {}
+        #: Owners that are not in `_rows_of`: their rows lie between two neighbours of `_edges`,
+        #: the first of which is here.
+        self._entered: dict[int, int] = {}
+        self._edges: IntArray = np.zeros(1, np.int64)
+        self._falling: dict[int, float] = {}
+        #: Owners of which some row ends before they do.
+        self._odd: set[int] = set()
+        #: So many of the rows are looked at, and these of them are on, ascending by their ends.
+        self._ordered: tuple[int, IntArray] = (0, np.zeros(0, np.int64))
+        #: The same as columns, None where they have changed.
+        self._ascending: Block | None = None
+
+    def add(self, where: int, start: int, finish: int, use: Use, times: float) -> None:
+        """Add the phases of one use for the owner of the moment."""
+        super().add(where, start, finish, use, times)
+        for row in self.recent:
+            self._append(row)
+            if row.end != finish:
+                self._odd.add(self.owner)
+        self.recent = []
+        self._ascending = None
+
+    def add_constant(self, hosts: IntArray, start: int, finish: int, amounts: FloatArray) -> None:
+        """One row a host for something held from start to finish."""
+        first, after = self._count, self._count + len(hosts)
+        self._grow(after)
+        for column, values in zip(self._columns, (hosts, start, finish, amounts), strict=True):
+            column[first:after] = values
+        self._count = after
+        self._listed(self.owner).extend(range(first, after))
+        self._ascending = None
+
+    def enter(
+        self,
+        owners: IntArray,
+        where: IntArray,
+        begin: IntArray,
+        end: IntArray,
+        amounts: FloatArray,
+    ) -> None:
+        """Rows of many owners, ascending by owner."""
+        held = (amounts > 0) & (begin < end)
+        columns = (where[held], begin[held], end[held], amounts[held])
+        first, after = self._count, self._count + int(held.sum())
+        self._grow(after)
+        for column, values in zip(self._columns, columns, strict=True):
+            column[first:after] = values
+        self._count = after
+        self._ascending = None
+        names, starts = np.unique(owners[held], return_index=True)
+        if not first:
+            self._entered = dict(zip(names.tolist(), range(len(names)), strict=True))
+            self._edges = np.append(starts, after)
+            return
+        rows_of = self._known_rows()
+        edges = [*(starts + first).tolist(), after]
+        for owner, low, high in zip(names.tolist(), edges, edges[1:], strict=False):
+            rows_of.setdefault(owner, []).extend(range(low, high))
+        self._by_owner()
+
+    def _known_rows(self) -> dict[int, list[int]]:
+        """The rows of each owner, also of those that were entered at once."""
+        edges = self._edges.tolist() if self._entered else []
+        for owner, place in self._entered.items():
+            self._rows_of[owner] = [*range(edges[place], edges[place + 1])]
+        self._entered = {}
+        return self._rows_of
+
+    def _of(self, owner: int) -> Sequence[int]:
+        """The rows of one owner."""
+        place = self._entered.get(owner)
+        if place is None:
+            return self._rows_of.get(owner, ())
+        return range(int(self._edges[place]), int(self._edges[place + 1]))
+
+    def _listed(self, owner: int) -> list[int]:
+        """The rows of one owner, to add others."""
+        if owner not in self._rows_of:
+            self._rows_of[owner] = list(self._of(owner))
+            self._entered.pop(owner, None)
+        return self._rows_of[owner]
+
+    def _by_owner(self) -> None:
+        """Bring the rows into the order of their owners, each with its rows as they were."""
+        owner_of = np.full(self._count, OFF, dtype=np.int64)
+        for owner, rows in self._known_rows().items():
+            owner_of[rows] = owner
+        order = np.argsort(owner_of, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(self._count)
+        self._columns = [column[: self._count][order] for column in self._columns]
+        self._order_anew()
+        self._rows_of = {
+            owner: sorted(place[rows].tolist()) for owner, rows in self._known_rows().items()
+        }
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+
+    def _grow(self, count: int) -> None:
+        while count > len(self._columns[0]):
+            for index, column in enumerate(self._columns):
+                self._columns[index] = np.concatenate([column, np.zeros_like(column)])
+
+    def _append(self, row: Row) -> None:
+        at = self._count
+        self._grow(at + 1)
+        for column, value in zip(
+            self._columns, (row.where, row.begin, row.end, row.amount), strict=True
+        ):
+            column[at] = value
+        self._count += 1
+        self._listed(self.owner).append(at)
+        if row.decay:
+            self._falling[at] = row.amount - row.floor
+
+    def holds_for(self, owner: int) -> bool:
+        """Whether a job has rows here."""
+        return owner in self._rows_of or owner in self._entered
+
+    def remove(self, owner: int) -> None:
+        """Switch the rows of one job off."""
+        rows = list(self._of(owner))
+        if not rows:
+            return
+        if self._entered.pop(owner, None) is None:
+            del self._rows_of[owner]
+        self._odd.discard(owner)
+        self._columns[2][rows] = OFF
+        self._ascending = None
+        if self._falling:
+            for row in rows:
+                self._falling.pop(row, None)
+        self._off += len(rows)
+        if self._off > max(_FIRST, self._count // 2):
+            self._sweep()
+
+    def _sweep(self) -> None:
+        keep = self._columns[2][: self._count] != OFF
+        place = np.cumsum(keep) - 1
+        self._columns = [column[: self._count][keep] for column in self._columns]
+        self._order_anew()
+        if not self._columns[0].size:
+            self._columns = _columns(_FIRST)
+        self._rows_of = {
+            owner: [int(place[row]) for row in rows] for owner, rows in self._rows_of.items()
+        }
+        if self._entered:
+            self._edges = np.append(0, place + 1)[self._edges]
+        self._falling = {int(place[row]): drop for row, drop in self._falling.items()}
+        self._count, self._off = int(keep.sum()), 0
+
+    def _order_anew(self) -> None:
+        """The rows have other places."""
+        self._ordered, self._ascending = (0, np.zeros(0, np.int64)), None
+
+    def by_end(self) -> Block:
+        """The rows in the order of their ends; of equal ones as they came. Not to be changed."""
+        if self._ascending is None:
+            end = self._columns[2]
+            seen, rows = self._ordered
+            rows = rows[end[rows] != OFF]
+            later = seen + np.flatnonzero(end[seen : self._count] != OFF)
+            later = later[np.argsort(end[later], kind="stable")]
+            rows = np.insert(rows, np.searchsorted(end[rows], end[later], side="right"), later)
+            self._ordered = self._count, rows
+            where, begin, end, amount = (column[rows] for column in self._columns)
+            place = {row: at for at, row in enumerate(rows.tolist())} if self._falling else {}
+            falling = sorted((place[row], drop) for row, drop in self._falling.items())
+            decaying = (
+                np.array([at for at, _ in falling], dtype=np.int64),
+                np.array([drop for _, drop in falling], dtype=float),
+            )
+            self._ascending = Block.of_columns(where, begin, end, amount, decaying)
+        return self._ascending
+
+    def by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Ends, places and amounts of rows with a known end, ascending; equal ones as they came."""
+        block = self.by_end()
+        known = int(np.searchsorted(block.end, FOREVER))
+        return block.end[:known], block.where[:known], block.amount[:known]
+
+    def block(self, without: Collection[int] = ()) -> Block:
+        """The rows as they are now; without: owners whose rows are left out."""
+        where, begin, end, amount = (column[: self._count] for column in self._columns)
+        gone = {row for owner in without for row in self._of(owner)}
+        falling = sorted(self._falling.keys() - gone)
+        if gone:
+            end = end.copy()
+            end[sorted(gone)] = OFF
+        return Block.of_columns(
+            where,
+            begin,
+            end,
+            amount,
+            (
+                np.array(falling, dtype=np.int64),
+                np.array([self._falling[row] for row in falling], dtype=float),
+            ),
+        )
+
+    def twin(self) -> RunningUsage:
+        """An independent copy with the owners of the rows."""
+        twin = RunningUsage(self.size)
+        twin._count, twin._off = self._count, self._off
+        twin._columns = [column[: max(self._count, 1)].copy() for column in self._columns]
+        twin._rows_of = dict(self._known_rows())
+        twin._falling = dict(self._falling)
+        twin._odd = set(self._odd)
+        return twin
+
+    def renumber(self, owner: int, number: int) -> None:
+        """The rows of one owner are another's, which has none."""
+        rows = self._known_rows().pop(owner, None)
+        if rows is not None:
+            self._rows_of[number] = rows
+        if owner in self._odd:
+            self._odd.remove(owner)
+            self._odd.add(number)
+
+    @property
+    def ends_with_jobs(self) -> bool:
+        """Whether every row ends when its owner does."""
+        return not self._odd
+
+    def rows_of(self, owner: int) -> tuple[IntArray, FloatArray]:
+        """Places and amounts of an owner's rows."""
+        rows = list(self._of(owner))
+        return self._columns[0][rows], self._columns[3][rows]
+
+    def ends(self) -> IntArray:
+        """Ends of all rows."""
+        ends: IntArray = self._columns[2][: self._count]
+        return ends
+
+    def _shared(self, time: int) -> FloatArray:
+        """What all rows come to at `time`, [size]."""
+        return self.by_end().at(time, self.size)
+
+    def copy(self, without: Collection[int] = ()) -> Usage:
+        """A usage that starts from the rows as they are now."""
+        return Usage.over(self.size, self.block(without) if without else self.by_end())
+
+
+def _columns(size: int) -> list[Any]:
+    """Empty columns: where, begin, end, amount."""
+    return [np.zeros(size, np.int64) for _ in range(3)] + [np.zeros(size, float)]

@@ -14,8 +14,7 @@ from ...model.display import WEEK
 from ...model.duration import expected_finish
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
-from ..availability.calendar import Accepted, Windows, last_starts
-from ..availability.free_now import FreeNow
+from ..availability.demand import Accepted, Windows, last_starts
 from ..availability.resources import (
     Allocation,
     BoolArray,
@@ -24,6 +23,7 @@ from ..availability.resources import (
     IntArray,
     ResourceTable,
 )
+from ..availability.running_profile import FreeNow
 from ..resolve import Resolver
 
 

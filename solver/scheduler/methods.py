@@ -8,8 +8,7 @@ from typing import Literal, Protocol
 from ...model.errors import InputError, UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job
-from ..availability.calendar import Calendar
-from ..availability.demand import Demand
+from ..availability.demand import Calendar, Demand
 from ..availability.profile import Profile, block_advance_reservations
 from ..availability.resources import BoolArray
 from ..fairshare.stages import Offer

@@ -8,8 +8,9 @@ from availability_cases import MEM, amount, caps, demand, holds, slots, steps, t
 from slotwise.model.cluster import Host, SharedResource
 from slotwise.model.instance import AdvanceReservation, Instance
 from slotwise.solver.availability.demand import TermDemand
-from slotwise.solver.availability.profile import FOREVER, Profile, block_advance_reservations
+from slotwise.solver.availability.profile import Profile, block_advance_reservations
 from slotwise.solver.availability.resources import SLOTS, Alternative, Per, Use, flat
+from slotwise.solver.availability.usage import FOREVER
 
 
 def empty(now: int = 0) -> Profile:

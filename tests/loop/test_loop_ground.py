@@ -16,8 +16,8 @@ from slotwise.model.configuration import Params, Queue
 from slotwise.model.formats.bsub import parse_bsub
 from slotwise.model.instance import Instance
 from slotwise.model.job import HostRequest, Job, RunningJob
-from slotwise.solver.availability.free_now import Residual
 from slotwise.solver.availability.resources import SLOTS, Amounts
+from slotwise.solver.availability.running_profile import Residual
 from slotwise.solver.placement.earliest import earliest_start
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.problem import PlanningProblem

@@ -15,7 +15,7 @@ from slotwise.model.instance import Instance
 from slotwise.model.job import Job
 from slotwise.model.omissions import Omission
 from slotwise.solver.resolve import Resolver
-from slotwise.solver.rules.scopes import Scopes
+from slotwise.solver.rules.omitted import Scopes
 
 pytestmark = pytest.mark.behaviour("CFG-01")
 

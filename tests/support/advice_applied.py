@@ -21,7 +21,7 @@ from slotwise.model.job import Job
 from slotwise.solver.advice.ask import Choice
 from slotwise.solver.advice.diagnosis.probes import ChangedLine
 from slotwise.solver.fairshare.priority_order import priority_order
-from slotwise.solver.scheduler.configured import run_as_configured
+from slotwise.solver.scheduler.continuation import run_as_configured
 
 
 def starts(instance: Instance) -> dict[str, int | None]:
