@@ -246,8 +246,12 @@ class Params:
     )
     #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
     parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
-    #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
+    #: The scheduler's family: "LSF", of its open descendants "OpenLava" or "volclava", or "Slurm".
     family: Annotated[str, Fact("family")] = "LSF"
+    #: SchedulerParameters of Slurm, with commas: what they change of its backfill (bf_window …).
+    scheduler_parameters: Annotated[str, Fact("line")] = ""
+    #: The version of Slurm, such as 22.05.8, "" if it is not known.
+    scheduler_version: Annotated[str, Fact("line")] = ""
 
     @property
     def of_lava(self) -> bool:
@@ -258,7 +262,12 @@ class Params:
         job whose limits leave it less than it needs holds nothing, nor does one on hosts without
         its memory.
         """
-        return self.family != "LSF"
+        return self.family in ("OpenLava", "volclava")
+
+    @property
+    def of_slurm(self) -> bool:
+        """Whether the scheduler is Slurm, whose partitions are the queues of the instance."""
+        return self.family == "Slurm"
 
     def processors_of(self, host: Host) -> int:
         """Processors of a host as limits per processor count them."""
@@ -266,8 +275,8 @@ class Params:
 
     @property
     def default_priority(self) -> int:
-        """The priority of a job without -sp: half the highest one."""
-        return self.max_user_priority // 2
+        """The priority of a job without -sp: half the highest one; with Slurm the lowest."""
+        return 0 if self.of_slurm else self.max_user_priority // 2
 
     @property
     def grows_priorities(self) -> bool:

@@ -131,6 +131,7 @@ ROOMS = (
     "solver.pending_reasons",
     "solver.optimal",
     "solver.milp",
+    "solver.slurm",
     "solver.scheduler",
     "solver.replay",
     "solver.plausibility",

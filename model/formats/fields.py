@@ -93,7 +93,7 @@ def _elements(value: object) -> ArraySpec:
         return value
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be the elements of an array such as 1-1000:2%50, not {value!r}")
-    return parse_spec(str(value), LARGEST_INDEX)
+    return parse_spec(str(value), LARGEST_INDEX, first=0)
 
 
 def _number(value: object) -> float:
@@ -510,7 +510,7 @@ KINDS: dict[str, FieldKind] = {
     "host_status": FieldKind(Status),
     "machine": FieldKind(MachineName),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
-    "family": FieldKind(Literal["LSF", "OpenLava", "volclava"]),
+    "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
     "exclusive": FieldKind(Exclusive),

@@ -9,16 +9,16 @@ from ...model.instance import Instance
 from ...model.plan import Plan, PlannedJob
 from ..availability.demand import Demand, accepted_of
 from ..availability.profile import Profile
+from ..certify import holds
 from ..fairshare.priority_order import priority_order
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at, still_free
 from ..placement.holding import Hold
 from ..problem import PlanningProblem
 from ..scheduler.next_cycle import NextCycle
-from ..validate import holds
 
 # Plans that stay near the last one: the same hosts at the same starts, and starts that were told.
 #
-# Everything here is a shift of places in a plan that is there, looked at by :mod:`solver.validate`
+# Everything here is a shift of places in a plan that is there, looked at by :mod:`solver.certify`
 # before anybody sees it.
 
 

@@ -475,7 +475,7 @@ class ConfiguredRun:
     method: str
     #: Why each job that does not start at once waited when it was first looked at, a sentence.
     waiting: Mapping[str, str]
-    #: Whether the run ended before every job that can start had started.
+    #: Whether the run stopped before every job that can start had started.
     cut: bool = False
 
     def start(self, job: str) -> int | None:

@@ -188,7 +188,7 @@ def can_any_start(cycle: CycleState, among: Iterable[JobState]) -> bool:
 # Where the last cycle started nobody, and nothing has happened since but that jobs were submitted,
 # the next would do the same again: as much is free, the same runs until the same instants, and
 # what did not fit fits still less into less time. So everybody keeps what he holds, and only
-# newcomers behind all others have their turns.
+# arrivals behind all others have their turns.
 
 
 def is_event_driven(cycle: CycleState) -> bool:

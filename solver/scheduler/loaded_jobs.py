@@ -1,4 +1,4 @@
-"""Running jobs that stay entered from one plan to the next, for a planner; changed one by one.
+"""Running jobs that a planner keeps entered from one plan to the next, and changes one by one.
 
 Most of a plan's time goes into entering what runs. Here it is done once: a plan takes copies of
 the columns, and a job that starts or ends changes its own rows alone. Kept are the jobs that
@@ -47,7 +47,7 @@ class LoadedRunningJobs:
     def started(self, instance: Instance, more: Iterable[RunningJob]) -> None:
         """These jobs run too: they are the last of the instance."""
         self.requests.instance = self.requests.resolver.instance = instance
-        # A world of nothing that runs, which knows what a job is expected to do.
+        # A cluster state without running jobs, which knows what a job is expected to do.
         world = World(instance, self.requests, FirstCome(instance), 0, JobStates(()))
         jobs = list(more)
         first = len(self.states)
@@ -108,7 +108,7 @@ class LoadedRunningJobs:
             self.growing.discard(number)
 
     def enter(self, world: World) -> None:
-        """All running jobs, for a world that only looks at those kept."""
+        """All running jobs, in a cluster state that only examines those kept."""
         self._give_up_passed(world.now)
         world.running_profile = self.profile.twin(world.now)
         running = world.instance.running

@@ -1,4 +1,4 @@
-"""Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who goes on.
+"""Preemption (LOP-06) and suspension by load or run window (RSV-11): who is suspended, who resumes.
 
 A job of a preemptive queue that finds no slots suspends running jobs of lower queues: those of the
 lowest queue first, among them the latest started, as few as it needs. A suspended job keeps its
