@@ -33,6 +33,7 @@ from ..precedence import (
     Several,
 )
 from ..problem import PlanningProblem
+from ..rules.guarantees import on_loans
 
 #: What is known of the start of a job as the cluster is configured:
 #: it starts at a known time; it starts once something happens that nobody can date (`condition`
@@ -281,7 +282,8 @@ class Reasons:
         """Whether a job has a place where nothing runs, whatever it waits for."""
         if demand.impossible:
             return False
-        return earliest_start(problem.empty, replace(demand, after=None)) is not None
+        demand = on_loans(problem.resolver, replace(demand, after=None))
+        return earliest_start(problem.empty, demand) is not None
 
     def _why_nowhere(self, job: Job) -> str:
         """Why a job has no place here, with every queue active and every host open; "": it has."""

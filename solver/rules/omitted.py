@@ -189,6 +189,14 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _all_reserve,
     ),
     EstimateRule(
+        "loans of guaranteed pools after this cycle",
+        lambda instance: any(pool.loans is not None for pool in instance.guaranteed_pools),
+        lambda instance: replace(
+            instance,
+            guaranteed_pools=tuple(replace(p, loans=None) for p in instance.guaranteed_pools),
+        ),
+    ),
+    EstimateRule(
         "JOB_ACCEPT_INTERVAL", lambda instance: instance.has_accept_interval, _without_intervals
     ),
     EstimateRule(LOADS, _loads),

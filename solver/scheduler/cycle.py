@@ -28,6 +28,7 @@ from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import RUNNING, JobState
+from .loans import give_loans, has_loans
 from .methods import METHODS
 from .preemption import preempt, resume
 from .reserving import Greedy, may_reserve, runs_out, too_late
@@ -202,6 +203,7 @@ def is_event_driven(cycle: CycleState) -> bool:
         and settings.reservation != "optimal"
         and settings.skip_idle
         and not settings.planning
+        and not has_loans(cycle)
         and not cycle.instance.advance_reservations
         and not cycle.eligibility.moved_by_time
         and not preempting_pairs(cycle.instance)
@@ -254,6 +256,7 @@ class Cycle:
         self.method = METHODS[settings.reservation]
         self.backfills = world.instance.backfills
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
+        self.has_loans = has_loans(self.state)
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
         #: The one job that is asked about: once it starts in its turn, nothing else is decided.
@@ -325,6 +328,8 @@ class Cycle:
             self._foresee_all()
         if self.preempts:
             preempt(state)
+        if self.has_loans:
+            give_loans(state)
         if self.world.subsets.growing and not self.settings.planning:
             grow_resizable_jobs(state)
         self._close()
@@ -359,6 +364,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or self.has_loans
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)

@@ -18,7 +18,7 @@ from ...model.duration import aborted, last_start
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
-from ..availability.profile import max_advance_reserved
+from ..availability.profile import UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -370,6 +370,12 @@ class CycleState:
         """
         view = Residual(self.world.free_now, self.world.now, self.reservation_table.held)
         view.closed = closed
+        table = self.world.table
+        blind = state is not None and self.queues[state.job.queue].ignores_guarantees
+        if blind and table.guarantees is not None:
+            every = range(len(table.guarantees.pools))
+            limits = (index for number in every for index in table.guarantee_limits(number))
+            view.loans = dict.fromkeys(limits, float(UNBOUND))
         if self.instance.advance_reservations:
             duration = self.duration_now(state) if state is not None else 1
             view.blocked = self.set_aside(duration, preempting=preempting)

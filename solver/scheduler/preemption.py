@@ -125,12 +125,19 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
 
 
 def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
-    """Running jobs that the job may preempt: lowest queue first, then the latest started."""
+    """Running jobs that the job may preempt: lowest queue first, then the latest started.
+
+    Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
+    """
     own = cycle.queues[state.job.queue]
+    rows = cycle.world.table.guarantees
+    spares = rows is not None and not own.ignores_guarantees
     found = [
         other
         for other in cycle.world.running.values()
-        if other.status == RUNNING and may_preempt(own, cycle.queues[other.job.queue])
+        if other.status == RUNNING
+        and may_preempt(own, cycle.queues[other.job.queue])
+        and not (spares and rows is not None and rows.members.of(other.job))
     ]
     return sorted(
         found,
