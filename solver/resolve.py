@@ -44,12 +44,10 @@ from .availability.usage import FOREVER
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
-#: Resources whose value depends on what runs: a selection that names one holds for a moment.
-BY_LOAD = frozenset(
-    {"mem", "swp", "tmp", "slots", "r15s", "r1m", "r15m", "ut", "pg", "io", "ls", "it"}
-)
 #: Load indices that jobs may reserve and no table of amounts has (RSV-01).
 LOAD_INDICES = frozenset(BUILTIN_INDICES) - frozenset(BUILTIN_AMOUNTS)
+#: Resources whose value depends on what runs: a selection that names one holds for a moment.
+BY_LOAD = frozenset({*LOAD_INDICES, "mem", "swp", "tmp", "slots"})
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """Backfill: the second pass of a cycle, on slots and memory that pending jobs hold (TBR-18).
 
 A job of a BACKFILL queue with a run limit may use what is held for another if it ends, by that
-limit, no later than the other's estimated start; on a reservation without an estimate - it waits for
-a job without a run limit - no job may. Backfilled slots still count for both jobs in the limits
+limit, no later than the other's estimated start; on a reservation without an estimate - it waits
+for a job without a run limit - no job may. Backfilled slots still count for both jobs in the limits
 that count over hosts (queue and user totals), but on the hosts only once.
 """
 
