@@ -17,12 +17,22 @@ from .service_class import GuaranteedPool, ServiceClass
 
 @dataclass(frozen=True, slots=True)
 class AdvanceReservation:
-    """`slots` of `host` set aside over [start, end) seconds (TBR-19)."""
+    """Slots by host set aside over [start, end) seconds, or again and again (TBR-19, ARV-01)."""
 
+    #: Its id, as brsvs and bsub -U have it: ``user1#0``.
     name: str
-    start: int
-    end: int
+    #: When one that is active once begins and ends; both 0 for a recurring one.
+    start: int = 0
+    end: int = 0
     slots: dict[str, int] = field(default_factory=dict)
+    #: Users and groups whose jobs may run in it (-U); a system reservation has none.
+    users: tuple[str, ...] = ()
+    #: Its jobs continue after it as others do (brsvadd -o); those of a closed one are killed.
+    open: bool = False
+    #: When a recurring one is active, such as ``3:0:00-3:3:00`` (brsvadd -t).
+    windows: str = ""
+    #: Running jobs of others are suspended as soon as one of its own waits; False: -nosusp.
+    suspends: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +144,10 @@ class Instance:
         raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
 
     @property
-    def reserves(self) -> bool:
-        """Whether some queue has SLOT_RESERVE or RESOURCE_RESERVE."""
-        return any(queue.reserve_cycles is not None for queue in self.queues)
-
-    @property
-    def max_reserve_cycles(self) -> int:
-        """Dispatch cycles for which reservations last in the queue where they last longest."""
-        return max((queue.reserve_cycles or 0 for queue in self.queues), default=0)
+    def reserve_cycles(self) -> int | None:
+        """Dispatch cycles for which the longest reservations last, None if no queue reserves."""
+        known = (queue.reserve_cycles for queue in self.queues)
+        return max((cycles for cycles in known if cycles is not None), default=None)
 
     @property
     def backfills(self) -> bool:
@@ -157,6 +163,10 @@ class Instance:
         """JOB_ACCEPT_INTERVAL of a queue (seconds)."""
         own, common = queue.job_accept_interval, self.params.job_accept_interval
         return (common if own is None else own) * self.params.mbd_sleep_time
+
+    def advance_reservation(self, name: str) -> AdvanceReservation | None:
+        """The advance reservation of that name, or None."""
+        return next((item for item in self.advance_reservations if item.name == name), None)
 
     def application(self, name: str) -> Application | None:
         """The application profile of that name, or None."""

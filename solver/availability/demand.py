@@ -21,6 +21,7 @@ from ...model.duration import aborted, bounds_of_deadline
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Pending
+from ...model.reserved_periods import ReservedPeriods
 from ...model.windows import open_periods
 from ..alike import Same
 from ..precedence import NOT_YET, After, Event, Known, Several, earliest, jobs_of
@@ -66,6 +67,8 @@ class Calendar:
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
     #: (hosts [H], second) pairs; those hosts take no job before it.
     closed_until: tuple[tuple[BoolArray, int], ...] = ()
+    #: Those of its advance reservation: it starts inside them (ARV-01).
+    reserved: ReservedPeriods | None = None
 
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
@@ -85,6 +88,8 @@ class Calendar:
     def allows(self, start: int, duration: int | None) -> bool:
         """Whether a job may start at `start` (seconds) and run for `duration` (None: no end)."""
         if self.dispatch is not None and not self.dispatch.is_open(start):
+            return False
+        if self.reserved is not None and not self.reserved.is_active(start):
             return False
         if self.run is None:
             return True
@@ -106,8 +111,14 @@ class Calendar:
         """
         all_windows = [w for w in (self.dispatch, self.run) if w is not None]
         all_windows += [windows for _, windows in self.hosts]
-        found = {opening for windows in all_windows for opening in windows.openings(time)}
+        since = [time] if self.reserved is None else self.reserved.starts_after(time)
+        found = {at for windows in all_windows for begin in since for at in windows.openings(begin)}
+        found.update(() if self.reserved is None else since)
         return found | {until for _, until in self.closed_until if until >= time}
+
+    def ends_run(self, start: int) -> int | None:
+        """When the end of its advance reservation kills a job that starts then, None if never."""
+        return None if self.reserved is None else self.reserved.ends_run(start)
 
     def closings(self, time: int, duration: int | None) -> set[int]:
         """From when on a window that opens by a week from `time` is shut to a start of the job.
@@ -118,6 +129,8 @@ class Calendar:
         found = {end for windows in plain for end in windows.closings(time)}
         if self.dispatch is not None:
             found |= set(self.dispatch.closings(time))
+        if self.reserved is not None:
+            found |= set(self.reserved.ends_after(time))
         if self.run is not None and duration is not None:
             found |= {max(time, end - duration + 1) for end in self.run.closings(time)}
         return found
@@ -333,11 +346,19 @@ class Demand:
         """Seconds the job itself is expected to run, None when unknown."""
         return None if self.duration is None else self.duration - self.margin
 
+    @property
+    def may_be_killed(self) -> bool:
+        """Whether -t or the end of its advance reservation may end it before its duration does."""
+        of_reservation = None if self.calendar is None else self.calendar.reserved
+        return self.killed is not None or (of_reservation is not None and not of_reservation.open)
+
     def duration_from(self, start: int) -> int | None:
-        """The duration from a start at this second: -t may end it sooner."""
-        if self.killed is None:
+        """The duration from a start at this second: -t or its reservation may end it sooner."""
+        closes = None if self.calendar is None else self.calendar.ends_run(start)
+        end = min((time for time in (self.killed, closes) if time is not None), default=None)
+        if end is None:
             return self.duration
-        left = max(1, self.killed - start) + self.margin
+        left = max(1, end - start) + self.margin
         return left if self.duration is None else min(left, self.duration)
 
     def end_of_run(self, start: int) -> int | None:
@@ -347,12 +368,21 @@ class Demand:
 
     def begun_at(self, start: int) -> Demand:
         """The job with the duration that it has from a start at this second."""
-        return self if self.killed is None else replace(self, duration=self.duration_from(start))
+        return replace(self, duration=self.duration_from(start)) if self.may_be_killed else self
 
     @property
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
+
+
+def known_kills(demand: Demand) -> set[int]:
+    """The seconds at which -t or the end of a period of its reservation may end a job."""
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    ends = set() if demand.killed is None else {demand.killed}
+    if reserved is not None and not reserved.open:
+        ends.update(reserved.ends_after(demand.earliest))
+    return ends
 
 
 #: All fields of a demand but whose it is and what is said of it.

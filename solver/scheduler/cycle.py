@@ -23,6 +23,7 @@ from ..fairshare.queue_order import has_slot_pools
 from ..fairshare.stages import Offer
 from ..placement.earliest import Start
 from ..rules.eligibility import Eligibility, preempting_pairs
+from .advance_reservations import has_waiting_reservation
 from .backfill import backfill
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
@@ -99,6 +100,8 @@ class LaterAttempts:
         if release is None:
             return None
         time = max(release, job.begin or release, cycle.world.now)
+        if state.reserved is not None:
+            time = state.reserved.next_start(time) or time
         return time, behind is None or behind > time
 
     def _stage(self, time: int, after_starts: bool, released: Collection[int]) -> None:
@@ -143,6 +146,8 @@ class LaterAttempts:
     def _place(self, state: JobState, offer: Offer, time: int) -> None:
         cycle, first = self._cycle, self._now.get(state.number)
         reservation = self._reserve(state, offer)
+        if reservation is None and cycle.has_reservation(state):
+            return  # on the hosts of another partition
         if reservation is None:
             # Whatever is free then: it starts no sooner than others let it.
             reservation = JobReservation(state, "greedy", time)
@@ -336,10 +341,14 @@ class Cycle:
         return state.record
 
     def _may_suspend(self) -> bool:
-        """Whether a job is suspended, or load or a run window may suspend one."""
+        """Whether a job is suspended, or load, a run window or a reservation may suspend one."""
         eligibility = self.state.eligibility
-        by_rule = eligibility.any_windows or eligibility.watches_load
-        return by_rule or bool(self.world.subsets.suspended)
+        return bool(
+            eligibility.any_windows
+            or eligibility.watches_load
+            or self.world.subsets.suspended
+            or (self.world.instance.advance_reservations and not self.settings.planning)
+        )
 
     def _can_process_only(self, newcomers: Collection[int]) -> bool:
         """Whether this cycle need look at none but these, by number; they are next in the order."""
@@ -364,6 +373,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or (state.instance.advance_reservations and has_waiting_reservation(state))
             or self.has_loans
             or world.subsets.suspended
             or world.subsets.growing
@@ -439,8 +449,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
-        if self.settings.planning and state.precedence:
-            return False  # those that wait for others get an estimate all the same
+        if self.settings.planning and (state.precedence or state.instance.advance_reservations):
+            return False  # those that wait for others, or for the clock, get an estimate
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -464,7 +474,8 @@ class Cycle:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.infeasibility(job.job) or shape.infeasibility
-                if not known and not isinstance(self.world.order, FirstCome):
+                asked = job.reserved is not None or not isinstance(self.world.order, FirstCome)
+                if not known and asked:
                     known = self.state.deferral_reason(job)
                 self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()
@@ -582,7 +593,7 @@ class Cycle:
     def stall_timeout(self) -> int:
         """Seconds after which reservations have shown everything that they can do."""
         instance = self.world.instance
-        return 2 * (instance.max_reserve_cycles + 2) * instance.params.mbd_sleep_time
+        return 2 * ((instance.reserve_cycles or 0) + 2) * instance.params.mbd_sleep_time
 
     def to_state(self) -> dict[str, Any]:
         """What the next cycle needs to know of this one, as plain data."""

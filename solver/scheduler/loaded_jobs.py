@@ -16,7 +16,7 @@ from ...model.instance import Instance
 from ...model.job import RunningJob
 from ..availability.running_profile import RunningProfile
 from ..fairshare.dispatch_policy import FirstCome
-from ..resolve import Running, RunningJobLoader
+from ..problem import Running, RunningJobLoader
 from .job_state import (
     RUNNING,
     JobState,

@@ -142,6 +142,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
     calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
+    calendar = cycle.world.requests.resolver.in_reservation(state.job, calendar)
     return replace(without_hosts(demand, closed), calendar=calendar)
 
 
@@ -282,7 +283,9 @@ def settings_for(
         cycle = instance.params.mbd_sleep_time
     if cycle < 0:
         raise InputError(f"a cycle takes a positive number of seconds, not {cycle}")
-    return Settings(reservation, top, cycle, named and not instance.reserves, effort, skip_idle)
+    return Settings(
+        reservation, top, cycle, named and instance.reserve_cycles is None, effort, skip_idle
+    )
 
 
 def looking_ahead(instance: Instance) -> int:

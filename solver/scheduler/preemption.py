@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..availability.resources import SLOTS
+import numpy as np
+
 from ..fairshare.stages import Offer
 from ..rules.eligibility import may_preempt
+from .advance_reservations import suspend_for_reservations
 from .cycle_state import CycleState
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 
@@ -21,12 +23,16 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
+    if cycle.instance.advance_reservations and not cycle.settings.planning:
+        suspend_for_reservations(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        free = world.free_now.host(SLOTS)
-        if cycle.instance.advance_reservations:
+        table = world.table
+        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        if cycle.instance.advance_reservations and state.reserved is None:
             rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            free = free - cycle.set_aside(rest)
+            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(capacities.values()))
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
@@ -94,7 +100,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     start = None
     for victim in _victims(cycle, state):
         for host, slots in world.running_profile.slots_of(victim.number).items():
-            trial.free_slots(host, slots)
+            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
         chosen.append(victim)
         start = cycle.try_start(shape, residual)
         if start is not None:
@@ -104,12 +110,13 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
         place = world.running_profile.slots_of(victim.number)
+        taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():
-            trial.free_slots(host, -slots)
+            trial.free_slots(host, -slots, taken)
         without = cycle.try_start(shape, residual)
         if without is None:
             for host, slots in place.items():
-                trial.free_slots(host, slots)
+                trial.free_slots(host, slots, taken)
         else:
             start = without
             chosen = [other for other in chosen if other is not victim]
@@ -136,6 +143,7 @@ def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
         other
         for other in cycle.world.running.values()
         if other.status == RUNNING
+        and other.job.reservation == state.job.reservation
         and may_preempt(own, cycle.queues[other.job.queue])
         and not (spares and rows is not None and rows.members.of(other.job))
     ]
