@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from report.lab import compared
-from slotwise.cli.report.about import About, command_of
+from slotwise.cli.brief import command_of
+from slotwise.cli.report.about import About
 from slotwise.cli.report.data import Report
 from slotwise.cli.report.screen import short_reason
 from slotwise.cli.report.status import figures_of, status_of
