@@ -106,7 +106,7 @@ class Listings:
         )
         if not given.has_any:
             raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
-        moment = None if self.now is None else _stamp(self.now)
+        moment = None if self.now is None else parse_now(self.now)
         dated = [Path(text.source) for text in (*given.bjobs, *given.bhosts, *given.bqueues)]
         return make_instance(given, moment or _age(dated), moment, site, self.rusage or "")
 
@@ -314,7 +314,7 @@ def check_lsid(text: str, source: str) -> None:
         raise InputError([Problem("is not the output of lsid", source)])
 
 
-def _stamp(text: str) -> datetime:
+def parse_now(text: str) -> datetime:
     from ..model.errors import InputError
     from ..model.formats.units import parse_stamp
 

@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from ..model.errors import InputError
 from .declare import argument, command, option, taking, values_of
+from .import_slurm import slurm_files
 from .import_snapshot import SITE, print_notes, snapshot_files
 from .options import RUSAGE_HELP, LogReading, Rusage, from_stdin, print_note, read_source
 from .output import Written, keep_inputs
@@ -564,6 +565,7 @@ app = typer.Typer(
     cls=FormatGroup, help="Turn other formats into instance files.", no_args_is_help=True
 )
 app.command("snapshot", cls=PanelledCommand)(snapshot_files)
+app.command("slurm", cls=PanelledCommand)(slurm_files)
 for each in (lsf, events, acct, swf):
     app.command(cls=PanelledCommand)(each)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+from .absolute_priority import AbsolutePriority
 from .cluster import Host, Thresholds
 from .facts import Fact
-from .job import DEFAULT_LARGEST, HostRequest
+from .job import DEFAULT_LARGEST, HostRequest, Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,10 @@ class Queue:
     fairshare_queues: Annotated[tuple[str, ...], Fact("words", "FAIRSHARE_QUEUES")] = ()
     #: "QUEUE" where these queues are served by their priority, "" for by the shares alone.
     dispatch_order: Annotated[str, Fact("dispatch_order", "DISPATCH_ORDER")] = ""
+    #: APS_PRIORITY, the formula by which its pending jobs, and those of the queues of QUEUE_GROUP,
+    #: stand in one order; None if the queue decides.
+    aps_priority: Annotated[AbsolutePriority | None, Fact("aps_formula", "APS_PRIORITY")] = None
+    queue_group: Annotated[tuple[str, ...], Fact("words", "QUEUE_GROUP")] = ()
     #: Its percentage of the slots of its pool (queue-based fairshare).
     slot_share: Annotated[float | None, Fact("percent", "SLOT_SHARE")] = None
     #: Name of that pool, "" where it belongs to none.
@@ -108,6 +113,8 @@ class UserGroup:
     name: str
     members: tuple[str, ...]
     user_shares: tuple[tuple[str, int], ...] = ()
+    #: PRIORITY, what it counts as UG of an absolute priority.
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,8 @@ class User:
     name: Annotated[str, Fact("name", aka=("USER_NAME",))]
     max_slots: Annotated[int | None, Fact("count", "MAX_JOBS")] = None
     processor_slots: Annotated[float | None, Fact("amount", "JL/P")] = None
+    #: What a job of the user counts as USER of an absolute priority.
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +218,11 @@ class Params:
     run_time_in_slots: Annotated[bool, Fact("flag")] = False
     #: MAX_USER_PRIORITY, the highest -sp; 0 where it is not set.
     max_user_priority: Annotated[int, Fact("count", "MAX_USER_PRIORITY")] = 0
+    #: JOB_PRIORITY_OVER_TIME: by how much the priority of a pending job grows, and after how many
+    #: minutes each time; None if it stays.
+    job_priority_over_time: Annotated[
+        tuple[int, int] | None, Fact("priority_growth", "JOB_PRIORITY_OVER_TIME")
+    ] = None
     #: SIMPLIFIED_GUARANTEE: hosts of guaranteed pools are parted into those of owners and others.
     simplified_guarantee: Annotated[bool, Fact("flag", "SIMPLIFIED_GUARANTEE")] = False
     modules: Annotated[tuple[str, ...] | None, Fact("listed_words")] = None
@@ -232,8 +246,12 @@ class Params:
     )
     #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
     parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
-    #: The scheduler's family: "LSF", or of its open descendants "OpenLava" or "volclava".
+    #: The scheduler's family: "LSF", of its open descendants "OpenLava" or "volclava", or "Slurm".
     family: Annotated[str, Fact("family")] = "LSF"
+    #: SchedulerParameters of Slurm, with commas: what they change of its backfill (bf_window …).
+    scheduler_parameters: Annotated[str, Fact("line")] = ""
+    #: The version of Slurm, such as 22.05.8, "" if it is not known.
+    scheduler_version: Annotated[str, Fact("line")] = ""
 
     @property
     def of_lava(self) -> bool:
@@ -244,7 +262,12 @@ class Params:
         job whose limits leave it less than it needs holds nothing, nor does one on hosts without
         its memory.
         """
-        return self.family != "LSF"
+        return self.family in ("OpenLava", "volclava")
+
+    @property
+    def of_slurm(self) -> bool:
+        """Whether the scheduler is Slurm, whose partitions are the queues of the instance."""
+        return self.family == "Slurm"
 
     def processors_of(self, host: Host) -> int:
         """Processors of a host as limits per processor count them."""
@@ -252,8 +275,37 @@ class Params:
 
     @property
     def default_priority(self) -> int:
-        """The priority of a job without -sp: half the highest one."""
-        return self.max_user_priority // 2
+        """The priority of a job without -sp: half the highest one; with Slurm the lowest."""
+        return 0 if self.of_slurm else self.max_user_priority // 2
+
+    @property
+    def grows_priorities(self) -> bool:
+        """Whether job priorities grow while jobs are pending; it takes MAX_USER_PRIORITY."""
+        return self.job_priority_over_time is not None and self.max_user_priority > 0
+
+    def priority_at(self, job: Job, now: int) -> int:
+        """The job priority of a pending job at `now`: -sp, or the default, and what it has grown.
+
+        It grows whenever an interval is over; in LSF's descendants by 1 in each equal part of one.
+        """
+        if self.job_priority_over_time is None or not self.max_user_priority:
+            return job.priority
+        more, minutes = self.job_priority_over_time
+        pended = max(0, now - job.submit)
+        if self.of_lava:
+            return job.priority + more * pended // (60 * minutes)
+        return job.priority + more * (pended // (60 * minutes))
+
+    def next_growth(self, job: Job, now: int) -> int | None:
+        """When the priority of a pending job grows next (seconds), None if it stays."""
+        if self.job_priority_over_time is None or not self.max_user_priority:
+            return None
+        more, minutes = self.job_priority_over_time
+        pended = max(0, now - job.submit)
+        if not self.of_lava:
+            return job.submit + (pended // (60 * minutes) + 1) * 60 * minutes
+        grown = more * pended // (60 * minutes)
+        return job.submit + -(-(grown + 1) * 60 * minutes // more)
 
 
 #: How each guess at it begins.

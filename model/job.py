@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated
 
+from .absolute_priority import StatedPriority
 from .facts import Fact
 from .input_limits import limits, take_names
 
@@ -97,6 +98,8 @@ class Job:
     whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
+    #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
+    aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: -sla, the service class to which it was submitted.
     service_class: Annotated[str, Fact("name")] = ""
 
@@ -165,6 +168,8 @@ class Application:
     estimated_run_time: Annotated[int | None, Fact("minutes", "ESTIMATED_RUNTIME")] = None
     #: GPU_REQ.
     gpu_req: Annotated[str, Fact("gpu_req", "GPU_REQ")] = ""
+    #: What its jobs count as APP of an absolute priority.
+    priority: Annotated[int, Fact("whole", "PRIORITY")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +254,11 @@ def parse_array(text: str, largest: int = DEFAULT_LARGEST) -> tuple[str, ArraySp
     return match["name"].strip(), parse_spec(match["spec"], largest)
 
 
-def parse_spec(text: str, largest: int = DEFAULT_LARGEST) -> ArraySpec:
+def parse_spec(text: str, largest: int = DEFAULT_LARGEST, *, first: int = 1) -> ArraySpec:
     """``1-10:2,15%4``, with or without brackets around the indices.
 
-    largest: MAX_JOB_ARRAY_SIZE. Raises ValueError for what bsub refuses.
+    largest: MAX_JOB_ARRAY_SIZE. first: the smallest index, 0 with Slurm. Raises ValueError for what
+    bsub refuses.
     """
     plain = text.strip()
     if plain.startswith("["):
@@ -260,7 +266,7 @@ def parse_spec(text: str, largest: int = DEFAULT_LARGEST) -> ArraySpec:
     match = _SPEC.match(plain)
     if match is None:
         raise ValueError(f"{text!r}: elements are written 1-10:2,15%4")
-    ranges = [_range_of(part, text) for part in match["list"].split(",")]
+    ranges = [_range_of(part, text, first) for part in match["list"].split(",")]
     last = max(part[-1] for part in ranges)
     if last > largest:
         raise ValueError(too_large(last, largest))
@@ -296,14 +302,14 @@ def _limit_of(given: str | None, text: str) -> int | None:
     return int(found[1])
 
 
-def _range_of(part: str, text: str) -> range:
+def _range_of(part: str, text: str, smallest: int) -> range:
     found = _RANGE.match(part)
     if found is None:
         raise ValueError(f"{text!r}: {part.strip()!r} is no index: write 3, 1-10 or 1-10:2")
     first = int(found[1])
     last = first if found[2] is None else int(found[2])
     step = 1 if found[3] is None else int(found[3])
-    if first < 1 or step < 1 or last < first:
+    if first < smallest or step < 1 or last < first:
         raise ValueError(f"{text!r}: {part.strip()!r} is no range: indices rise from 1 on")
     found_range = range(first, last + 1, step)
     return range(first, found_range[-1] + 1, step)

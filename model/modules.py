@@ -25,7 +25,8 @@ def loaded(instance: Instance, module: str) -> bool:
 def with_loaded_modules(instance: Instance) -> Instance:
     """The instance as the scheduler sees it: without what only missing modules would act on.
 
-    That is preemption, fairshare of all kinds, Limit sections and advance reservations.
+    That is preemption, fairshare of all kinds, absolute priority, Limit sections and advance
+    reservations.
     (schmod_reserve and schmod_parallel are looked at where slots and memory are reserved.)
     """
     if instance.params.modules is None:
@@ -36,6 +37,9 @@ def with_loaded_modules(instance: Instance) -> Instance:
     if not loaded(instance, "schmod_fairshare"):
         queues = (_without_shares(queue) for queue in instance.queues)
         instance = replace(instance, queues=tuple(queues), partitions=())
+    if not loaded(instance, "schmod_aps"):
+        queues = (replace(q, aps_priority=None, queue_group=()) for q in instance.queues)
+        instance = replace(instance, queues=tuple(queues))
     if not loaded(instance, "schmod_limit"):
         instance = replace(instance, limits=())
     if not loaded(instance, "schmod_advrsv"):
@@ -67,6 +71,7 @@ def module_notes(instance: Instance) -> Iterator[tuple[tuple[str | int, ...], st
         for key, module, given in (
             ("PREEMPTION", "schmod_preemption", preempts),
             ("FAIRSHARE", "schmod_fairshare", queue.user_shares is not None),
+            ("APS_PRIORITY", "schmod_aps", queue.aps_priority is not None),
             ("SLOT_POOL", "schmod_fairshare", bool(queue.slot_pool)),
         ):
             if given and not loaded(instance, module):

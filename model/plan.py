@@ -79,7 +79,7 @@ MAX_CONDITIONS = 3
 #: Seconds that a margin may be: a year.
 MAX_MARGIN = 366 * DAY
 #: Ways of planning, as users write them.
-Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp"]
+Method: TypeAlias = Literal["greedy", "time-based", "optimal", "milp", "slurm"]
 #: What a plan claims of itself; see :class:`Plan`.
 Status: TypeAlias = Literal["optimal", "feasible", "heuristic", "infeasible"]
 #: What is said where a start is missing: a plan of all jobs has no place for this one; whoever

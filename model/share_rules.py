@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from itertools import islice
 
+from .absolute_rules import absolute_problems, absolute_warnings
 from .cluster import NamedHosts
 from .configuration import Queue
 from .errors import Problem, nearest
@@ -183,6 +184,7 @@ def share_problems(instance: Instance) -> list[Problem]:
     groups = Groups(instance.groups)
     lists = [*_group_problems(instance, groups), *_queue_problems(instance, groups)]
     lists += _set_problems(instance)
+    lists += absolute_problems(instance) if _has_absolute(instance) else ()
     found = [*lists, *_factor_problems(instance), *_partition_problems(instance, groups)]
     found += _pool_problems(instance)
     if lists:
@@ -197,7 +199,17 @@ def share_warnings(instance: Instance) -> list[Problem]:
         for path, name, known in _unknown_groups(instance)
     ]
     found += [*_queue_warnings(instance), *_pool_warnings(instance), *_factor_warnings(instance)]
+    found += absolute_warnings(instance) if _has_absolute(instance) else ()
     return [*found, *usage_warnings(instance)]
+
+
+def _has_absolute(instance: Instance) -> bool:
+    """Whether something is said of absolute priority, or of priorities that grow."""
+    return (
+        instance.params.job_priority_over_time is not None
+        or any(queue.aps_priority or queue.queue_group for queue in instance.queues)
+        or any(job.aps for jobs in (instance.pending, instance.future) for job in jobs)
+    )
 
 
 def _unknown_groups(instance: Instance) -> Iterator[tuple[str, str, Collection[str]]]:
@@ -238,7 +250,7 @@ def _queue_warnings(instance: Instance) -> Iterator[Problem]:
     policies = {policy.master for policy in queue_sets(instance)}
     master_of: dict[str, str] = {}
     for queue in instance.queues:
-        for name in queue.fairshare_queues:
+        for name in queue.fairshare_queues if queue.aps_priority is None else queue.queue_group:
             master_of.setdefault(name, queue.name)
     for index, queue in enumerate(instance.queues):
         master = master_of.get(queue.name)
@@ -497,7 +509,7 @@ def _set_problems(instance: Instance) -> Iterator[Problem]:
     set_of: dict[str, str] = {}
     told = 0
     for index, master in enumerate(instance.queues):
-        if not master.fairshare_queues:
+        if not master.fairshare_queues or master.aps_priority is not None:
             continue
         path = f"queues[{index}].FAIRSHARE_QUEUES"
         if not master.user_shares:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from .absolute_priority import AbsolutePriority
 from .cluster import Cluster, NamedHosts
 from .configuration import HostPartition, Queue, UserGroup
 from .instance import Instance
@@ -362,18 +363,56 @@ class SlotPool:
 def queue_sets(instance: Instance) -> tuple[QueueSet, ...]:
     """Every queue-level policy, in the order of the queues that define them.
 
-    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented.
+    A FAIRSHARE of its own in a queue that another one lists is ignored, as documented. In a queue
+    with absolute priority QUEUE_GROUP counts in the place of FAIRSHARE_QUEUES.
     """
-    listed = {name for queue in instance.queues for name in queue.fairshare_queues}
+    listed = {name for queue in instance.queues for name in _sharing(queue)}
     return tuple(
         QueueSet(
-            (queue.name, *queue.fairshare_queues),
+            (queue.name, *_sharing(queue)),
             queue.user_shares,
             queue.dispatch_order.upper() == "QUEUE",
         )
         for queue in instance.queues
-        if queue.user_shares and (queue.name not in listed or queue.fairshare_queues)
+        if queue.user_shares and (queue.name not in listed or _sharing(queue))
     )
+
+
+def _sharing(queue: Queue) -> tuple[str, ...]:
+    """The queues whose jobs a queue orders with its own."""
+    return queue.fairshare_queues if queue.aps_priority is None else queue.queue_group
+
+
+@dataclass(frozen=True, slots=True)
+class ApsGroup:
+    """Queues whose pending jobs stand in one order by absolute priority."""
+
+    #: The queue with APS_PRIORITY, then those of its QUEUE_GROUP.
+    queues: tuple[str, ...]
+    formula: AbsolutePriority
+
+    @property
+    def parent(self) -> str:
+        """The queue that has the formula."""
+        return self.queues[0]
+
+
+def aps_groups(instance: Instance) -> tuple[ApsGroup, ...]:
+    """Every group, in the order of the queues that define them.
+
+    An APS_PRIORITY of its own in a queue that another one lists is ignored: the parent's counts.
+    """
+    listed = {name for queue in instance.queues for name in grouped_queues(queue)}
+    return tuple(
+        ApsGroup((queue.name, *grouped_queues(queue)), queue.aps_priority)
+        for queue in instance.queues
+        if queue.aps_priority is not None and queue.name not in listed
+    )
+
+
+def grouped_queues(queue: Queue) -> tuple[str, ...]:
+    """Queues whose jobs stand in one order with its own; () without absolute priority."""
+    return queue.queue_group if queue.aps_priority is not None else ()
 
 
 def queue_hosts(known: Cluster | NamedHosts, queue: Queue) -> tuple[str, ...]:

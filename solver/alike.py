@@ -14,7 +14,7 @@ from ..model.job import Job
 
 #: Who it is, where it stands in the line and what its account and its objective count.
 _OF_ITSELF = frozenset(
-    {"submit", "queued_as", "priority", "weight", "group", "name", "requeued", "unheeded"}
+    {"submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"}
 )
 #: What decides when it may start and how long it runs, but not where and on how much.
 _TIMES = frozenset(

@@ -132,7 +132,7 @@ def _unsearched(problem: PlanningProblem, warm: Plan, method: Method, objective:
 
 METHODS = get_args(Method)
 #: Methods that say what the next cycle of the loop would.
-ESTIMATES = ("greedy", "time-based")
+ESTIMATES = ("greedy", "time-based", "slurm")
 #: Seconds that a search may take where nobody says otherwise.
 DEFAULT_TIME_LIMIT = 30.0
 #: Share of the time limit given to the search; the rest is for writing up the plan.
@@ -163,7 +163,7 @@ def plan(
 ) -> Plan:
     """Plan the pending jobs of an instance.
 
-    method: "greedy" or "time-based" (what the next cycle of the loop says), "optimal" or "milp".
+    method: "greedy", "time-based" (the next cycle of the loop), "slurm", "optimal" or "milp".
     objective: what the exact methods minimise and the others are valued by
     (:mod:`slotwise.model.objective`). time_limit: wall seconds (of a search default 30 unless an
     effort is given, of the others none); effort: of a search in deterministic units, which make the
@@ -266,6 +266,8 @@ def _estimates(
     margin: int,
     budget: Budget,
 ) -> Plan:
+    if method == "slurm":
+        return _as_slurm(instance, objective, margin, budget)
     found = plan_next_cycle(instance, method, jobs=jobs, budget=budget, margin=margin)
     if not margin:
         found = with_relevant_omissions(instance, found, jobs=jobs, budget=budget)
@@ -277,6 +279,20 @@ def _estimates(
         demands = PlanningProblem.of(instance, budget=budget, margin=margin).demands
     except OutOfTime:
         return replace(found, objective=objective.name, value=None)
+    return in_terms_of(objective, found, demands)
+
+
+def _as_slurm(instance: Instance, objective: Objective, margin: int, budget: Budget) -> Plan:
+    """What Slurm's backfill says, with the objective's value; margin: not for this method."""
+    from .optimal.costs import in_terms_of
+    from .slurm.backfill import plan_as_slurm
+
+    if margin:
+        raise InputError("margin: Slurm's own plan has none: take another method")
+    found = plan_as_slurm(instance, budget)
+    if objective.name == found.objective:
+        return found
+    demands = PlanningProblem.of(instance, budget=budget, due_dates=True).demands
     return in_terms_of(objective, found, demands)
 
 

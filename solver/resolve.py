@@ -337,7 +337,7 @@ class Resolver:
             yield self._term(job, queue, requirement, job.slots, job.most_slots, first=True)
             return
         start = requirement.terms[0].requirement
-        for simple, count in _parts(job, requirement):
+        for simple, count in requirement_parts(job, requirement):
             yield self._term(job, queue, simple, count, count, first=simple is start)
 
     def _term(
@@ -562,7 +562,7 @@ class Resolver:
         self, job: Job, queue: Queue, requirement: Requirement, terms: tuple[TermDemand, ...]
     ) -> str:
         """Why no host suits the first term that none suits, "" where each has some."""
-        for (simple, _), term in zip(_parts(job, requirement), terms, strict=True):
+        for (simple, _), term in zip(requirement_parts(job, requirement), terms, strict=True):
             if term.candidates.size:
                 continue
             missing = [item.missing for item in term.alternatives if item.missing]
@@ -583,7 +583,7 @@ class Resolver:
     def fails(self, job: Job) -> tuple[str, ...]:
         """What of a job's requirement some host fails, and where; () if nobody can read it."""
         try:
-            parts = [simple for simple, _ in _parts(job, self.requirement(job))]
+            parts = [simple for simple, _ in requirement_parts(job, self.requirement(job))]
         except InputError:
             return ()
         return tuple(dict.fromkeys(text for part in parts for text in self.narrowing(part, job)))
@@ -625,7 +625,7 @@ class Resolver:
         return ""
 
 
-def _parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
+def requirement_parts(job: Job, requirement: Requirement) -> Iterator[tuple[Simple, int]]:
     """The simple requirements of a job that ask for slots, with how many."""
     if isinstance(requirement, Simple):
         yield requirement, job.slots

@@ -12,10 +12,11 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, idle, schedule, shape, times
+from .validation import capacity, claims, hosts, idle, order, schedule, shape, times
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
+from .validation.slurm import slurm_faults
 
 __all__ = ["Unfinished", "Violation", "validate"]
 
@@ -45,6 +46,13 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     capacity.cores,
     capacity.limits,
     schedule.guarantees,
+)
+#: Of these, what a plan as Slurm makes it keeps job by job.
+_OF_SLURM = tuple(
+    check
+    for check in _RULES
+    if check
+    not in (times.deadlines, times.dependencies, times.finishes, capacity.shared, capacity.limits)
 )
 #: What a plan says of itself.
 _CLAIMS: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
@@ -88,7 +96,16 @@ def validate(
             return False
         return not any(True for check in _RULES for _ in check(facts))
 
+    def of_few(other: Plan) -> Iterator[Violation]:
+        facts = facts_of(other)
+        for check in _OF_SLURM:
+            yield from check(facts)
+
     with no_collection():
+        if plan.method == "slurm":
+            own = facts_of(plan)
+            found = [*claims.entries(own), *claims.value(own), *claims.status(own)]
+            return [*found, *slurm_faults(instance, plan, of_few)]
         facts = facts_of(plan)
         found = [violation for check in (*_RULES, *_CLAIMS) for violation in check(facts)]
         if found:
@@ -111,4 +128,5 @@ def validate_schedule(instance: Instance, simulation: schedule.Schedule) -> list
 
     with no_collection():
         found = list(schedule.broken(instance, simulation))
+        found += order.out_of_order(instance, simulation)
         return found or list(idle.left_waiting(instance, simulation, allowed))

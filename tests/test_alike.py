@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slotwise.model.absolute_priority import StatedPriority
 from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
 from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
@@ -65,11 +66,12 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "array_limit": (1,),
     "whole_hosts": (True,),
     "job_group": ("/x/y",),
+    "aps": (StatedPriority("admin", 2.0),),
     "service_class": ("sc",),
 }
 #: Fields that tell no jobs apart, whatever the site is.
 NEVER_ASKED = {
-    *("submit", "queued_as", "priority", "weight", "group", "name", "requeued", "unheeded"),
+    *("submit", "queued_as", "priority", "aps", "weight", "group", "name", "requeued", "unheeded"),
     *("begin", "deadline", "dependency", "think_time", "orphan_term"),
     *("run_limit", "cpu_limit", "estimated_run_time", "run_time", "cpu_time"),
 }

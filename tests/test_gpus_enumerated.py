@@ -55,7 +55,7 @@ def nothing_false_where_jobs_share(seed: int) -> int:
 
 @pytest.mark.behaviour("GPU-03")
 def test_nothing_false_is_proved_where_jobs_share_gpus() -> None:
-    assert sum(map(nothing_false_where_jobs_share, range(60))) > 40
+    assert sum(map(nothing_false_where_jobs_share, range(25))) > 15
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ EXACT: tuple[Method, ...] = ("optimal", "milp")
 #: Deterministic effort of proofs, which seldom take a part of it.
 EFFORT = 40
 #: Look-alikes of one test.
-EACH = 5
+EACH = 3
 #: What a plan says of a job that the loop starts at another second.
 TOLD = re.compile(r"job (?P<job>\S+) (?:starts (?P<start>[^,]+)|does not start), not ")
 

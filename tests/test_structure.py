@@ -132,6 +132,7 @@ ROOMS = (
     "solver.pending_reasons",
     "solver.optimal",
     "solver.milp",
+    "solver.slurm",
     "solver.scheduler",
     "solver.replay",
     "solver.printed_states",

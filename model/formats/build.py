@@ -82,7 +82,7 @@ def build(
         service_classes=_objects(ServiceClass, document.service_classes),
         guaranteed_pools=_objects(GuaranteedPool, document.guaranteed_pools),
         users=_objects(User, document.users),
-        groups=tuple(UserGroup(e.name, e.members, e.user_shares) for e in document.user_groups),
+        groups=tuple(map(_user_group, document.user_groups)),
         partitions=tuple(
             HostPartition(
                 e.name, hosts.home(("host_partitions", i, "HOSTS"), e.hosts), e.user_shares
@@ -147,6 +147,10 @@ def _clock(document: d.Document) -> tuple[Clock, str | None]:
     origin = None if text is None else datetime.fromisoformat(text)
     clock = Clock(origin)
     return Clock(origin, clock.seconds(now)), text
+
+
+def _user_group(entry: d.GroupEntry) -> UserGroup:
+    return UserGroup(entry.name, entry.members, entry.user_shares, entry.priority)
 
 
 def _params(entry: d.Section, queues: Sequence[Queue]) -> Params:

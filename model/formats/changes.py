@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from .. import changes as c
+from ..absolute_priority import StatedPriority
 from ..cluster import BUILTIN_AMOUNTS, NamedHosts
 from ..errors import InputError, Problem, nearest
 from ..input_limits import counting, limits, take_names
@@ -109,6 +110,7 @@ class ModifyEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo | None = None
     job_group: f.JobGroupOrNone | None = None
+    aps: f.AbsoluteStated | Literal[""] | None = None
     service_class: f.Name | None = None
 
 
@@ -259,6 +261,10 @@ def _of_array(given: dict[str, Any]) -> dict[str, Any]:
     if not mark or not (limit.isascii() and limit.isdigit() and len(limit) < 10):
         return {}
     return {"name": name, "array_limit": int(limit) or None}
+
+
+#: Options of bmod that set, or take back, an administrator's part of an absolute priority.
+_APS = re.compile(r"""(?<!\S)-aps(?:(n)(?!\S)|\s+("[^"]*"|'[^']*'|\S+)|(?!\S))""")
 
 
 class _ChangeReader:
@@ -430,7 +436,9 @@ class _ChangeReader:
         given: dict[str, Any] = {}
         wrong: Sequence[Problem] = ()
         if entry.bsub is not None:
-            given, wrong = read_bsub(entry.bsub, clock)
+            line, given = self._absolute(place, entry.bsub)
+            read, wrong = read_bsub(line, clock) if line.strip() else ({}, ())
+            given |= read
             for problem in wrong:
                 self._say((*place, "bsub"), problem.message)
             given |= _of_array(given)
@@ -447,10 +455,23 @@ class _ChangeReader:
                 except ValueError as error:
                     self._say((*place, name), str(error))
             elif value is not None:
-                given[name] = value
+                given[name] = value if value != "" or name != "aps" else None
         if not given and not wrong:
             self._say(place, "changes nothing: give bsub: '-n 4' or fields such as slots: 4")
         return given
+
+    def _absolute(self, place: Location, line: str) -> tuple[str, dict[str, Any]]:
+        """A line of bmod without -aps and -apsn, which bsub does not have, and what they say."""
+        given: dict[str, Any] = {}
+        for match in _APS.finditer(line):
+            if match[1]:
+                given["aps"] = None
+                continue
+            try:
+                given["aps"] = StatedPriority.parse((match[2] or "").strip("\"'"))
+            except ValueError as error:
+                self._say((*place, "bsub"), f"-aps: {error}")
+        return _APS.sub("", line), given
 
     def _in_wall_clock(self, job: Job, place: Location) -> Job:
         """The job, its limits on a host settled; a running job counts by its first host."""
@@ -521,6 +542,8 @@ def _modify_entry(change: c.Modification, instance: Instance) -> dict[str, Any]:
     for name in change.fields:
         if name != "max_slots":
             entry[name] = whole.get(name, _plain(change.fields[name]))
+    if "aps" in entry and entry["aps"] is None:
+        entry["aps"] = ""
     return {"bmod": entry}
 
 

@@ -227,6 +227,7 @@ class GroupEntry(Section):
     name: f.NewName
     members: f.Names
     user_shares: f.Shares = Field((), alias="USER_SHARES")
+    priority: f.Whole = Field(0, alias="PRIORITY")
 
 
 class PartitionEntry(Section):

@@ -215,7 +215,8 @@ def _people(instance: Instance) -> Plain:
 
 def _group(group: UserGroup) -> Plain:
     shares = text.write_user_shares(group.user_shares) if group.user_shares else None
-    return _kept({"name": group.name, "members": _words(group.members), "USER_SHARES": shares})
+    entry = {"name": group.name, "members": _words(group.members), "USER_SHARES": shares}
+    return _kept({**entry, "PRIORITY": group.priority or None})
 
 
 def _params(instance: Instance) -> Plain:

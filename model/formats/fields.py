@@ -23,6 +23,7 @@ from pydantic import (
     create_model,
 )
 
+from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..cluster import HOST_STATUSES, Gpus, Thresholds
 from ..configuration import Params
 from ..display import MINUTE, strange_character
@@ -92,7 +93,7 @@ def _elements(value: object) -> ArraySpec:
         return value
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise ValueError(f"must be the elements of an array such as 1-1000:2%50, not {value!r}")
-    return parse_spec(str(value), LARGEST_INDEX)
+    return parse_spec(str(value), LARGEST_INDEX, first=0)
 
 
 def _number(value: object) -> float:
@@ -331,6 +332,24 @@ Options: TypeAlias = Annotated[
     PlainValidator(_options),
     WithJsonSchema({"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}),
 ]
+AbsoluteFormula: TypeAlias = Annotated[
+    AbsolutePriority,
+    PlainValidator(text.absolute_priority),
+    WithJsonSchema(
+        {"type": ["string", "object"], "examples": ["WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]]"]}
+    ),
+]
+AbsoluteStated: TypeAlias = Annotated[
+    StatedPriority,
+    PlainValidator(text.stated_priority),
+    WithJsonSchema({"type": "string", "examples": ["system=10", "admin=2.5"]}),
+]
+#: By how much priorities grow, and after how many minutes.
+PriorityGrowth: TypeAlias = Annotated[
+    tuple[int, int],
+    PlainValidator(text.priority_growth),
+    WithJsonSchema({"type": "string", "examples": ["3/20"]}),
+]
 Windows: TypeAlias = Annotated[str, PlainValidator(_windows), WithJsonSchema(_TEXT)]
 RunLimit: TypeAlias = Annotated[
     tuple[int | None, int | None], PlainValidator(text.run_limit), WithJsonSchema(_DURATION)
@@ -483,12 +502,15 @@ KINDS: dict[str, FieldKind] = {
     "instant": FieldKind(Instant),
     "gpu_req": FieldKind(Line),
     "gpu_syntax": FieldKind(GpuSyntax),
+    "aps_formula": FieldKind(AbsoluteFormula, str, as_file=True),
+    "aps_stated": FieldKind(AbsoluteStated, str, as_file=True),
+    "priority_growth": FieldKind(PriorityGrowth, text.priority_growth_text, as_file=True),
     "windows": FieldKind(Windows),
     "dialect": FieldKind(Dialect),
     "host_status": FieldKind(Status),
     "machine": FieldKind(MachineName),
     "resource_kind": FieldKind(Literal["numeric", "string", "boolean"]),
-    "family": FieldKind(Literal["LSF", "OpenLava", "volclava"]),
+    "family": FieldKind(Literal["LSF", "OpenLava", "volclava", "Slurm"]),
     "unit": FieldKind(Literal["KB", "MB", "GB", "TB", "PB"]),
     "dispatch_order": FieldKind(Literal["QUEUE", ""]),
     "exclusive": FieldKind(Exclusive),

@@ -190,6 +190,8 @@ class JobBuilder:
                     wrong = f"job {job.id} is one element: give the array's id and its elements"
                 elif spec.last > largest:
                     wrong = too_large(spec.last, largest)
+                elif not spec.ranges[0][0] and not self._params.of_slurm:
+                    wrong = "indices rise from 1 on (from 0 on with params: {family: Slurm})"
                 if wrong:
                     self._findings.append(Finding((section, index, "array"), wrong))
                 else:

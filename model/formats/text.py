@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..absolute_priority import AbsolutePriority, StatedPriority
 from ..cluster import MAX_GPUS, Gpus, Thresholds
 from ..configuration import Scope
 from ..display import MINUTE
@@ -195,6 +196,40 @@ def write_user_shares(shares: tuple[tuple[str, int], ...]) -> str:
     """The text of share pairs."""
     pairs = " ".join(f"[{name},{count}]" for name, count in shares)
     return f"USER_SHARES[{pairs}]"
+
+
+def absolute_priority(value: object) -> AbsolutePriority:
+    """APS_PRIORITY: ``WEIGHT[[JPRIORITY, 1] …] LIMIT[…]``, or its sections as a mapping."""
+    if isinstance(value, Mapping):
+        value = " ".join(
+            f"{name}[{' '.join(f'[{factor}, {number}]' for factor, number in pairs.items())}]"
+            for name, pairs in value.items()
+            if isinstance(pairs, Mapping)
+        )
+    if not isinstance(value, str):
+        raise ValueError(f"must be WEIGHT[[factor, value] …], not {value!r}")
+    _check_length(value)
+    return AbsolutePriority.parse(value)
+
+
+def stated_priority(value: object) -> StatedPriority:
+    """``system=10`` or ``admin=2.5``, as bmod -aps has it."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be system=value or admin=value, not {value!r}")
+    return StatedPriority.parse(value)
+
+
+def priority_growth(value: object) -> tuple[int, int]:
+    """JOB_PRIORITY_OVER_TIME: ``3/20``, by 3 every 20 minutes."""
+    match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", str(value), re.ASCII)
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise ValueError(f"must be increment/minutes such as 3/20, both 1 or more, not {value!r}")
+    return int(match[1]), int(match[2])
+
+
+def priority_growth_text(growth: tuple[int, int]) -> str:
+    """The text of :func:`priority_growth`."""
+    return f"{growth[0]}/{growth[1]}"
 
 
 def thresholds(value: object) -> Thresholds:

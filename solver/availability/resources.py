@@ -284,7 +284,7 @@ class ResourceTable:
         held: dict[str, tuple[Reservation, Per]] = {}
         asked = [item for item in reservations if item.initial > 0]
         for given in asked:
-            method = _PER[given.per] if given.per else self.method(given.resource)
+            method = self.counted_per(given)
             item = self._without_duration(given)
             held[item.resource] = (item, method)
             if item.resource in self._host_index:
@@ -312,6 +312,12 @@ class ResourceTable:
             missing,
             None if access.all() else access,
         )
+
+    def counted_per(self, reservation: Reservation) -> Per:
+        """How often a reserved amount counts: as it says itself, else as its resource does."""
+        if reservation.per:
+            return _PER[reservation.per]
+        return self.method(reservation.resource)
 
     def method(self, resource: str) -> Per:
         """How often a rusage amount counts that does not say so itself (RSV-08)."""

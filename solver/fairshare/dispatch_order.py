@@ -40,11 +40,13 @@ from itertools import filterfalse
 from typing import Any
 
 from ...model.cluster import NamedHosts
+from ...model.configuration import Params
 from ...model.instance import Instance, ShareUsage
 from ...model.job import Job
 from ...model.shares import Groups, partition_hosts, pools, queue_host_names, queue_sets, share_tree
 from ..availability.free_now import parts_of
 from ..resolve import Resolver
+from .absolute_order import AbsoluteTraversal, absolute_orders
 from .accounts import Account, Factors, ShareTree, load_adjustment
 from .ledger import Ledger
 from .queue_order import UNKNOWN, JobKind, SkipFilter
@@ -213,6 +215,8 @@ class OrderRules:
 
     #: Of each queue.
     priority: dict[str, int]
+    #: By which job priorities grow.
+    params: Params
     #: QJOB_LIMIT of each queue, in slots, None for none.
     limit: dict[str, int | None]
     #: The stages of a cycle.
@@ -237,6 +241,7 @@ class OrderRules:
         }
         return cls(
             priority={queue.name: queue.priority for queue in instance.queues},
+            params=instance.params,
             limit={queue.name: queue.queue_slots for queue in instance.queues},
             plan=stage_plan(instance),
             partitions=partitions,
@@ -280,6 +285,10 @@ class DispatchOrder:
     def __init__(self, instance: Instance, cpu_per_slot: float = 1.0) -> None:
         self.instance = instance
         self.trees = share_trees(instance)
+        #: The APS groups by their parent queues.
+        self.absolute = {
+            order.group.parent: order for order in absolute_orders(instance, self.trees)
+        }
         self._rules = OrderRules.of(instance)
         decay = Factors.of(instance.params).decay
         capacity = host_slots(instance)
@@ -293,7 +302,7 @@ class DispatchOrder:
         self.ledger = Ledger(instance, self.trees, policy_of, hosts, cpu_per_slot)
         self.now = instance.now
         self._preempted: set[str] = set()
-        self.queued = WaitingJobs(self._rules.priority)
+        self.queued = WaitingJobs(self._rules.priority, self._rules.params)
         self._more: set[str] = set()
         self._turns = CycleOffers(self.queued)
 
@@ -309,7 +318,8 @@ class DispatchOrder:
 
         slots: of each host that can run jobs, where that is not what is configured (host down).
         """
-        waiting = WaitingJobs(self._rules.priority)
+        waiting = WaitingJobs(self._rules.priority, self._rules.params)
+        waiting.grow(now)
         for arrival, job in enumerate(pending):
             waiting.enter(job, arrival)
         self._begin(now, waiting, pending, slots)
@@ -322,6 +332,7 @@ class DispatchOrder:
             self.queued.leave(job)
         self._more = {item.id for item in more}
         self.queued.settle()
+        self.queued.grow(now)
         for arrival, item in enumerate(more):
             self.queued.enter(item, _LAST + arrival)
         self._begin(now, self.queued, more, slots)
@@ -489,6 +500,10 @@ class DispatchOrder:
                     yield stage, self._rules.free_hosts
 
     def _plain_stage(self, plan: StagePlan) -> PlainStage:
+        if plan.absolute:
+            waiting, order = self._turns.waiting, self.absolute[plan.absolute]
+            ranks = waiting.of_queues(plan.queues)
+            return PlainStage(AbsoluteTraversal(order, ranks, waiting.jobs, self.now), order.tree)
         if plan.policy:
             return self._tree_stage(plan.policy, plan.queues)
         return PlainStage(QueueTraversal(self._turns.waiting.of_queues(plan.queues)))
@@ -557,7 +572,7 @@ class DispatchOrder:
         """USE_PRIORITY_IN_POOL: what is left goes by job priority, whatever the queue."""
         jobs = self._turns.waiting.jobs
         ranks = filterfalse(self._gone_or_offered(), self._turns.waiting.of_queues(use.pool.queues))
-        ordered = sorted(ranks, key=lambda rank: (-jobs[rank].priority, jobs[rank].submit, rank))
+        ordered = sorted(ranks, key=lambda rank: (rank[1], jobs[rank].submit, rank))
         return PoolStage(QueueTraversal(ordered), jobs, use, use.pool.queues[0], None)
 
     def _wanted(self, use: PoolUse) -> dict[str, float]:
@@ -574,8 +589,9 @@ class DispatchOrder:
         job = self._turns.waiting.jobs[rank]
         self._turns.offered.setdefault(rank, self._turns.stages_made)
         account = stage.walk.account()
+        absolute = stage.walk.value() if isinstance(stage.walk, AbsoluteTraversal) else None
         if stage.tree is None or account is None:
-            return Offer(job, rank, self._turns.mask, max_slots=most)
+            return Offer(job, rank, self._turns.mask, max_slots=most, absolute=absolute)
         self._turns.under.setdefault(job.id, {})[stage.tree.name] = account
         return Offer(
             job,
@@ -586,6 +602,7 @@ class DispatchOrder:
             stage.tree.priority(account, self.now),
             most,
             contests=stage.walk.contests(),
+            absolute=absolute,
         )
 
     def _answered(self, job: Job) -> None:

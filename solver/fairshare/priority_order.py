@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -11,9 +11,11 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ..precedence import Precedence
+from .absolute_order import AbsoluteOrder
 from .accounts import Account, ShareTree
 from .dispatch_order import DispatchOrder, order_policy
 from .queue_order import has_policy, queue_key
+from .waiting_jobs import Rank
 
 
 def priority_order(instance: Instance) -> tuple[Job, ...]:
@@ -129,9 +131,49 @@ def next_reordering(order: DispatchOrder, now: int, step: int, before: int) -> i
     times = range(now + step, before, step)
     if not times or order.pools or order.partitions:
         return next(iter(times), None)
+    grown = order.queued.next_growth
     queue_position = [_standing(tree, level, now) for tree, level in _levels(order)]
-    moved = (time for time in times if not all(_same_order(*one, time) for one in queue_position))
-    return next(moved, None) if queue_position else None
+    absolute = [found for one in order.absolute.values() if (found := _places(order, one, now))]
+    if grown is None and not queue_position and not absolute:
+        return None
+    return next(
+        (
+            time
+            for time in times
+            if (grown is not None and time >= grown)
+            or not all(_same_order(*one, time) for one in queue_position)
+            or not all(one.stays(time) for one in absolute)
+        ),
+        None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _AbsolutePlaces:
+    """The pending jobs of an APS group in their order at one time."""
+
+    order: AbsoluteOrder
+    jobs: Mapping[Rank, Job]
+    places: tuple[Rank, ...]
+    #: When a value next changes in a step.
+    next_change: float
+
+    def stays(self, time: int) -> bool:
+        """Whether they stand so at a later time too, as long as no job priority grows."""
+        if not self.order.moves_always and time < self.next_change:
+            return True
+        return tuple(self.order.ordered(self.places, self.jobs, time)) == self.places
+
+
+def _places(order: DispatchOrder, absolute: AbsoluteOrder, now: int) -> _AbsolutePlaces | None:
+    """The order of a group, None if fewer than two of its jobs wait."""
+    jobs = order.queued.jobs
+    ranks = list(order.queued.of_queues(absolute.group.queues))
+    if len(ranks) < 2:
+        return None
+    places = tuple(absolute.ordered(ranks, jobs, now))
+    change = absolute.next_change((jobs[rank] for rank in ranks), now)
+    return _AbsolutePlaces(absolute, jobs, places, change)
 
 
 def _levels(order: DispatchOrder) -> Iterator[Level]:

@@ -9,24 +9,32 @@ from ...model.job import Job
 from ..availability.resources import BoolArray, IntArray
 
 
-def queue_key(job: Job, priority: int) -> tuple[int, ...]:
+def queue_key(job: Job, priority: int, job_priority: int | None = None) -> tuple[int, ...]:
     """Sorts jobs as queued: queue priority, job priority (-sp), submission, then id (FSH-16).
 
     btop and bbot put a job before or behind others of its queue and priority.
 
     Ids that are numbers count as such, that of an array for its elements, which go by index. Names
     leave the order to a stable sort: the place in the input, which is the order of submission.
+    job_priority: what that of the job has grown to (JOB_PRIORITY_OVER_TIME), None if it stays.
     """
     name = job.array_id or job.id
     number = int(name) if name.isascii() and name.isdigit() else 0
     index = (job.array_index or 0) if number else 0
-    return (-priority, -job.priority, *job.queue_position, number, index)
+    own = job.priority if job_priority is None else job_priority
+    return (-priority, -own, *job.queue_position, number, index)
 
 
 def has_policy(instance: Instance) -> bool:
-    """Whether anything but the queues' own order decides: shares, partitions or slot pools."""
-    shares = any(queue.user_shares or queue.slot_pool for queue in instance.queues)
-    return shares or bool(instance.partitions)
+    """Whether anything but the queues' own order decides, or job priorities grow.
+
+    That is shares, partitions, slot pools or absolute priorities.
+    """
+    decided = any(
+        queue.user_shares or queue.slot_pool or queue.aps_priority is not None
+        for queue in instance.queues
+    )
+    return decided or bool(instance.partitions) or instance.params.grows_priorities
 
 
 # Jobs that need no turn: told by their kind and limit that they cannot start.

@@ -3,7 +3,8 @@
 A stage hands out the jobs of some queues until none is left that it may hand out. Queues of higher
 priority come first. Among equal priorities the order of configuration counts: a fairshare queue is
 a stage of its own, all first-come-first-served queues are one stage in the place of the first of
-them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. A queue
+them. A cross-queue set is one stage; with DISPATCH_ORDER=QUEUE it is one for each priority. An APS
+group is one stage, in the place of its queue of the highest priority. A queue
 of a slot pool is a stage of its own: how much it may take is the pool's business (``pools.py``).
 """
 
@@ -18,7 +19,8 @@ from typing import Any
 from ...model.display import HOUR
 from ...model.instance import Instance
 from ...model.job import Job
-from ...model.shares import QueueSet, SlotPool, expand_hosts, pools, queue_sets
+from ...model.shares import QueueSet, SlotPool, aps_groups, expand_hosts, pools, queue_sets
+from .absolute_order import AbsoluteValue
 from .accounts import Account, Meter, ShareTree, significant
 from .waiting_jobs import Contest, Rank, Traversal
 
@@ -276,16 +278,23 @@ class StagePlan:
     pool: str = ""
     #: No other of it follows.
     last: bool = False
+    #: The parent queue of the APS group served here, "" if none.
+    absolute: str = ""
 
 
 def stage_plan(instance: Instance) -> tuple[StagePlan, ...]:
     """The stages of a cycle at queue level, in order."""
     set_of = {name: policy for policy in queue_sets(instance) for name in policy.queues}
     pool_of = {name: pool for pool in pools(instance) for name in pool.queues}
+    group_of = {name: group for group in aps_groups(instance) for name in group.queues}
     plan: list[StagePlan] = []
     placed: set[str] = set()
     for queue in sorted(instance.queues, key=lambda queue: -queue.priority):
         if queue.name in placed:
+            continue
+        if group := group_of.get(queue.name):
+            plan.append(StagePlan(group.queues, absolute=group.parent))
+            placed.update(group.queues)
             continue
         equals = [other.name for other in instance.queues if other.priority == queue.priority]
         policy = set_of.get(queue.name)
@@ -297,7 +306,8 @@ def stage_plan(instance: Instance) -> tuple[StagePlan, ...]:
         if policy:
             together = _set_stage(policy, equals)
         else:
-            together = tuple(n for n in equals if n not in set_of and n not in pool_of)
+            apart = set_of.keys() | pool_of.keys() | group_of.keys()
+            together = tuple(name for name in equals if name not in apart)
         plan.append(StagePlan(together, name))
         placed.update(together)
     return tuple(plan)
@@ -331,13 +341,17 @@ class Offer:
     ineligibility: str = ""
     #: The comparisons that led to the account, from the top of the share tree down.
     contests: tuple[Contest, ...] = ()
+    #: Its absolute priority, None if none decides.
+    absolute: AbsoluteValue | None = None
 
     @property
     def why(self) -> str:
         """Why it is this job's turn, or why it has none: a clause for people."""
         if self.ineligibility:
             return self.ineligibility
-        if self.priority is None:
+        if self.absolute is not None:
+            reason = f"first by absolute priority, {self.absolute.sum}"
+        elif self.priority is None:
             reason = f"first in order of queue {self.job.queue}"
         else:
             reason = f"first job of {self.account}, dynamic priority {self.priority:.3f}"

@@ -16,6 +16,7 @@ from heapq import merge
 
 import numpy as np
 
+from ...model.configuration import Params
 from ...model.job import Job
 from .accounts import Account, ShareTree, significant
 from .queue_order import UNKNOWN, JobKind, SkipFilter, queue_key
@@ -69,15 +70,20 @@ class AccountQueues:
 
 
 class WaitingJobs:
-    """Jobs by rank; priority: of the queues."""
+    """Jobs by rank; priority: of the queues. params: by which job priorities grow, if they do."""
 
-    def __init__(self, priority: Mapping[str, int]) -> None:
+    def __init__(self, priority: Mapping[str, int], params: Params | None = None) -> None:
         self.jobs: dict[Rank, Job] = {}
         #: Ranks that have left in this cycle.
         self.gone: set[Rank] = set()
         #: For each queue how many its jobs could take at most.
         self.slots = dict.fromkeys(priority, 0)
         self._priority = priority
+        #: Where job priorities grow: by what, and when that of a job grows next, with its rank.
+        self._growth = params if params is not None and params.grows_priorities else None
+        self._growing: list[tuple[int, Rank]] = []
+        #: The time of the priorities (seconds).
+        self._now = 0
         self._ranks: dict[str, list[Rank]] = {name: [] for name in priority}
         self._rank_of: dict[str, Rank] = {}
         self._new: dict[str, list[Rank]] = {}
@@ -92,7 +98,7 @@ class WaitingJobs:
 
     def enter(self, job: Job, arrival: int, kind: JobKind = UNKNOWN) -> None:
         """A job waits; of equal ones that with the least arrival comes first."""
-        rank = (*queue_key(job, self._priority[job.queue]), arrival)
+        rank = (*queue_key(job, self._priority[job.queue], self._own_priority(job)), arrival)
         if rank in self.gone:
             self.settle()
         self.jobs[rank] = job
@@ -102,6 +108,38 @@ class WaitingJobs:
         self._kind_of[job.id] = kind
         self._of_kind[kind] += 1
         self._of_owner[(job.user, job.group)] += 1
+        if self._growth is not None:
+            time = self._growth.next_growth(job, self._now)
+            if time is not None:
+                heapq.heappush(self._growing, (time, rank))
+
+    def _own_priority(self, job: Job) -> int | None:
+        """What the priority of a job has grown to, None if none grows."""
+        return None if self._growth is None else self._growth.priority_at(job, self._now)
+
+    @property
+    def next_growth(self) -> int | None:
+        """When the priority of a job that waits grows next, None if none does."""
+        while self._growing and not self._waits(self._growing[0][1]):
+            heapq.heappop(self._growing)
+        return self._growing[0][0] if self._growing else None
+
+    def _waits(self, rank: Rank) -> bool:
+        return rank in self.jobs and rank not in self.gone
+
+    def grow(self, now: int) -> None:
+        """Put the jobs whose priorities have grown by `now` where they stand then."""
+        self._now = now
+        moved: list[tuple[Job, int, JobKind]] = []
+        while (time := self.next_growth) is not None and time <= now:
+            rank = heapq.heappop(self._growing)[1]
+            job = self.jobs[rank]
+            moved.append((job, rank[-1], self._kind_of[job.id]))
+            self.leave(job.id)
+        if moved:
+            self.settle()
+        for job, arrival, kind in moved:
+            self.enter(job, arrival, kind)
 
     def leave(self, job: str) -> None:
         """A job waits no more, or not where it did."""

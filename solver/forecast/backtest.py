@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...model.errors import InputError
 from ...model.workload import Ints, Workload
 from ..budget import OutOfTime
-from ..replay import ReplayResult
+from ..replay import Policy, ReplayResult
 from .arrivals import NOBODY, PastBlocks
 from .forecast import EARLY, LATE, LIKELY, Calibration, Calibrator, Drawn, forecast_world
 from .history import JobNaming
@@ -99,7 +99,7 @@ class Replayed:
     #: Processors of the replayed pool.
     procs: int
     #: Policy of the replay.
-    policy: str
+    policy: Policy
     names: JobNaming = JobNaming()
     past: PastJobs = field(init=False)
     ratios: Ratios = field(init=False)
@@ -115,7 +115,13 @@ class Replayed:
     @classmethod
     def of(cls, result: ReplayResult, names: JobNaming | None = None) -> Replayed:
         """Of a complete replay. names: what its numbers stand for."""
-        return cls(result.workload, result.start, result.procs, result.policy, names or JobNaming())
+        return cls(
+            result.workload,
+            result.start,
+            result.procs,
+            result.own_policy or result.policy,
+            names or JobNaming(),
+        )
 
     def world(self, row: int) -> PoolWorld:
         """As :class:`PastLog` says."""

@@ -15,8 +15,9 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.workload import Ints, Workload
 from ..fairshare.priority_order import priority_order
-from ..replay import POLICIES
+from ..replay import Policy, engine_of
 from ..replay.engine import Engine
+from ..replay.queue_policy import Ordered
 from .arrivals import FutureArrivals
 from .history import History
 from .jobs import NO_LIMIT, NO_START, AskedJobs, ints, keys_of
@@ -70,7 +71,7 @@ class PoolWorld:
     jobs: AskedJobs
     #: Rows of waiting jobs. A job without a limit is planned to run indefinitely.
     asked: Ints
-    policy: str = "easy"
+    policy: Policy = "easy"
 
     def about(self, asked: Ints) -> PoolWorld:
         """As :class:`ForwardWorld` says."""
@@ -103,8 +104,10 @@ class PoolWorld:
         submit = np.concatenate((np.full(len(jobs), self.now), coming.submit[fits]))
         ran = np.concatenate((run_times, coming.run_time[fits]))
         workload = Workload.of(submit, ran, limit, size)
-        policy = POLICIES[self.policy]
+        policy = engine_of(self.policy)
         engine = policy(workload, self.procs, policy.default_schedule_after)
+        if isinstance(engine, Ordered):
+            engine.submitted_before(jobs.submit)
         for job, elapsed in enumerate(jobs.elapsed[:running].tolist()):
             engine.carry_on(job, self.now - elapsed)
         engine.begin_with(running, len(jobs))
@@ -149,7 +152,7 @@ def waiting_names(instance: Instance) -> tuple[str, ...]:
     return tuple(job.id for job in priority_order(instance))
 
 
-def pool_world(instance: Instance, history: History, policy: str = "easy") -> PoolWorld | None:
+def pool_world(instance: Instance, history: History, policy: Policy = "easy") -> PoolWorld | None:
     """The instance as a pool of interchangeable slots, None where it is more than that.
 
     It is one with a single host, a single queue, and jobs that ask for slots and a time alone.

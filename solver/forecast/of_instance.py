@@ -13,7 +13,7 @@ import numpy as np
 from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.instance import Instance
 from ..budget import OutOfTime
-from ..replay import POLICIES, replay
+from ..replay import Policy, engine_of, policy_name, replay
 from ..resolve import Resolver
 from ..rules.rule_book import unheeded_by_the_loop
 from ..scheduler.job_state import ShapeTable
@@ -41,7 +41,7 @@ def calibration_by_history(
     instance: Instance,
     history: History,
     jobs: int,
-    policy: str,
+    policy: Policy,
     drawn: Drawn,
     tell: Callable[[int], object] = lambda done: None,
 ) -> Calibration:
@@ -66,7 +66,7 @@ def calibration_by_history(
 
 
 def past_of_history(
-    instance: Instance, history: History, policy: str, stop: Stop = never
+    instance: Instance, history: History, policy: Policy, stop: Stop = never
 ) -> PastLog:
     """The history run on the cluster: by the policy where that is a pool, else by the loop."""
     pool = pool_world(instance, history, policy)
@@ -125,7 +125,7 @@ def forecast(
     samples: int = SAMPLES,
     seed: int = 0,
     precision: int | None = None,
-    policy: str = "easy",
+    policy: Policy = "easy",
     runtimes: RunTimeModel | None = None,
     arrivals: Arrivals | None = None,
     calibration: Calibration = UNCALIBRATED,
@@ -174,7 +174,7 @@ def forecast(
     found = forecast_world(
         world, names, runtimes, arrivals, drawn, calibration=calibration, jobs=jobs
     )
-    of_pool = world.policy if isinstance(world, PoolWorld) else None
+    of_pool = policy_name(world.policy) if isinstance(world, PoolWorld) else None
     said = (*past.remarks, *remarks)
     found = replace(found, remarks=said, seed=seed, run_by=run_by(world), policy=of_pool)
     return _with_remarks(found, instance, past)
@@ -201,9 +201,8 @@ def _with_remarks(found: Forecasts, instance: Instance, past: History) -> Foreca
     )
 
 
-def _check_names(policy: object, jobs: object, names: tuple[str, ...]) -> None:
-    if not isinstance(policy, str) or policy not in POLICIES:
-        raise UnknownNameError.among("policy", policy, POLICIES)
+def _check_names(policy: Policy, jobs: object, names: tuple[str, ...]) -> None:
+    engine_of(policy)
     if jobs is None:
         return
     if isinstance(jobs, str) or not isinstance(jobs, Collection):
@@ -226,7 +225,7 @@ def _check_calibrate(calibrate: object, calibration: Calibration) -> None:
 def run_by(world: ForwardWorld) -> str:
     """What runs an instance forward, in words."""
     if isinstance(world, PoolWorld):
-        return f"the policy {world.policy} of a pool"
+        return f"the policy {policy_name(world.policy)} of a pool"
     return "the loop as configured"
 
 
@@ -271,6 +270,6 @@ def past_of(history: object, instance: Instance) -> History:
     return read_history(history, instance)
 
 
-def world_of(instance: Instance, history: History, policy: str) -> ForwardWorld:
+def world_of(instance: Instance, history: History, policy: Policy) -> ForwardWorld:
     """What runs an instance forward: a pool where it is one, else its hosts with the loop."""
     return pool_world(instance, history, policy) or hosts_world(instance, history)

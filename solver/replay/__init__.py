@@ -7,6 +7,33 @@
 [0, 10, 2]
 """
 
-from .session import POLICIES, Checkpoint, Metrics, Replay, ReplayResult, measure, replay
+from .queue_policy import QueuePolicy, QueueView
+from .session import (
+    POLICIES,
+    Checkpoint,
+    Metrics,
+    Policy,
+    Replay,
+    ReplayResult,
+    engine_of,
+    measure,
+    policy_name,
+    policy_names,
+    replay,
+)
 
-__all__ = ["POLICIES", "Checkpoint", "Metrics", "Replay", "ReplayResult", "measure", "replay"]
+__all__ = [
+    "POLICIES",
+    "Checkpoint",
+    "Metrics",
+    "Policy",
+    "QueuePolicy",
+    "QueueView",
+    "Replay",
+    "ReplayResult",
+    "engine_of",
+    "measure",
+    "policy_name",
+    "policy_names",
+    "replay",
+]

@@ -5,25 +5,55 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.errors import InputError, Problem
+from ...model.errors import InputError, Problem, UnknownNameError
 from ...model.formats.sealed import examine, seal_checkpoint, taking_over, unseal_checkpoint
 from ...model.workload import Ints, Workload, canonical, machine_size
 from .engine import Engine, ScheduleAfter
 from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
+from .queue_policy import OF_LITERATURE, Ordered, QueuePolicy, ordered, registered
 
+#: The policies by name; docs/replay.md says what each one does.
 POLICIES: dict[str, type[Engine]] = {
     "fcfs": Fcfs,
     "easy": Easy,
     "easy-sjbf": EasySjbf,
     "conservative": Conservative,
     "replan": Replan,
+    **{name: ordered(policy) for name, policy in OF_LITERATURE.items()},
 }
-"""The policies by name; docs/replay.md says what each one does."""
+#: A policy by its name, or one of one's own.
+Policy: TypeAlias = str | QueuePolicy
+
+
+def policy_names() -> tuple[str, ...]:
+    """The names that `policy` may have: those of here, then those of installed packages."""
+    return (*POLICIES, *sorted(registered().keys() - POLICIES.keys()))
+
+
+def policy_name(policy: Policy) -> str:
+    """The name of a policy that :func:`engine_of` takes."""
+    return policy if isinstance(policy, str) else policy.name
+
+
+def engine_of(policy: Policy) -> type[Engine]:
+    """The engine of a policy. Raises UnknownNameError for a name that no policy has."""
+    if not isinstance(policy, str):
+        return ordered(policy)
+    if policy in POLICIES:
+        return POLICIES[policy]
+    if (point := registered().get(policy)) is None:
+        raise UnknownNameError.among("policy", policy, policy_names())
+    try:
+        found = point.load()
+    except Exception as error:  # the code of a package: any error
+        raise InputError(f"policy {policy} ({point.value}): {error}") from error
+    return ordered(found)
+
 
 _STRIDE = 256  # events between two looks at the stop flag
 
@@ -42,6 +72,8 @@ class ReplayResult:
     complete: bool
     #: When each was submitted, None where as recorded.
     submitted_at: Ints | None = None
+    #: The policy where it is one of one's own.
+    own_policy: QueuePolicy | None = None
 
     @property
     def end(self) -> Ints:
@@ -115,9 +147,8 @@ class Checkpoint:
         """Raises InputError if `text` is not an undamaged checkpoint of this version."""
         content = unseal_checkpoint(text, "replay", source)
         examine(content, _ReplayContent, source)
-        engine = POLICIES.get(content["policy"])
-        if engine is not None:
-            examine(content["state"]["policy"], engine.state_shape, source)
+        engine = POLICIES.get(content["policy"], Ordered)
+        examine(content["state"]["policy"], engine.state_shape, source)
         with taking_over(source):
             return cls(**content)
 
@@ -128,7 +159,7 @@ class Replay:
     Parameters
     ----------
     workload: is brought into canonical form; `left_out` of the result's workload says what fell.
-    policy: a name of POLICIES.
+    policy: a name of :func:`policy_names`, or a :class:`QueuePolicy`.
     procs: the machine's size, by default what the log states.
     schedule_after: run the scheduler after each "event" or once a "timestamp"; by default what
         the policy is defined with (replan: timestamp, the others: event).
@@ -142,28 +173,37 @@ class Replay:
     def __init__(
         self,
         workload: Workload,
-        policy: str = "easy",
+        policy: Policy = "easy",
         procs: int | None = None,
         schedule_after: ScheduleAfter | None = None,
     ) -> None:
-        if policy not in POLICIES:
-            raise InputError(f"unknown policy '{policy}'; choose one of {', '.join(POLICIES)}")
+        engine = engine_of(policy)
         if schedule_after not in (None, "event", "timestamp"):
             raise InputError(f"schedule after '{schedule_after}'; choose event or timestamp")
-        self.policy = policy
+        self.own_policy = None if isinstance(policy, str) else policy
+        self.policy = policy_name(policy)
         self.procs = machine_size(workload, procs)
         self.workload = canonical(workload, self.procs)
-        engine = POLICIES[policy]
         self.schedule_after = schedule_after or engine.default_schedule_after
         self._engine = engine(self.workload, self.procs, self.schedule_after)
 
     @classmethod
-    def resume(cls, workload: Workload, checkpoint: Checkpoint, source: str = "") -> Replay:
-        """Go on from a checkpoint of the same workload.
+    def resume(
+        cls,
+        workload: Workload,
+        checkpoint: Checkpoint,
+        source: str = "",
+        policy: QueuePolicy | None = None,
+    ) -> Replay:
+        """Go on from a checkpoint of the same workload; policy: one of one's own, given again.
 
-        Raises InputError if the workload is another one.
+        Raises InputError if the workload or the policy is another one.
         """
-        session = cls(workload, checkpoint.policy, checkpoint.procs, checkpoint.schedule_after)
+        if policy is not None and policy.name != checkpoint.policy:
+            message = f"the checkpoint is of policy {checkpoint.policy}, not {policy.name}"
+            raise InputError([Problem(message, source)])
+        again = policy or checkpoint.policy
+        session = cls(workload, again, checkpoint.procs, checkpoint.schedule_after)
         if session.workload.digest() != checkpoint.digest:
             message = f"the checkpoint belongs to another log than {workload.source or 'this one'}"
             raise InputError([Problem(message, source)])
@@ -213,13 +253,14 @@ class Replay:
             start,
             complete,
             submitted_at,
+            self.own_policy,
         )
 
 
 def replay(
     workload: Workload,
     *,
-    policy: str = "easy",
+    policy: Policy = "easy",
     procs: int | None = None,
     schedule_after: ScheduleAfter | None = None,
     should_stop: Callable[[], bool] | None = None,

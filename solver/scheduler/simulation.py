@@ -42,6 +42,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.modules import with_loaded_modules
 from ...model.progress import OnProgress, Progress
+from ...model.shares import aps_groups
 from ..availability.profile import FOREVER
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome, dispatch_policy
@@ -180,10 +181,14 @@ def _move(cycle: CycleState, state: JobState, to: str) -> str:
     world, job = cycle.world, state.job
     if state.status != PENDING:
         return "it does not wait then"
+    if any(job.queue in group.queues for group in aps_groups(cycle.instance)):
+        return f"queue {job.queue} has absolute priority (APS_PRIORITY)"
+    priority_at, now = cycle.instance.params.priority_at, world.now
+    own = job.queue, priority_at(job, now)
     others = [
         other.job.queue_position
         for other in world.pending.values()
-        if other is not state and (other.job.queue, other.job.priority) == (job.queue, job.priority)
+        if other is not state and (other.job.queue, priority_at(other.job, now)) == own
     ]
     if others:
         time, place = min(others) if to == "top" else max(others)

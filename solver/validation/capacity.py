@@ -489,7 +489,8 @@ def most_on(facts: Facts, rule: Rule, host: str) -> float:
     if rule.per_processor:
         it = facts.hosts[host]
         # LSF's open family counts MXJ as processors.
-        count = it.processors if facts.instance.params.family == "LSF" else it.slots
+        lava = facts.instance.params.family in ("OpenLava", "volclava")
+        count = it.slots if lava else it.processors
         return math.ceil(rule.most * count - SLACK)
     return rule.most
 

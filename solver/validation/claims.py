@@ -16,6 +16,7 @@ from ...model.job import Job
 from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.resreq.syntax import simples
+from . import order
 from .facts import Facts, Holding, Violation
 from .hosts import may_begin_on
 
@@ -45,37 +46,7 @@ def entries(facts: Facts) -> Iterator[Violation]:
             text = f"job {job}: it is lost, neither among reservations nor unplaced"
             yield Violation("entry", text, job)
         return
-    yield from _ahead(facts, lost)
-
-
-def _ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
-    """No job that is left out as behind the others comes before one of them.
-
-    Without shares, partitions and slot pools the queues decide alone; with them it is only sure of
-    jobs that are alike but for their priority and place in the queue.
-    """
-    queues = facts.queues
-    shared = bool(facts.instance.partitions) or any(
-        queue.user_shares or queue.slot_pool for queue in queues.values()
-    )
-    last: dict[tuple[object, ...], tuple[tuple[object, ...], str]] = {}
-    waiting = set(behind)
-    for name, job in facts.pending.items():
-        if name not in waiting:
-            place = (-queues[job.queue].priority, -job.priority, job.queue_position)
-            group = _alike(job) if shared else ()
-            last[group] = max(last.get(group, (place, name)), (place, name))
-    for name in behind:
-        job = facts.pending[name]
-        place = (-queues[job.queue].priority, -job.priority, job.queue_position)
-        later = last.get(_alike(job) if shared else ())
-        if later is not None and place < later[0]:
-            text = f"job {name}: it is left out as behind the others, and comes before {later[1]}"
-            yield Violation("entry", text, name)
-
-
-def _alike(job: Job) -> tuple[object, ...]:
-    return job.queue, job.user, job.group, job.project, job.slots, job.res_req, job.hosts
+    yield from order.ahead(facts, lost)
 
 
 def whole_times(plan: Plan) -> Iterator[Violation]:

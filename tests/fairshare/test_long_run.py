@@ -62,6 +62,7 @@ def parts_of(instance: Instance, seed: int = 5) -> dict[str, float]:
     return {user: slots / sum(used.values()) for user, slots in used.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("FSH-06", "FSH-07", "FSH-08", "FSH-09", "FSH-10")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(

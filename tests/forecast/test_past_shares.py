@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sampling import some
 from slotwise.model.changes import DOWN, OK, HostStatus
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.configuration import HostPartition, Params, Queue
@@ -117,7 +118,7 @@ def while_preempted(found: SimulatedLog) -> list[int]:
     return within[:1]
 
 
-@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("kind", some(_KINDS, 4))
 def test_shares_at_the_moment_are_those_of_the_loop(kind: str) -> None:
     whole = run(kind)
     found = SimulatedLog.of(whole.result(), whole.given, "log")

@@ -234,7 +234,7 @@ def test_a_mistake_is_told_as_in_a_file(name: str) -> None:
     format_cases.instances() | random_instances.instances(),
     st.lists(st.sampled_from(sorted(MISTAKES)), min_size=1, max_size=3, unique=True),
 )
-@examples(100)
+@examples(50)
 def test_mistakes_in_random_instances_too(instance: sw.Instance, names: list[str]) -> None:
     """Alone and together. A file with a broken parameter or name tells less of what may rest on it:
     there the whole of a section is in doubt, here it is known which field is wrong.
@@ -343,7 +343,7 @@ def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 @given(st.data())
-@examples(150)
+@examples(80)
 def test_whatever_stands_in_a_field_there_is_a_report_or_a_plan(data: st.DataObject) -> None:
     broken = COMPLETE
     for _ in range(data.draw(st.integers(1, 2))):

@@ -50,7 +50,7 @@ def test_the_program_runs(user: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "{'p1': 60, 'p2': 0}",
         "unknown method 'greddy' (did you mean 'greedy'?): "
-        "use one of greedy, time-based, optimal, milp",
+        "use one of greedy, time-based, optimal, milp, slurm",
     ]
 
 

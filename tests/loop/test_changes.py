@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 from loop_lab import MINUTE, host, instance, job, run, running
+from sampling import some
 from slotwise.model.changes import (
     STATUSES,
     Change,
@@ -254,7 +255,7 @@ COMMANDS = (
 
 @pytest.mark.behaviour("LOP-07", "LOP-05")
 @pytest.mark.parametrize("method", ["none", "greedy", "time-based"])
-@pytest.mark.parametrize("fairshare", [False, True])
+@pytest.mark.parametrize("fairshare", some([False, True], 1))
 def test_a_checkpoint_anywhere_among_changes_changes_nothing(method: str, fairshare: bool) -> None:
     shares = (("user", 1),) if fairshare else None
     queues = tuple(replace(queue, user_shares=shares) for queue in TWO_QUEUES)

@@ -11,9 +11,12 @@ from slotwise.model.errors import InputError
 from slotwise.model.formats import loads
 from slotwise.model.formats.encode import to_document
 from slotwise.model.instance import Instance
-from slotwise.solver.planning import METHODS
+from slotwise.solver import planning
 from slotwise.solver.planning import plan as plan_of
 from slotwise.solver.validate import validate
+
+#: All but the one that obeys rules of Slurm.
+METHODS = tuple(name for name in planning.METHODS if name != "slurm")
 
 RESERVE = Queue("q", 40, slot_reserve=1000)
 FILLED = replace(RESERVE, backfill=True)

@@ -32,7 +32,7 @@ def trace(seed: int, jobs: int = 40) -> Instance:
 
 
 @pytest.mark.behaviour("LOP-05")
-@pytest.mark.parametrize("seed", some(range(4), 1))
+@pytest.mark.parametrize("seed", some([2, 0, 1, 3], 1))
 def test_planned_estimates_are_kept_where_limits_are_exact(seed: int) -> None:
     """A cycle at every event: nothing that happens can put off a job that was planned."""
     problem = trace(seed)

@@ -52,7 +52,7 @@ def test_generated_clusters(seed: int) -> None:
 
 
 def test_asked_in_front_the_jobs_behind_have_no_turn() -> None:
-    instance = generate(hosts=24, running=100, pending=20, load=0.8, seed=1)
+    instance = generate(hosts=16, running=66, pending=14, load=0.8, seed=1)
     front = replace(instance.pending[0], id="asked", queue="short", slots=1, priority=60)
     front = replace(front, res_req=(), run_limit=1800)
     answer = WhatIfPlanner(instance, method="time-based").answer(front)

@@ -42,7 +42,7 @@ def site(seed: int) -> Instance:
     )
 
 
-@pytest.mark.parametrize("seed", some([1, 0, 3, 4, 2, 5], 1))
+@pytest.mark.parametrize("seed", some([4, 1, 0, 3, 2, 5], 1))
 def test_every_start_is_the_same_without_shortcuts(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -443,7 +443,7 @@ def test_the_report_counts_what_is_not_modelled(tmp_path: Path) -> None:
         for n in range(12)
     )
     text += queue(QUEUE_NAME="x", RUNLIMT=5, RERUNNABLE="no", PLAN="Y", SOME_PLUGIN="a b")
-    parameters = params(MAX_JOB_NUM=9, JOB_PRIORITY_OVER_TIME="3/20")
+    parameters = params(MAX_JOB_NUM=9, RELAX_JOB_DISPATCH_ORDER="Y")
     site = read(tmp_path, {"lsb.queues": text, "lsb.params": parameters, "lsf.conf": "LSF_X=1"})
     notes = dict.fromkeys(site.notes)
     assert (
@@ -453,7 +453,7 @@ def test_the_report_counts_what_is_not_modelled(tmp_path: Path) -> None:
     assert "lsb.queues:55: unknown parameter RUNLIMT (did you mean 'RUNLIMIT'?): left out" in notes
     topics = [n.split(": ")[0] for n in notes if n.startswith("answers may differ")]
     assert topics == [
-        "answers may differ because of JOB_PRIORITY_OVER_TIME (lsb.params)",
+        "answers may differ because of RELAX_JOB_DISPATCH_ORDER (lsb.params)",
         "answers may differ because of memory and swap of hosts (all hosts)",
         "answers may differ because of MEMLIMIT (queue q10, queue q11)",
         "answers may differ because of PLAN (queue x)",

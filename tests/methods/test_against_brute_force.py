@@ -52,7 +52,7 @@ def test_time_based_start_of_the_first_job_equals_the_literal_reference(instance
 
 
 @pytest.mark.behaviour("TBR-04")
-@examples(80)
+@examples(40)
 @given(instances(most_hosts=6, most_jobs=4))
 def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
     instance: Instance,
@@ -70,7 +70,7 @@ def test_each_time_based_start_is_the_earliest_beside_the_jobs_before_it(
         assert item.start >= alone.start
 
 
-@examples(48)
+@examples(24)
 @given(instances(most_hosts=6, most_jobs=4))
 def test_every_plan_is_valid_and_optimal_is_never_later_than_time_based(
     instance: Instance,

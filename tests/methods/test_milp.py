@@ -124,7 +124,11 @@ def test_an_effort_gives_the_same_plan_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("example", "objective"), [("cluster-1000", "lexicographic"), ("theta-queue-50", "total-start")]
+    ("example", "objective"),
+    [
+        ("theta-queue-50", "total-start"),
+        pytest.param("cluster-1000", "lexicographic", marks=pytest.mark.slow),
+    ],
 )
 def test_too_large_is_said_and_answered_with_a_valid_plan(example: str, objective: str) -> None:
     instance = sw.load(sw.example(example))

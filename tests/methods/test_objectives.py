@@ -24,7 +24,7 @@ def test_total_start_equals_brute_force(instance: Instance) -> None:
     assert found.value == found.bound == expected
 
 
-@examples(40)
+@examples(20)
 @given(instances(most_hosts=5, most_jobs=4), st.sampled_from(tuple(objectives())[1:]))
 def test_every_objective_gives_a_valid_plan_between_its_bound_and_time_based(
     instance: Instance, objective: str

@@ -109,7 +109,7 @@ def test_a_raised_priority_never_delays_the_job_in_the_optimum(
     assert after.reservations == () or start_of(after, raised.id) <= start_of(before, raised.id)
 
 
-@examples(60)
+@examples(30)
 @given(busy_instances(), st.integers(1, 3))
 def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
     instance: Instance, position: int
@@ -127,7 +127,7 @@ def test_a_raised_priority_never_delays_the_job_in_time_based_plans(
     assert start_of(after, raised.id) <= start_of(before, raised.id)
 
 
-@examples(50)
+@examples(25)
 @given(st.booleans().flatmap(busy_instances))
 def test_a_job_that_does_not_start_now_says_what_it_waits_for(instance: Instance) -> None:
     for method in ("greedy", "time-based", "optimal"):

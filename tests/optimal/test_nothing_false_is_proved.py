@@ -14,6 +14,7 @@ from brute_force import lexicographic_starts
 from hypothesis import given
 from hypothesis_profiles import examples
 from random_instances import instances
+from sampling import some
 from slotwise.model.cluster import Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
@@ -77,7 +78,7 @@ def test_a_tiny_effort_proves_nothing_false(instance: Instance) -> None:
         check_claims(instance, plan(instance, "optimal", effort=effort))
 
 
-@pytest.mark.parametrize("objective", ["total-start", "weighted", "makespan", "slowdown"])
+@pytest.mark.parametrize("objective", some(["total-start", "weighted", "makespan", "slowdown"], 2))
 @pytest.mark.parametrize("pairs", [1, 1200])
 @pytest.mark.parametrize("effort", [1e-6, 0.02, 5.0])
 def test_bounds_of_the_other_objectives_hold_whatever_model_fits(

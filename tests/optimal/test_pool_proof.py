@@ -48,7 +48,7 @@ def test_each_way_of_proving_ends_at_the_optimum(
 ) -> None:
     for name, value in limits.items():
         monkeypatch.setattr(prover, name, value)
-    for seed in range(6):
+    for seed in range(3):
         problem = some_problem(seed, falling=falling)
         best = brute_force(problem)
         incumbent = Incumbent(problem, Decoder(problem).plan(range(5)), 0)

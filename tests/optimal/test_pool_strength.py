@@ -61,7 +61,7 @@ def test_the_optimum_is_proved_in_so_many_pieces_of_work(
     ("count", "seed", "free", "effort", "value", "bound"),
     [
         (26, 1, RISING, 120, 2879, 2781),
-        (26, 2, FALLING, 150, 4001, 3792),
+        pytest.param(26, 2, FALLING, 150, 4001, 3792, marks=pytest.mark.slow),
         pytest.param(45, 1, FALLING, 100, 9611, 8807, marks=pytest.mark.slow),
     ],
 )

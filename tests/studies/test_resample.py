@@ -12,7 +12,7 @@ from slotwise.solver.studies.whatif import MEASURES, size_class, statistic
 from study_lab import WEEK, weeks_of_jobs
 
 
-@pytest.mark.parametrize("reservation", ["none", "greedy", "time-based"])
+@pytest.mark.parametrize("reservation", some(["none", "greedy", "time-based"], 2))
 @pytest.mark.parametrize("until", some([None, 3 * WEEK + 40_000], 1))
 def test_every_block_once_gives_the_metrics(reservation: str, until: int | None) -> None:
     """One truth: the statistic that is resampled is the one that is measured."""

@@ -64,7 +64,7 @@ def test_wishes_that_are_none(sets: list[str], vary: list[str], said: str) -> No
 
 
 def test_each_variant_is_what_simulate_says_of_the_changed_instance() -> None:
-    instance = weeks_of_jobs()
+    instance = weeks_of_jobs(weeks=3, each=25)
     found = sw.whatif(
         instance,
         ["queues.short.BACKFILL=N"],

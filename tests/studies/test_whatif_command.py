@@ -84,6 +84,7 @@ def test_json_and_csv_say_the_same(site: Path) -> None:
     assert {key: simulated[key] for key in today} == today
 
 
+@pytest.mark.slow
 def test_one_process_and_two_give_the_same_bytes(site: Path) -> None:
     asked = ("whatif", site, "--vary", "reservation=none,greedy", "--format", "json", "--workers")
     assert run(*asked, 1).stdout == run(*asked, 2).stdout != ""

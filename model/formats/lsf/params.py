@@ -27,7 +27,6 @@ CHANGES_ANSWERS = {
     "ABSOLUTE_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
     "ALLOCATION_PLANNER": "the allocation planner plans ahead; here the chosen method does",
     "APPS": "limits by application profile are not applied",
-    "APS_PRIORITY": "jobs are ordered by an absolute priority, here by fairshare or FCFS",
     "CONCURRENT_JOBS": "not applied: fewer jobs may run at once",
     "DEFAULT_APPLICATION": "jobs without -app belong to this profile, here to none",
     "DEFAULT_EXTSCHED": "topology options of an external scheduler are not read",
@@ -47,7 +46,6 @@ CHANGES_ANSWERS = {
     "IGNORE_DEADLINE": "jobs start although their window closes before they end; here they wait",
     "INTERRUPTIBLE_BACKFILL": "jobs may run in a gap and be stopped; here only if they end in time",
     "JOBS_PER_SCHED_CYCLE": "not applied: more jobs may start in a cycle",
-    "JOB_PRIORITY_OVER_TIME": "priorities of pending jobs grow; here they stay as submitted",
     "JOB_RUNLIMIT_RATIO": "not applied: run limits are as they were given",
     "JOB_SCHEDULING_INTERVAL": "the cycle length is taken from MBD_SLEEP_TIME",
     "JOB_SIZE_LIST": "sizes that are not listed are refused; here any size is taken",
@@ -71,7 +69,6 @@ CHANGES_ANSWERS = {
     "PREEMPTION_WAIT_TIME": "preemption for licences waits; here there is none",
     "PREEMPT_FOR": "preemption counts and chooses otherwise; here as without it",
     "PREEMPT_JOBTYPE": "exclusive and backfill jobs may be preempted; here as without it",
-    "QUEUE_GROUP": "queues are ordered together by absolute priority; here each by its own",
     "RCVJOBS_FROM": "jobs come from other clusters; here only from this one",
     "RC_DEMAND_POLICY": "see RC_HOSTS",
     "RC_HOSTS": "waiting jobs borrow hosts from a cloud; here there are none but those listed",
@@ -85,6 +82,7 @@ CHANGES_ANSWERS = {
     "SWAPLIMIT": "it ends jobs that use more memory; here no job is ended for that",
     "TERMINATE_WHEN": "jobs are ended where others would be suspended; here they are suspended",
     "TIME_BASED_RES_REQ": "requirements by time of day are not read",
+    "TRACK_ELIGIBLE_PENDINFO": "priorities grow by the time a job is eligible; here by all of it",
     "USE_SUSP_SLOTS": "low priority jobs may take slots of suspended ones; here they may not",
 }
 CHANGES_ANSWERS["RERUN"] = CHANGES_ANSWERS["RERUNNABLE"]
@@ -124,17 +122,18 @@ _OF_OTHERS = frozenset(
         "ALLOCATION_PLANNER",
         "DISPATCH_BY_QUEUE",
         "PLAN",
-        "QUEUE_GROUP",
         "RELAX_JOB_DISPATCH_ORDER",
         "USE_SUSP_SLOTS",
     ]
 )
 #: What has to be configured for a parameter to do anything.
 PREEMPTION, FAIRSHARE, GROUP_LIMITS = "preemption", "fairshare", "limits of user groups"
+GROWING = "job priorities that grow"
 #: Parameters that do something where that is configured alone.
 _ONLY_WITH = {
     **{name: PREEMPTION for name in CHANGES_ANSWERS if "PREEMPT" in name},
     **dict.fromkeys(("GLOBAL_FAIRSHARE", "GPU_RUN_TIME_FACTOR"), FAIRSHARE),
+    "TRACK_ELIGIBLE_PENDINFO": GROWING,
     **dict.fromkeys(("ENFORCE_ONE_UG_LIMITS", "ENFORCE_UG_TREE"), GROUP_LIMITS),
 }
 
@@ -154,6 +153,7 @@ def settled_scopes(document: Mapping[str, Any]) -> dict[str, Concerned | None]:
     return {
         PREEMPTION: preempting(queues),
         FAIRSHARE: order,
+        GROWING: Concerned() if "JOB_PRIORITY_OVER_TIME" in document.get("params", {}) else None,
         GROUP_LIMITS: Concerned({"users": bound}) if bound else None,
     }
 

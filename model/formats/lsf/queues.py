@@ -271,8 +271,8 @@ def read_applications(
 
 
 USER_SECTIONS = ("UserGroup", "User", "UserMap")
-_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES"})
-_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P"})
+_GROUP = frozenset({"GROUP_NAME", "GROUP_MEMBER", "USER_SHARES", "PRIORITY"})
+_USER = frozenset({"USER_NAME", "MAX_JOBS", "JL/P", "PRIORITY"})
 
 
 def read_users(
@@ -299,6 +299,7 @@ def _group(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
         notes.may_differ("external shares", reason, f"group {name}")
     else:
         item.take("USER_SHARES", plain=False)
+    item.take("PRIORITY")
     note_rest(notes, entry, "user group", _GROUP, name)
     draft.add("user_groups", item)
 
@@ -308,6 +309,7 @@ def _user(entry: LsfEntry, draft: Draft, notes: Notes) -> None:
     item.put("name", entry.text("USER_NAME"), "USER_NAME")
     item.take("MAX_JOBS")
     item.take("JL/P")
+    item.take("PRIORITY")
     note_rest(notes, entry, "user", _USER, entry.text("USER_NAME"))
     draft.add("users", item)
 

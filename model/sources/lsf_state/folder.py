@@ -34,7 +34,7 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     nothing in it.
     """
     best: dict[str, tuple[int, list[Text]]] = {}
-    for text in _texts(folder):
+    for text in texts_in(folder):
         kind = kind_of_text(text.content[:65536]) or ""
         if kind == "configuration" and _LIMITS.match(text.content):
             kind = "blimits -c"
@@ -53,7 +53,8 @@ def printed_in(folder: Path) -> dict[str, list[Text]]:
     return found
 
 
-def _texts(folder: Path) -> Iterator[Text]:
+def texts_in(folder: Path) -> Iterator[Text]:
+    """The files of a folder in the order of their names; InputError if it cannot be read."""
     check_inside(folder)
     try:
         paths = sorted(folder.iterdir())

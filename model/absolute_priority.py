@@ -1,0 +1,218 @@
+"""Absolute priority scheduling (APS): the formula of APS_PRIORITY, and who shares one order.
+
+A queue with APS_PRIORITY, and the queues that its QUEUE_GROUP names, are one *APS group*: their
+pending jobs stand in one order, by a value that a formula makes of the factors of each job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+#: The factors and what each is made of; FS is a value by itself.
+FACTORS: Mapping[str, tuple[str, ...]] = {
+    "FS": (),
+    "RSRC": ("PROC", "MEM", "SWAP"),
+    "WORK": ("JPRIORITY", "QPRIORITY", "APP", "USER", "UG"),
+}
+#: The values of a job that the formula weighs.
+METRICS = tuple(name for factor, parts in FACTORS.items() for name in parts or (factor,))
+NAMES = frozenset((*FACTORS, *METRICS))
+#: No value is larger.
+LARGEST = 1_000_000.0
+#: What APS_PRIORITY says of them.
+SECTIONS = ("WEIGHT", "LIMIT", "GRACE_PERIOD")
+_SECTION = re.compile(r"\s*(?P<name>[A-Za-z_]+)\s*\[(?P<list>(?:\s*\[[^\[\]]*\]\s*,?)+)\s*\]\s*")
+_PAIR = re.compile(r"\[\s*(?P<name>[^\[\],\s]+)\s*[,\s]\s*(?P<value>[^\[\],]*?)\s*\]")
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class AbsolutePriority:
+    """APS_PRIORITY of a queue; what each of the names counts for."""
+
+    #: Of factors and of what they are made of, never 0.
+    weights: Mapping[str, float] = field(default_factory=dict)
+    #: How far a weighted value may be from 0.
+    limits: Mapping[str, float] = field(default_factory=dict)
+    #: Seconds for which a job has to be pending before the value counts.
+    delays: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """As lsb.queues has it."""
+        sections = (
+            ("WEIGHT", {name: _short(value) for name, value in self.weights.items()}),
+            ("LIMIT", {name: _short(value) for name, value in self.limits.items()}),
+            ("GRACE_PERIOD", {name: _time(value) for name, value in self.delays.items()}),
+        )
+        return " ".join(
+            f"{section}[{' '.join(f'[{name}, {value}]' for name, value in pairs.items())}]"
+            for section, pairs in sections
+            if pairs
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> AbsolutePriority:
+        """``WEIGHT[[JPRIORITY, 1] [QPRIORITY, 10]] LIMIT[…] GRACE_PERIOD[…]``; ValueError."""
+        found: dict[str, dict[str, str]] = {}
+        at = 0
+        while at < len(text.rstrip()):
+            match = _SECTION.match(text, at)
+            if match is None:
+                raise ValueError(f"{text[at:].strip()!r}: write WEIGHT[[JPRIORITY, 1] [FS, 100]]")
+            section = match["name"].upper()
+            if section not in SECTIONS:
+                raise ValueError(f"{match['name']!r} is none of {', '.join(SECTIONS)}")
+            if section in found:
+                raise ValueError(f"{section} is given twice")
+            found[section] = dict(_pairs(section, match["list"]))
+            at = match.end()
+        if not found.get("WEIGHT"):
+            raise ValueError("no factor has a weight: write WEIGHT[[JPRIORITY, 1] [FS, 100]]")
+        return cls(
+            {name: _number("WEIGHT", name, v) for name, v in found["WEIGHT"].items()},
+            {name: _number("LIMIT", name, v) for name, v in found.get("LIMIT", {}).items()},
+            {name: _seconds(name, v) for name, v in found.get("GRACE_PERIOD", {}).items()},
+        )
+
+    def weight(self, name: str) -> float:
+        """That of a factor, or of a value within one: 1 of a factor whose parts alone have one."""
+        if name in self.weights:
+            return self.weights[name]
+        return 1.0 if any(part in self.weights for part in FACTORS.get(name, ())) else 0.0
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The values that count."""
+        return tuple(
+            part
+            for factor, parts in FACTORS.items()
+            for part in parts or (factor,)
+            if self.weight(part) and self.weight(factor)
+        )
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Factors with a weight of their own of which no part has one: they count for nothing."""
+        return tuple(
+            factor
+            for factor, parts in FACTORS.items()
+            if factor in self.weights and parts and not any(part in self.weights for part in parts)
+        )
+
+    def terms(self, metrics: Mapping[str, float], pended: int) -> dict[str, float]:
+        """What each value adds, before the limit of its factor; pended: seconds.
+
+        metrics: of the job, by name. A value counts nothing before its GRACE_PERIOD is over.
+        """
+        found: dict[str, float] = {}
+        for factor, parts in FACTORS.items():
+            if pended < self.delays.get(factor, 0):
+                continue
+            outer = self.weight(factor) if parts else 1.0
+            for part in parts or (factor,):
+                if part in self.weights and pended >= self.delays.get(part, 0):
+                    inner = self.weights[part] * metrics.get(part, 0.0)
+                    limit = self.limits.get(part) if parts else None
+                    found[part] = outer * _capped(inner, limit)
+        return found
+
+    def value(self, metrics: Mapping[str, float], pended: int, admin: float = 0.0) -> float:
+        """The APS value of a job; admin: what an administrator adds (``bmod -aps "admin=10"``)."""
+        terms = self.terms(metrics, pended)
+        total = admin
+        for factor, parts in FACTORS.items():
+            inside = sum(terms.get(part, 0.0) for part in parts or (factor,))
+            total += _capped(inside, self.limits.get(factor))
+        return min(total, LARGEST)
+
+    def delay_ends(self, submit: int) -> Iterator[int]:
+        """When values of a job begin to count (seconds from the origin)."""
+        yield from (submit + seconds for seconds in set(self.delays.values()))
+
+
+def _capped(value: float, limit: float | None) -> float:
+    return value if limit is None else max(-abs(limit), min(abs(limit), value))
+
+
+def _pairs(section: str, text: str) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    rest = _PAIR.sub("", text).replace(",", "").strip()
+    if rest:
+        raise ValueError(f"{section}: {rest!r} is no [factor, value]")
+    for match in _PAIR.finditer(text):
+        name = match["name"].upper()
+        if name == "ADMIN":
+            raise ValueError("ADMIN has no WEIGHT, LIMIT or GRACE_PERIOD: bmod -aps gives it")
+        if name not in NAMES:
+            raise ValueError(f"{section}: no factor is called {match['name']!r}: {_known()}")
+        if name in seen:
+            raise ValueError(f"{section} has {name} twice")
+        seen.add(name)
+        yield name, match["value"]
+
+
+def _known() -> str:
+    return ", ".join(
+        f"{factor} ({', '.join(parts)})" if parts else factor for factor, parts in FACTORS.items()
+    )
+
+
+def _number(section: str, name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise ValueError(f"{section} of {name} must be a number, not {text!r}")
+    if not value:
+        raise ValueError(f"{section} of {name} must not be 0")
+    return value
+
+
+def _seconds(name: str, text: str) -> int:
+    """GRACE_PERIOD: hours where no unit is given."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhSMH]?)", text)
+    if match is None:
+        raise ValueError(
+            f"GRACE_PERIOD of {name} must be a time like 10h, 10m or 10s, not {text!r}"
+        )
+    seconds = round(float(match[1]) * _UNITS[match[2].lower() or "h"])
+    if seconds < 1:
+        raise ValueError(f"GRACE_PERIOD of {name} must not be 0")
+    return seconds
+
+
+def _short(value: float) -> str:
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
+def _time(seconds: int) -> str:
+    for unit in ("h", "m"):
+        if seconds % _UNITS[unit] == 0:
+            return f"{seconds // _UNITS[unit]}{unit}"
+    return f"{seconds}s"
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPriority:
+    """What an administrator set for one job (``bmod -aps``)."""
+
+    #: ``system``: it stands above all calculated values; ``admin``: it is added to that of the job.
+    kind: str
+    #: Never 0.
+    value: float
+
+    def __str__(self) -> str:
+        """As ``bmod -aps`` has it."""
+        return f"{self.kind}={_short(self.value)}"
+
+    @classmethod
+    def parse(cls, text: str) -> StatedPriority:
+        """``system=10`` or ``admin=2.5``; ValueError."""
+        kind, equals, value = text.partition("=")
+        kind = kind.strip().lower()
+        if not equals or kind not in ("system", "admin"):
+            raise ValueError(f"must be system=value or admin=value, not {text!r}")
+        return cls(kind, _number("the value", kind, value.strip()))

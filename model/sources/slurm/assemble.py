@@ -1,0 +1,440 @@
+"""An instance of what Slurm's commands printed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ...errors import InputError
+from ...instance import AdvanceReservation, Instance, SaidByLsf
+from ...job import LARGEST_INDEX, ArraySpec, Job, RunningJob, elements, parse_spec
+from ..lsf_state.acceptable import acceptable
+from ..lsf_state.values import Remarks
+from . import values
+from .conditions import NeverSatisfied, condition_of
+from .limits import Binding, limits_of
+from .requests import licence_counts, requested_of
+from .seen import SlurmJob, SlurmState
+from .site import (
+    MAX_PRIORITY,
+    SlurmSite,
+    cluster_of,
+    facts_of,
+    gres_resource,
+    is_gpu,
+    licence_name,
+    params_of,
+    queues_of,
+    some,
+)
+
+_RUNNING = frozenset(
+    {"running", "completing", "configuring", "suspended", "resizing", "stopped", "signaling",
+     "stage_out", "staging_out"}
+)  # fmt: skip
+_PENDING = frozenset({"pending", "requeued", "requeue_hold", "special_exit", "requeue_fed"})
+#: Characters of a reason that are kept.
+MAX_OF_A_REASON = 200
+#: Reasons of a job that no passing of time helps.
+_INFEASIBLE_REASONS = {
+    "dependencyneversatisfied": "its dependency can never hold",
+    "partitiontimelimit": "its limit is above that of its partition",
+    "partitionnodelimit": "it requests more nodes than its partition allows",
+    "badconstraints": "no node meets its constraints",
+    "deadline": "its deadline has passed",
+}
+#: Planned tasks of an array in a cycle (bf_max_job_array_resv).
+_PLANNED_TASKS = 20
+
+
+@dataclass(slots=True)
+class AssembledSlurm:
+    """An instance of what was printed, and the notes on it."""
+
+    instance: Instance
+    notes: Remarks
+
+
+def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
+    """The instance at `now`, its second 0. Raises InputError with all that makes no instance."""
+    notes = Remarks()
+    if not seen.nodes:
+        raise InputError(
+            "no input says which nodes there are: give sinfo --json (22.05) or scontrol show node"
+        )
+    facts = facts_of(seen, notes)
+    _name_unknown(seen, notes)
+    bound = limits_of(seen, notes)
+    queues = queues_of(seen, notes)
+    base = Instance(
+        cluster_of(seen, facts, notes),
+        queues=queues,
+        limits=tuple(bound.limits),
+        params=params_of(seen),
+        origin=now.isoformat(),
+    )
+    builder = _SlurmJobs(seen, facts, bound, int(now.timestamp()), notes)
+    running, pending = builder.running(), builder.pending()
+    reservations = tuple(_reservations(seen, builder.zero, notes))
+    instance = replace(
+        base,
+        running=running,
+        pending=pending,
+        advance_reservations=reservations,
+        lsf_says=tuple(builder.said({job.id for job in pending})),
+    )
+    _check_use(instance, seen, notes)
+    made = acceptable(instance, notes)
+    return AssembledSlurm(replace(made, omissions=(*made.omissions, *notes.omissions)), notes)
+
+
+def _name_unknown(seen: SlurmState, notes: Remarks) -> None:
+    for kind, names in sorted(seen.unknown.items()):
+        notes.touch(f"fields of a {kind} that no version up to 25.11 has: {some(sorted(names))}")
+
+
+def is_running(job: SlurmJob) -> bool:
+    """Whether a job has nodes."""
+    return not _RUNNING.isdisjoint(job.state) and bool(job.allocation)
+
+
+def is_pending(job: SlurmJob) -> bool:
+    """Whether a job waits."""
+    return not _PENDING.isdisjoint(job.state) and "completing" not in job.state
+
+
+class _SlurmJobs:
+    """Jobs of the model; notes say what is not modelled of them."""
+
+    def __init__(
+        self, seen: SlurmState, facts: SlurmSite, bound: Binding, zero: int, notes: Remarks
+    ) -> None:
+        self.seen, self.facts, self.bound, self.zero, self.notes = seen, facts, bound, zero, notes
+        self.listed: defaultdict[str, list[SlurmJob]] = defaultdict(list)
+        for job in seen.jobs:
+            if is_running(job) or is_pending(job):
+                self.listed[job.id].append(job)
+        #: By pending job: what is not modelled of it.
+        self.omitted: defaultdict[str, list[str]] = defaultdict(list)
+        #: Jobs that are omitted from the pending ones, by the reason.
+        self.left: defaultdict[str, list[str]] = defaultdict(list)
+        #: Subtracted from priorities: those of priority/basic fall from 2**32, the model has 2**31.
+        self.priority_shift = (
+            2**31 if any((job.priority or 0) > MAX_PRIORITY for job in seen.jobs) else 0
+        )
+        #: Last element of each array that waits, by its record.
+        self.last: dict[str, str] = {}
+
+    def running(self) -> tuple[RunningJob, ...]:
+        """Jobs that have nodes."""
+        return tuple(self._run(job) for job in self.seen.jobs if is_running(job))
+
+    def _run(self, seen: SlurmJob) -> RunningJob:
+        allocation = self._allocation(seen)
+        slots = sum(allocation.values())
+        job = replace(
+            self._common(seen),
+            slots=slots,
+            res_req=self._held(seen, allocation),
+            gpu=self._gpus(seen, allocation),
+            exclusive=seen.places.sharing == "none" or self.facts.whole_nodes,
+        )
+        start = self.zero if seen.start is None else seen.start
+        return RunningJob(
+            job,
+            min(start, self.zero) - self.zero,
+            allocation,
+            self._finish(seen, min(start, self.zero)),
+            suspended="suspended" in seen.state,
+        )
+
+    def _finish(self, seen: SlurmJob, start: int) -> int | None:
+        """When Slurm expects it to end, None if its limit says so."""
+        if "completing" in seen.state:
+            return 1
+        if seen.limit is None or math.isinf(seen.limit):
+            return None
+        end = start + int(seen.limit) if seen.end is None else seen.end
+        if end <= self.zero:  # KillWait and OverTimeLimit are still to come
+            settings = self.seen.settings
+            wait = values.number((settings.get("KillWait") or "30").split()[0]) or 0
+            over = (settings.get("OverTimeLimit") or "0").split()[0]
+            more = values.number(over) or 0
+            more = 0 if math.isinf(more) else more
+            return max(1, int(end + wait + 60 * more) - self.zero)
+        return None if end == start + int(seen.limit) else end - self.zero
+
+    def _allocation(self, seen: SlurmJob) -> dict[str, int]:
+        """CPUs by node, where needed from the number of cores or of all CPUs."""
+        found: dict[str, int] = {}
+        for name, count in seen.allocation.items():
+            node = self.facts.nodes.get(name)
+            if node is None:
+                self.notes.touch(f"job {seen.full_id} uses {name}, which no input describes")
+                continue
+            found[name] = -count * node.threads if count < 0 else count
+        unknown = [name for name, count in found.items() if not count]
+        if unknown:
+            total = max(seen.size.cpus, len(found)) - sum(found.values())
+            for place, name in enumerate(unknown):
+                share = total // len(unknown) + (place < total % len(unknown))
+                found[name] = max(1, share)
+            if len(unknown) > 1:
+                self.notes.touch(
+                    f"CPUs of job {seen.full_id} by node: shared out evenly (give squeue --json or "
+                    "scontrol show job -d)", hosts=unknown
+                )  # fmt: skip
+        return found
+
+    def _held(self, seen: SlurmJob, allocation: dict[str, int]) -> tuple[str, ...]:
+        """Memory, generic resources and licences of a running job."""
+        uses = []
+        memory = {name: seen.memory.get(name, 0.0) for name in allocation}
+        if not any(memory.values()) and self.facts.has_memory:
+            total = _memory_of(seen, len(allocation), sum(allocation.values()))
+            memory = dict.fromkeys(allocation, total / max(1, len(allocation)))
+        if self.facts.has_memory and any(memory.values()):
+            most = max(memory.values())
+            if len(set(memory.values())) > 1:
+                per_slot = {memory[name] / allocation[name] for name in allocation}
+                if len(per_slot) == 1:
+                    uses.append(f"mem={per_slot.pop():g}/task")
+                else:
+                    uses.append(f"mem={most:g}/host")
+                    self.notes.touch(
+                        f"memory of job {seen.full_id} differs by node: taken as {most:g} MB on "
+                        "each", hosts=tuple(allocation), resources=("mem",)
+                    )  # fmt: skip
+            else:
+                uses.append(f"mem={most:g}/host")
+        for name, count in seen.gres_held.items():
+            if not is_gpu(name) and ":" not in name and name in self._consumed():
+                share = math.ceil(count / max(1, len(allocation)))
+                uses.append(f"{gres_resource(name)}={share}/host")
+        uses += [
+            f"{licence_name(name)}={count}/job"
+            for name, count in licence_counts(seen.places.licences)
+        ]
+        return (f"rusage[{':'.join(uses)}]",) if uses else ()
+
+    def _consumed(self) -> set[str]:
+        return {name.partition(":")[0] for node in self.seen.nodes for name in node.gres}
+
+    def _gpus(self, seen: SlurmJob, allocation: dict[str, int]) -> str:
+        held = {name: count for name, count in seen.gres_held.items() if is_gpu(name)}
+        total = held.get("gpu") or sum(held.values())
+        if not total or not allocation:
+            return ""
+        share, rest = divmod(total, len(allocation))
+        if rest:
+            self.notes.touch(
+                f"GPUs of job {seen.full_id} by node: taken as {share + 1} on each",
+                hosts=tuple(allocation), resources=("gpu",),
+            )  # fmt: skip
+        return f"num={share + bool(rest)}/host"
+
+    def pending(self) -> tuple[Job, ...]:
+        """Jobs that wait for nodes, in Slurm's order."""
+        found: list[Job] = []
+        for seen in self.seen.jobs:
+            if is_pending(seen):
+                found += self._waiting(seen)
+        for what, ids in self.left.items():
+            self.notes.append(f"omitted {len(ids)} pending job(s), {some(ids)}: {what}")
+        for text, ids in self._by_text():
+            self.notes.touch(text, ids, count=len(ids))
+        return tuple(found)
+
+    def _by_text(self) -> Iterator[tuple[str, list[str]]]:
+        by_text: defaultdict[str, list[str]] = defaultdict(list)
+        for job, texts in self.omitted.items():
+            for text in dict.fromkeys(texts):
+                by_text[text].append(job)
+        yield from by_text.items()
+
+    def _why_left(self, seen: SlurmJob) -> str:
+        """Why a job that waits cannot start by itself, "" if it can."""
+        if seen.het:
+            return "parts of heterogeneous jobs, which start together"
+        if seen.held:
+            return "held (scontrol release)"
+        if seen.places.reservation:
+            return "they run inside a reservation, which no method plans"
+        return _INFEASIBLE_REASONS.get(seen.reason.lower(), "")
+
+    def _waiting(self, seen: SlurmJob) -> tuple[Job, ...]:
+        why = self._why_left(seen)
+        notes: list[str] = []
+        condition = ""
+        try:
+            condition = condition_of(seen, self.listed, notes)
+        except NeverSatisfied:
+            why = why or _INFEASIBLE_REASONS["dependencyneversatisfied"]
+        if why:
+            self.left[why].append(seen.full_id)
+            return ()
+        requested = requested_of(seen, self.facts)
+        begin = seen.eligible
+        job = replace(
+            self._common(seen),
+            slots=requested.slots,
+            res_req=requested.res_req,
+            exclusive=requested.exclusive,
+            gpu=requested.gpu,
+            hosts=requested.hosts,
+            dependency=condition,
+            begin=begin - self.zero if begin is not None and begin > self.zero else None,
+            estimated_run_time=seen.min_limit,
+            deadline=None if seen.deadline is None else seen.deadline - self.zero,
+        )
+        made = self._elements(seen, job)
+        self.last[seen.full_id] = made[min(len(made), _PLANNED_TASKS) - 1].id if made else ""
+        for item in made:
+            self.omitted[item.id] += [*requested.omitted, *notes]
+        return made
+
+    def _elements(self, seen: SlurmJob, job: Job) -> tuple[Job, ...]:
+        """The tasks of an array that wait in one record."""
+        if not seen.tasks:
+            return (replace(job, array_limit=seen.task_limit if job.array_id else None),)
+        spec = self._spec(seen)
+        return elements(job, spec)
+
+    def _spec(self, seen: SlurmJob) -> ArraySpec:
+        text = seen.tasks
+        if text.endswith("..."):  # Slurm cuts a long list
+            text = text.rpartition(",")[0]
+            self.notes.touch(f"more tasks of array {seen.id}: Slurm has truncated the list")
+        try:
+            spec = parse_spec(text, LARGEST_INDEX, first=0)
+        except ValueError as error:
+            raise InputError(f"{seen.where}: array_task_string: {error}") from None
+        limit = spec.limit or seen.task_limit
+        return replace(spec, limit=limit)
+
+    def _common(self, seen: SlurmJob) -> Job:
+        """What a job is whether it runs or waits."""
+        limit = seen.limit
+        partition = self._partition(seen)
+        return Job(
+            seen.full_id,
+            user=seen.user or "user",
+            queue=partition,
+            run_limit=None if limit is None or math.isinf(limit) else int(limit),
+            submit=min(0, (self.zero if seen.submit is None else seen.submit) - self.zero),
+            priority=max(0, (seen.priority or 0) - self.priority_shift),
+            project=self.bound.project(seen),
+            name=seen.name,
+        )
+
+    def _partition(self, seen: SlurmJob) -> str:
+        return seen.partitions[0] if seen.partitions else params_of(self.seen).default_queue
+
+    def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
+        """Reason and start of Slurm by pending job; an array's start is that of its last task."""
+        known = set(waiting)
+        for seen in self.seen.jobs:
+            if not is_pending(seen):
+                continue
+            job = self.last.get(seen.full_id, "")
+            if job not in known:
+                continue
+            start = seen.start
+            if seen.reason.lower() == "begintime" and start == seen.eligible:
+                start = None  # it is its begin time, and no plan
+            reason = seen.reason_text or seen.reason
+            reason = "" if reason == "None" else reason
+            if reason or start is not None:
+                at = None if start is None else start - self.zero
+                yield SaidByLsf(job, reason[:MAX_OF_A_REASON], at)
+
+
+def _memory_of(seen: SlurmJob, nodes: int, cpus: int) -> float:
+    """MB that a running job has in all, by what it requested."""
+    if seen.size.memory_per_cpu:
+        return seen.size.memory_per_cpu * cpus
+    return (seen.size.memory_per_node or 0.0) * nodes
+
+
+def _reservations(seen: SlurmState, zero: int, notes: Remarks) -> Iterator[AdvanceReservation]:
+    nodes = {node.name: node for node in seen.nodes}
+    for item in seen.reservations:
+        for flag in ("DAILY", "HOURLY", "WEEKLY", "WEEKDAY", "WEEKEND", "TIME_FLOAT", "FLEX"):
+            if flag in item.flags:
+                notes.touch(f"reservation {item.name} has {flag}: taken as it is now",
+                            hosts=item.nodes)  # fmt: skip
+        known = [nodes[name] for name in item.nodes if name in nodes]
+        if item.licences:
+            names = [
+                licence_name(part.partition(":")[0]) for part in item.licences.split(",") if part
+            ]
+            notes.touch(f"licences {item.licences} of reservation {item.name}", resources=names)
+        if not known or item.end <= zero:
+            continue
+        slots = {node.name: node.cpus for node in known}
+        total = sum(node.cpus // max(1, node.threads) for node in known)
+        if item.cores and item.cores < total:
+            notes.touch(
+                f"reservation {item.name} has {item.cores} of {total} cores of its nodes: taken as "
+                "all of them", hosts=item.nodes,
+            )  # fmt: skip
+        yield AdvanceReservation(item.name, max(0, item.start - zero), item.end - zero, slots)
+
+
+def _check_use(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
+    """A note for nodes whose CPUs in use are not those of the jobs that were read."""
+    used: Counter[str] = Counter()
+    for run in instance.running:
+        used.update(run.allocation)
+    unequal = [
+        node.name
+        for node in seen.nodes
+        if node.cpus_used is not None and node.cpus_used != used[node.name]
+    ]
+    if unequal:
+        notes.touch(
+            f"nodes say otherwise than the running jobs how many CPUs are in use: {some(unequal)}",
+            hosts=unequal,
+        )
+    _check_memory(instance, seen, notes)
+    for name, (total, busy) in seen.licences.items():
+        of_jobs = sum(
+            count
+            for job in seen.jobs
+            if is_running(job)
+            for own, count in licence_counts(job.places.licences)
+            if own == name
+        )
+        if busy > of_jobs:
+            notes.touch(
+                f"{busy - of_jobs:g} of {total:g} licences {name} are in use by no job that was "
+                "read", resources=(licence_name(name),)
+            )  # fmt: skip
+
+
+def _check_memory(instance: Instance, seen: SlurmState, notes: Remarks) -> None:
+    """A note for nodes whose memory in use is not that of the jobs that were read."""
+    known = {job.full_id: job for job in seen.jobs}
+    used: Counter[str] = Counter()
+    for run in instance.running:
+        for name, size in known[run.job.id].memory.items():
+            used[name] += round(size)
+    unequal = [
+        node.name
+        for node in seen.nodes
+        if node.memory_used is not None and used and round(node.memory_used) != used[node.name]
+    ]
+    if unequal:
+        notes.touch(
+            f"nodes say otherwise than the running jobs how much memory is in use: {some(unequal)}",
+            hosts=unequal,
+            resources=("mem",),
+        )
+
+
+def order_of(jobs: Sequence[SlurmJob]) -> list[SlurmJob]:
+    """Records as they were given, the last of equal ones alone."""
+    return list({job.full_id: job for job in jobs}.values())

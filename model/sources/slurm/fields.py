@@ -1,0 +1,328 @@
+"""Every field that Slurm prints of jobs, nodes, partitions, reservations and licences.
+
+The readers take their names from here; a test holds every field of recorded output against it. A
+name with dots is a field of a record in a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from .values import blank, number
+
+RecordKind = Literal["job", "node", "partition", "reservation", "licence"]
+Outcome = Literal["read", "named", "inert"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedField:
+    """One fact, and the names that it has.
+
+    A fact that is named is an omission of the jobs for which it has a value other than `unset`; one
+    that is inert has no influence on a start.
+    """
+
+    of: RecordKind
+    what: str
+    #: Fields of the JSON forms, of all versions; the first that has a value counts.
+    json: tuple[str, ...] = ()
+    #: Fields of ``scontrol show``.
+    text: tuple[str, ...] = ()
+    outcome: Outcome = "read"
+    #: Values that mean nothing was asked, in small letters.
+    unset: tuple[str, ...] = ()
+
+
+def _row(
+    of: RecordKind,
+    what: str,
+    json: str = "",
+    text: str = "",
+    outcome: Outcome = "read",
+    unset: str = "",
+) -> PrintedField:
+    return PrintedField(
+        of, what, tuple(json.split()), tuple(text.split()), outcome, tuple(unset.split())
+    )
+
+
+def _inert(of: RecordKind, json: str = "", text: str = "") -> PrintedField:
+    return _row(of, "inert", json, text, "inert")
+
+
+JOBS = (
+    _row("job", "id", "job_id", "JobId"),
+    _row("job", "array", "array_job_id", "ArrayJobId"),
+    _row("job", "array task", "array_task_id"),
+    _row("job", "array tasks", "array_task_string", "ArrayTaskId"),
+    _row("job", "array limit", "array_max_tasks", "ArrayTaskThrottle"),
+    _row("job", "name", "name", "JobName"),
+    _row("job", "user", "user_name", "UserId"),
+    _row("job", "account", "account", "Account"),
+    _row("job", "qos", "qos", "QOS"),
+    _row("job", "partition", "partition", "Partition"),
+    _row("job", "state", "job_state", "JobState"),
+    _row("job", "reason", "state_reason", "Reason"),
+    _row("job", "reason text", "state_description"),
+    _row("job", "priority", "priority", "Priority"),
+    _row("job", "hold", "hold"),
+    _row("job", "submit", "submit_time", "SubmitTime"),
+    _row("job", "eligible", "eligible_time", "EligibleTime"),
+    _row("job", "start", "start_time", "StartTime"),
+    _row("job", "end", "end_time", "EndTime"),
+    _row("job", "time limit", "time_limit", "TimeLimit"),
+    _row("job", "minimum time", "time_minimum", "TimeMin"),
+    _row("job", "deadline", "deadline", "Deadline"),
+    _row("job", "nodes", "nodes", "NodeList"),
+    _row("job", "allocation", "job_resources", "Nodes"),
+    _row("job", "node count", "node_count", "NumNodes"),
+    _row("job", "most nodes", "max_nodes"),
+    _row("job", "cpus", "cpus", "NumCPUs"),
+    _row("job", "tasks", "tasks", "NumTasks"),
+    _row("job", "cpus per task", "cpus_per_task", "CPUs/Task"),
+    _row("job", "tasks per node", "tasks_per_node", "NtasksPerN:B:S:C"),
+    _row("job", "cpus per node", "minimum_cpus_per_node", "MinCPUsNode"),
+    _row("job", "memory per node", "memory_per_node", "MinMemoryNode"),
+    _row("job", "memory per cpu", "memory_per_cpu", "MinMemoryCPU"),
+    _row("job", "tres requested", "tres_req_str", "ReqTRES TRES"),
+    _row("job", "tres allocated", "tres_alloc_str", "AllocTRES"),
+    _row("job", "tres per node", "tres_per_node", "TresPerNode"),
+    _row("job", "tres per job", "tres_per_job", "TresPerJob"),
+    _row("job", "tres per task", "tres_per_task", "TresPerTask"),
+    _row("job", "tres per socket", "tres_per_socket", "TresPerSocket", "named"),
+    _row("job", "features", "features", "Features"),
+    _row("job", "preferred features", "prefer", "Prefer"),
+    _row("job", "licences", "licenses", "Licenses"),
+    _row("job", "dependency", "dependency", "Dependency"),
+    _row("job", "required nodes", "required_nodes", "ReqNodeList"),
+    _row("job", "excluded nodes", "excluded_nodes", "ExcNodeList"),
+    _row("job", "sharing", "shared", "OverSubscribe"),
+    _row("job", "exclusive", "exclusive"),
+    _row("job", "reservation", "resv_name", "Reservation"),
+    _row("job", "het job", "het_job_id", "HetJobId"),
+    _row("job", "threads per core", "threads_per_core"),
+    _row("job", "contiguous nodes", "contiguous", "Contiguous", "named", "false no 0"),
+    _row("job", "leaf switches", "required_switches", "Switches", "named", "0"),
+    _row("job", "cores per socket", "cores_per_socket", "", "named"),
+    _row("job", "sockets per node", "sockets_per_node", "Socks/Node", "named"),
+    _row("job", "specialized cores", "core_spec thread_spec", "CoreSpec", "named"),
+    _row("job", "tmp disk per node", "minimum_tmp_disk_per_node", "MinTmpDiskNode", "named", "0"),
+    _row("job", "burst buffer", "burst_buffer", "BurstBuffer", "named"),
+    _row("job", "cluster features", "cluster_features", "", "named"),
+    _row("job", "federation", "federation_siblings_viable", "FedViableSiblings", "named"),
+    _row("job", "oversubscription", "oversubscribe", "", "named", "false no 0"),
+    _row("job", "tasks per core", "tasks_per_core", "", "named"),
+    _row("job", "tasks per socket", "tasks_per_socket", "", "named"),
+    _row("job", "tasks per board", "tasks_per_board", "", "named", "0"),
+    _row("job", "sockets per board", "sockets_per_board", "", "named", "0"),
+    _row("job", "most cpus", "max_cpus", "", "named", "0"),
+    _row("job", "memory per gres", "memory_per_tres", "MemPerTres", "named"),
+    _row("job", "cpus per gres", "cpus_per_tres", "CpusPerTres", "named"),
+    _row("job", "delay of boot", "delay_boot", "DelayBoot", "named", "0 00:00:00"),
+    _row("job", "MCS label", "mcs_label", "MCS_label", "named"),
+    _row("job", "reboot", "reboot", "Reboot", "named", "false 0 no"),
+    _row("job", "suspended before", "pre_sus_time", "SecsPreSuspend"),
+    _inert(
+        "job",
+        "accrue_time admin_comment association_id batch_features batch_flag batch_host flags "
+        "burst_buffer_state cluster command comment container container_id "
+        "current_working_directory cpu_frequency_minimum cpu_frequency_maximum "
+        "cpu_frequency_governor derived_exit_code exit_code extra failed_node federation_origin "
+        "federation_siblings_active gres_detail group_id group_name het_job_id_set het_job_offset "
+        "job_size_str last_sched_evaluation maximum_switch_wait_time network nice preempt_time "
+        "preemptable_time priority_by_partition profile requeue resize_time restart_cnt "
+        "restart_count scheduled_nodes scheduled_nodes_time selinux_context show_flags "
+        "standard_error standard_input standard_output stderr_expanded stdin_expanded "
+        "stdout_expanded suspend_time system_comment tres_bind tres_freq user_id wckey "
+        "billable_tres cron licenses_allocated segment_size submit_line reboot_time",
+        "AccrueTime AdminComment AllocNode:Sid BatchFlag BatchHost BatchFeatures Command Comment "
+        "CPU_IDs Mem GRES JOB_GRES ExitCode Extra GroupId HetJobIdSet HetJobOffset "
+        "KillOInInvalidDependent LastSchedEval MailType MailUser Network Nice Power Profile "
+        "ReqB:S:C:T Requeue Restarts RunTime SchedNodeList Scheduler StdErr StdIn StdOut "
+        "SuspendTime SubmitLine SystemComment "
+        "WorkDir ResizeTime PreemptTime PreemptEligibleTime WCKey Container CpusPerTresBind "
+        "NodeAddr SegmentSize LicensesAlloc TresBind TresFreq DerivedExitCode",
+    ),
+)  # fmt: skip
+
+NODES = (
+    _row("node", "name", "name", "NodeName"),
+    _row("node", "state", "state", "State"),
+    _row("node", "state flags", "state_flags"),
+    _row("node", "cpus", "cpus", "CPUTot"),
+    _row("node", "usable cpus", "effective_cpus", "CPUEfctv"),
+    _row("node", "sockets", "sockets", "Sockets"),
+    _row("node", "cores per socket", "cores", "CoresPerSocket"),
+    _row("node", "threads per core", "threads", "ThreadsPerCore"),
+    _row("node", "memory", "real_memory", "RealMemory"),
+    _row("node", "memory set apart", "specialized_memory", "MemSpecLimit"),
+    _row("node", "gres", "gres", "Gres"),
+    _row("node", "gres in use", "gres_used", "GresUsed"),
+    _row("node", "features", "active_features features", "ActiveFeatures AvailableFeatures"),
+    _row("node", "weight", "weight", "Weight"),
+    _row("node", "partitions", "partitions", "Partitions"),
+    _row("node", "cpus in use", "alloc_cpus", "CPUAlloc"),
+    _row("node", "memory in use", "alloc_memory", "AllocMem"),
+    _row("node", "reason", "reason", "Reason"),
+    _row("node", "owner", "owner", "Owner", "named"),
+    _row("node", "MCS label", "mcs_label", "MCS_label", "named"),
+    _inert(
+        "node",
+        "address alloc_idle_cpus architecture boards boot_time burstbuffer_network_address "
+        "cert_flags cluster_name comment cpu_binding cpu_load energy external_sensors extra "
+        "free_mem free_memory gpu_spec gres_drained hostname idle_cpus instance_id instance_type "
+        "last_busy next_state_after_reboot next_state_after_reboot_flags operating_system port "
+        "power reason_changed_at reason_set_by_user reservation res_cores_per_gpu resume_after "
+        "slurmd_start_time slurmd_version specialized_cores specialized_cpus temporary_disk "
+        "tls_cert_last_renewal topology tres tres_used tres_weighted version",
+        "AllocTRES Arch AveWatts Boards BootTime CapWatts CfgTRES CPULoad Comment CoreSpecCount "
+        "CPUSpecList CurrentWatts ExtSensorsJoules ExtSensorsTemp ExtSensorsWatts Extra FreeMem "
+        "GresDrain InstanceId InstanceType LastBusyTime NextState NodeAddr NodeHostName OS Port "
+        "ReservationName ResumeAfterTime SlurmdStartTime TmpDisk Topology Version",
+    ),
+)  # fmt: skip
+
+PARTITIONS = (
+    _row("partition", "name", "name", "PartitionName"),
+    _row("partition", "nodes", "nodes.configured", "Nodes"),
+    _row("partition", "default", "", "Default"),
+    _row("partition", "default time", "defaults.time", "DefaultTime"),
+    _row("partition", "most time", "maximums.time", "MaxTime"),
+    _row("partition", "most nodes", "maximums.nodes", "MaxNodes"),
+    _row("partition", "fewest nodes", "minimums.nodes", "MinNodes"),
+    _row("partition", "cpus of a node", "maximums.cpus_per_node", "MaxCPUsPerNode"),
+    _row("partition", "tier", "priority.tier", "PriorityTier"),
+    _row("partition", "job factor", "priority.job_factor", "PriorityJobFactor"),
+    _row("partition", "sharing", "maximums.oversubscribe.flags", "OverSubscribe"),
+    _row("partition", "state", "partition.state", "State"),
+    _row("partition", "memory of a node", "defaults.partition_memory_per_node", "DefMemPerNode"),
+    _row("partition", "memory of a cpu", "defaults.partition_memory_per_cpu", "DefMemPerCPU"),
+    _row("partition", "qos", "qos.assigned", "QoS"),
+    _row("partition", "accounts", "accounts.allowed", "AllowAccounts"),
+    _row("partition", "refused accounts", "accounts.deny", "DenyAccounts"),
+    _row("partition", "qos allowed", "qos.allowed", "AllowQos"),
+    _row("partition", "qos refused", "qos.deny", "DenyQos"),
+    _row("partition", "groups", "groups.allowed", "AllowGroups"),
+    _row("partition", "nodes of one user", "", "ExclusiveUser", "named", "no"),
+    _row("partition", "least loaded first", "", "LLN", "named", "no"),
+    _row("partition", "reservation required", "", "ReqResv", "named", "no"),
+    _row("partition", "preemption", "", "PreemptMode", "named", "off"),
+    _row("partition", "defaults of gres", "defaults.job", "JobDefaults", "named"),
+    _row("partition", "beyond the limit", "maximums.over_time_limit", "OverTimeLimit"),
+    _row("partition", "kinds of resources", "select_type", "SelectTypeParameters", "named",
+         "none"),
+    _row("partition", "nodes of one topology", "", "ExclusiveTopo", "named", "no"),
+    _row("partition", "cpus of a socket", "maximums.cpus_per_socket", "MaxCPUsPerSocket", "named",
+         "unlimited"),
+    _inert(
+        "partition",
+        "alternate cluster cpus.task_binding cpus.total defaults.memory_per_cpu grace_time "
+        "maximums.memory_per_cpu maximums.partition_memory_per_cpu maximums.shares "
+        "maximums.oversubscribe.jobs maximums.partition_memory_per_node node_sets "
+        "nodes.allowed_allocation nodes.total suspend_time timeouts.resume timeouts.suspend "
+        "topology tres.billing_weights tres.configured",
+        "AllocNodes Alternate DisableRootJobs GraceTime Hidden MaxMemPerCPU MaxMemPerNode NodeSets "
+        "ResumeTimeout RootOnly SuspendTime SuspendTimeout TRES TRESBillingWeights Topology "
+        "TotalCPUs TotalNodes CpuBind",
+    ),
+)  # fmt: skip
+
+RESERVATIONS = (
+    _row("reservation", "name", "name", "ReservationName"),
+    _row("reservation", "start", "start_time", "StartTime"),
+    _row("reservation", "end", "end_time", "EndTime"),
+    _row("reservation", "nodes", "node_list", "Nodes"),
+    _row("reservation", "cores", "core_count", "CoreCnt"),
+    _row("reservation", "cores by node", "core_specializations", "NodeName CoreIDs"),
+    _row("reservation", "flags", "flags", "Flags"),
+    _row("reservation", "users", "users", "Users"),
+    _row("reservation", "accounts", "accounts", "Accounts"),
+    _row("reservation", "licences", "licenses", "Licenses"),
+    _inert(
+        "reservation",
+        "burst_buffer features groups max_start_delay node_count partition purge_completed tres "
+        "watts",
+        "BurstBuffer Duration Features Groups MaxStartDelay NodeCnt PartitionName State TRES Watts",
+    ),
+)
+
+LICENCES = (
+    _row("licence", "name", "LicenseName", "LicenseName"),
+    _row("licence", "total", "Total", "Total"),
+    _row("licence", "reserved", "Reserved", "Reserved"),
+    _row("licence", "used", "Used", "Used"),
+    _inert("licence", "Free LastConsumed LastDeficit LastUpdate Nodes Remote",
+           "Free LastConsumed LastDeficit LastUpdate Nodes Remote"),
+)  # fmt: skip
+
+FIELDS = (*JOBS, *NODES, *PARTITIONS, *RESERVATIONS, *LICENCES)
+
+
+@cache
+def _rows(kind: RecordKind) -> Mapping[str, PrintedField]:
+    return {row.what: row for row in FIELDS if row.of == kind and row.what != "inert"}
+
+
+@cache
+def known_names(kind: RecordKind, *, text: bool) -> frozenset[str]:
+    """Every field that a form may have, read or not."""
+    rows = (row for row in FIELDS if row.of == kind)
+    return frozenset(name for row in rows for name in (row.text if text else row.json))
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmRecord:
+    """One record of a listing, of either form, by what its fields mean."""
+
+    kind: RecordKind
+    fields: Mapping[str, Any]
+    #: Whether it is of ``scontrol show`` without JSON.
+    is_text: bool
+    #: File and number of the record, for messages.
+    where: str = ""
+
+    def get(self, what: str) -> Any:
+        """The value of a fact, None if its form does not have it."""
+        row = _rows(self.kind)[what]
+        for name in row.text if self.is_text else row.json:
+            value = _at(self.fields, name)
+            if not blank(value):
+                return value
+        return None
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Facts that have a value, and that no method takes into account."""
+        for row in _rows(self.kind).values():
+            if row.outcome == "named" and (value := self.get(row.what)) is not None:
+                value = number(value) if isinstance(value, Mapping) else value
+                shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+                empty = shown.strip().lower().removesuffix(".0")
+                if value is not None and empty and empty not in row.unset and not blank(shown):
+                    yield row.what, shown
+
+    def unknown(self) -> Iterator[str]:
+        """Fields that the table does not have."""
+        known = known_names(self.kind, text=self.is_text)
+        for name in _paths(self.fields, known):
+            if name not in known:
+                yield name
+
+
+def _at(fields: Mapping[str, Any], name: str) -> Any:
+    found: Any = fields
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _paths(fields: Mapping[str, Any], known: frozenset[str], above: str = "") -> Iterator[str]:
+    """Names of the fields, of records in records those that the table goes into."""
+    for name, value in fields.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping) and any(other.startswith(f"{path}.") for other in known):
+            yield from _paths(value, known, f"{path}.")
+        else:
+            yield path

@@ -1,0 +1,191 @@
+"""A folder of what Slurm's commands printed, in files of any name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, Problem
+from ..lsf_state.folder import texts_in
+from ..lsf_state.values import Text
+from . import values
+from .assemble import order_of
+from .fields import RecordKind, SlurmRecord
+from .limits import read_limits
+from .read import job_of, node_of, partition_of, reservation_of
+from .records import (
+    BEGINNINGS,
+    json_of,
+    records_of_json,
+    records_of_text,
+    settings_of,
+    version_of,
+)
+from .seen import SlurmState
+
+_RECORDS = re.compile(rf"^(?:{'|'.join(BEGINNINGS)})=", re.MULTILINE)
+_STARTS = re.compile(r"^\s*JOBID\b.*\bSTART_TIME\b.*\bSCHEDNODES\b", re.MULTILINE)
+_LIMIT_TABLE = re.compile(r"^(?:Cluster\|)?[^\n]*\b(?:GrpTRES|MaxTRES|GrpJobs)\b", re.MULTILINE)
+_DIAGNOSIS = re.compile(r"sdiag output at (.*?) \((\d{9,11})\)")
+_LAST_CYCLE = re.compile(r"Last cycle when: .*?\((\d{9,11})\)")
+_CONFIGURED = re.compile(r"Configuration data as of (\S+)")
+_STAMP_OF_DIAGNOSIS = "%a %b %d %H:%M:%S %Y"
+_SLURM_CONF = re.compile(r"^\s*(?:ClusterName|SlurmctldHost|NodeName)\s*=", re.MULTILINE)
+#: SlurmRecord-making functions by kind.
+_CLOCKED: Mapping[str, Callable[[SlurmRecord, tzinfo | None], Any]] = {
+    "job": job_of,
+    "reservation": reservation_of,
+}
+_TIMELESS: Mapping[str, Callable[[SlurmRecord], Any]] = {"node": node_of, "partition": partition_of}
+
+
+def read_folder(folder: Path) -> SlurmState:
+    """Everything that the files of a folder say; InputError with all that is wrong with them."""
+    return read_texts(texts_in(folder), str(folder))
+
+
+def read_texts(given: Iterable[Text], source: str) -> SlurmState:
+    """Everything that texts say, JSON before text forms of one kind; source: for messages.
+
+    Raises InputError with everything that is wrong, and if no text is of Slurm.
+    """
+    texts = [text for text in given if text.content.strip()]
+    seen = SlurmState()
+    zone = _clock(texts, seen)
+    records: dict[RecordKind, list[SlurmRecord]] = {}
+    problems: list[Problem] = []
+    for text in sorted(texts, key=lambda text: not text.is_json):
+        try:
+            _read(text, seen, records)
+        except InputError as error:
+            problems += error.problems
+    for kind, listed in records.items():
+        _interpret(kind, listed, zone, seen, problems)
+    if problems:
+        raise InputError(problems)
+    if not (records or seen.settings):
+        names = "squeue, sinfo, scontrol and the like"
+        raise InputError([Problem(f"has no file of what {names} printed", source)])
+    seen.jobs = order_of(seen.jobs)
+    seen.version = seen.version or seen.settings.get("SLURM_VERSION", "")
+    return seen
+
+
+def _read(text: Text, seen: SlurmState, records: dict[RecordKind, list[SlurmRecord]]) -> None:
+    """One text, by what it begins as; texts of no known kind are passed over."""
+    content = text.content
+    if text.is_json:
+        document = json_of(text)
+        found = list(records_of_json(document, text.source))
+        if found:
+            seen.version = version_of(document) or seen.version
+            _stamps(document, seen)
+    elif _CONFIGURED.search(content[:4096]):
+        seen.settings = settings_of(text)
+        return
+    elif "Association Manager" in content[:4096] or _LIMIT_TABLE.search(content[:4096]):
+        seen.limits += read_limits(text)
+        return
+    elif _STARTS.search(content[:4096]):
+        return
+    elif _SLURM_CONF.search(content[:65536]) and "SlurmctldHost" in content:
+        seen.settings = seen.settings or settings_of(text)
+        return
+    elif _RECORDS.search(content):
+        found = list(records_of_text(text))
+    else:
+        return
+    by_kind: dict[RecordKind, list[SlurmRecord]] = {}
+    for record in found:
+        by_kind.setdefault(record.kind, []).append(record)
+    for kind, listed in by_kind.items():
+        before = records.get(kind, [])
+        if not before or _says_more(kind, listed, before):
+            records[kind] = listed
+
+
+def _says_more(kind: RecordKind, listed: list[SlurmRecord], before: list[SlurmRecord]) -> bool:
+    """Whether a text form has what the JSON form of a kind lacks.
+
+    Flags of a partition are in its text form alone; so are the tasks of jobs that end.
+    """
+    if kind == "partition":
+        return listed[0].is_text and not before[0].is_text
+    if kind == "job" and listed[0].is_text == before[0].is_text:
+        return len(listed) > len(before)
+    return False
+
+
+def _stamps(document: Mapping[str, Any], seen: SlurmState) -> None:
+    """When it was printed, and when backfill ran last, by a JSON document (23.11 and later)."""
+    for name in ("last_update", "last_backfill"):
+        found = values.whole(document.get(name)) if document.get(name) is not None else None
+        if found:
+            if name == "last_update":
+                seen.now = max(seen.now or 0, found)
+            else:
+                seen.last_backfill = found
+
+
+def _clock(texts: Iterable[Text], seen: SlurmState) -> tzinfo | None:
+    """The zone in which local times are printed, by sdiag; None if it does not say."""
+    zone: tzinfo | None = None
+    for text in texts:
+        if (found := _DIAGNOSIS.search(text.content[:4096])) is None:
+            continue
+        seen.now = int(found[2])
+        if (cycle := _LAST_CYCLE.search(text.content)) is not None:
+            seen.last_backfill = int(cycle[1])
+        try:
+            local = datetime.strptime(found[1].strip(), _STAMP_OF_DIAGNOSIS).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        offset = round((local.timestamp() - int(found[2])) / 900) * 900
+        zone = timezone(timedelta(seconds=offset))
+    return zone
+
+
+def _interpret(
+    kind: RecordKind,
+    records: list[SlurmRecord],
+    zone: tzinfo | None,
+    seen: SlurmState,
+    problems: list[Problem],
+) -> None:
+    for record in records:
+        if unknown := set(record.unknown()):
+            seen.unknown.setdefault(kind, set()).update(unknown)
+        try:
+            if kind == "licence":
+                name = values.text(record.get("name"))
+                amounts = [values.number(record.get(what)) or 0.0 for what in ("total", "used")]
+                seen.licences[name] = (amounts[0], amounts[1])
+                continue
+            made = _CLOCKED[kind](record, zone) if kind in _CLOCKED else _TIMELESS[kind](record)
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
+            problems.append(Problem(str(error), record.where))
+            continue
+        if kind == "job":
+            seen.jobs.append(made)
+        elif kind == "node":
+            seen.nodes.append(made)
+        elif kind == "partition":
+            seen.partitions.append(made)
+        else:
+            seen.reservations.append(made)
+
+
+def printed_at(seen: SlurmState) -> int | None:
+    """Seconds since 1970 at which it was printed, as well as the records tell; None: not at all."""
+    if seen.now is not None:
+        return seen.now
+    passed = [
+        time
+        for job in seen.jobs
+        for time in (job.submit, job.start if "running" in job.state else None)
+        if time is not None
+    ]
+    return max(passed, default=None)

@@ -1,0 +1,310 @@
+"""From records to what was seen of jobs, nodes, partitions, reservations and licences."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import Any
+
+from . import values
+from .fields import SlurmRecord
+from .records import BY_NODE
+from .seen import (
+    SlurmJob,
+    SlurmJobPlaces,
+    SlurmJobSize,
+    SlurmNode,
+    SlurmPartition,
+    SlurmReservation,
+)
+
+#: Reasons of a job that a user or an administrator holds.
+_HELD = ("jobhelduser", "jobheldadmin", "jobholdmaxrequeue")
+
+
+def job_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmJob:
+    """One job; ValueError for a value that cannot be read."""
+    get = record.get
+    number, task, tasks = _ids(record)
+    priority = values.whole(get("priority"))
+    reason = values.text(get("reason"))
+    text = values.text(get("reason text"))
+    limit = values.seconds(get("time limit"))
+    size = _size(record)
+    allocation, memory = _allocation(record, size)
+    return SlurmJob(
+        number,
+        values.words(get("state")),
+        task,
+        tasks,
+        values.whole(get("array limit")) or None,
+        values.text(get("name")),
+        _user(get("user")),
+        values.text(get("account")),
+        values.text(get("qos")),
+        tuple(filter(None, values.text(get("partition")).split(","))),
+        reason,
+        text,
+        priority,
+        priority == 0 or values.truth(get("hold") or False) or reason.lower() in _HELD,
+        values.stamp(get("submit"), zone),
+        values.stamp(get("eligible"), zone),
+        values.stamp(get("start"), zone),
+        values.stamp(get("end"), zone),
+        limit,
+        int(values.seconds(get("minimum time")) or 0) or None,
+        values.stamp(get("deadline"), zone),
+        values.text(get("dependency")),
+        size,
+        _places(record),
+        allocation,
+        memory,
+        _held_gres(record),
+        bool(values.whole(get("het job"))),
+        tuple(record.named()),
+        record.where,
+    )
+
+
+def _ids(record: SlurmRecord) -> tuple[str, int | None, str]:
+    """Id, task and pending tasks: ``517``, 3, ``""`` or ``26``, None, ``1-10%2``."""
+    get = record.get
+    number = str(values.whole(get("id")))
+    array = values.whole(get("array"))
+    listed = values.text(get("array tasks"))
+    task = None if record.is_text else values.whole(get("array task"))
+    if record.is_text and listed.isdigit():
+        task, listed = int(listed), ""
+    if not array:
+        return number, None, ""
+    return str(array), task, "" if task is not None else listed
+
+
+def _user(value: Any) -> str:
+    """``root`` of ``root(0)``."""
+    return re.sub(r"\(\d+\)$", "", values.text(value))
+
+
+def _size(record: SlurmRecord) -> SlurmJobSize:
+    get = record.get
+    nodes, most = _node_counts(get("node count"), get("most nodes"))
+    cpus = values.whole(get("cpus")) or 1
+    requested = values.tres(get("tres requested"))
+    cpus = int(requested.get("cpu", cpus)) or cpus
+    # Of a job that waits NumNodes is a guess of Slurm; what it requests stands in its TRES.
+    nodes = int(requested.get("node", nodes)) or nodes
+    tasks = values.whole(get("tasks")) or 1
+    per_node = get("tasks per node")
+    per_node = values.whole(str(per_node).partition(":")[0] if record.is_text else per_node) or 0
+    least = values.whole(get("cpus per node")) or 1
+    per_task = values.whole(get("cpus per task"))
+    if per_task is None:  # 22.05 has it for jobs with a CPU frequency only
+        per_task = least // max(1, per_node) if least > 1 else max(1, cpus // max(1, tasks))
+    memory, by_cpu = _memory(record)
+    whole = requested.get("mem")
+    return SlurmJobSize(
+        cpus,
+        tasks,
+        max(1, per_task),
+        per_node,
+        nodes,
+        most,
+        memory,
+        by_cpu,
+        memory == 0 or (memory is None and by_cpu is None and bool(whole)),
+        values.gres(get("tres per node")),
+        values.gres(get("tres per job")),
+        values.gres(get("tres per task")),
+        values.whole(get("threads per core")) == 1,
+    )
+
+
+def _memory(record: SlurmRecord) -> tuple[float | None, float | None]:
+    """MB of a node and of a CPU, None if not requested."""
+    found = []
+    for what in ("memory per node", "memory per cpu"):
+        raw = record.get(what)
+        size = values.megabytes(raw) if record.is_text else values.number(raw)
+        found.append(None if size is None or math.isinf(size) else size)
+    if record.is_text and found[0] == 0:  # of a job that requests none it is 0 too
+        found[0] = None
+    return found[0], found[1]
+
+
+def _node_counts(count: Any, most: Any) -> tuple[int, int | None]:
+    """Nodes at least and at most of ``2-4``, or of two numbers."""
+    if isinstance(count, str) and (found := re.fullmatch(r"(\d+)(?:-(\d+))?", count.strip())):
+        return int(found[1]), None if found[2] is None else int(found[2])
+    return values.whole(count) or 1, values.whole(most) or None
+
+
+def _places(record: SlurmRecord) -> SlurmJobPlaces:
+    get = record.get
+    sharing = values.words(get("sharing"))
+    if record.is_text:  # OverSubscribe
+        shared = {"no": "none", "yes": "shared", "user": "user", "mcs": "mcs", "topo": "topo"}
+        kind = shared.get(sharing[0] if sharing else "", "")
+    elif isinstance(get("sharing"), str) and get("sharing").lower() == "none":
+        kind = "none"
+    else:
+        raw = record.fields.get("shared")
+        listed = raw if isinstance(raw, list) else [raw]
+        kind = next((str(word).lower() for word in listed if word), "")
+        kind = "shared" if kind == "oversubscribe" else kind
+    return SlurmJobPlaces(
+        values.text(get("features")),
+        values.text(get("preferred features")),
+        values.text(get("licences")),
+        values.host_list(get("required nodes")),
+        values.host_list(get("excluded nodes")),
+        kind,
+        values.text(get("reservation")),
+    )
+
+
+def _held_gres(record: SlurmRecord) -> dict[str, int]:
+    """Generic resources that a job has in all, by ``gpu:a100`` and ``gpu``."""
+    held = values.tres(record.get("tres allocated"))
+    return {
+        name.removeprefix("gres/"): int(amount)
+        for name, amount in held.items()
+        if name.startswith("gres/")
+    }
+
+
+def _allocation(record: SlurmRecord, size: SlurmJobSize) -> tuple[dict[str, int], dict[str, float]]:
+    """CPUs and MB by node of a job that runs; CPUs 0 if no input has them by node."""
+    found = record.get("allocation")
+    if isinstance(found, Mapping):
+        return _json_allocation(found)
+    cpus: dict[str, int] = {}
+    memory: dict[str, float] = {}
+    if isinstance(found, list):
+        for part in found:
+            for name in values.host_list(part.get(BY_NODE)):
+                cpus[name] = sum(1 for _ in values.host_list(f"[{part.get('CPU_IDs', '')}]"))
+                memory[name] = values.megabytes(part.get("Mem")) or 0.0
+        return cpus, memory
+    return dict.fromkeys(values.host_list(record.get("nodes")), 0), memory
+
+
+def _json_allocation(found: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, float]]:
+    """Of ``job_resources``: number of listed cores (negative: cores, not CPUs) and MB by node."""
+    cpus: dict[str, int] = {}
+    memory: dict[str, float] = {}
+    nodes = found.get("nodes")
+    listed = nodes.get("allocation") if isinstance(nodes, Mapping) else found.get("allocated_nodes")
+    for part in listed or ():
+        name = str(part.get("nodename") or part.get("name"))
+        counted = part.get("cpus")
+        if isinstance(counted, Mapping) and values.whole(counted.get("count")):
+            cpus[name] = values.whole(counted["count"]) or 0
+        else:
+            cpus[name] = -_cores(part.get("sockets"))
+        size = part.get("memory")
+        raw = size.get("allocated") if isinstance(size, Mapping) else part.get("memory_allocated")
+        memory[name] = values.number(raw) or 0.0
+    if not cpus and not isinstance(nodes, Mapping):
+        cpus = dict.fromkeys(values.host_list(nodes), 0)
+    return cpus, memory
+
+
+def _cores(sockets: Any) -> int:
+    """Cores of a node that are allocated."""
+    parts = sockets.values() if isinstance(sockets, Mapping) else sockets or ()
+    total = 0
+    for socket in parts:
+        cores = socket.get("cores") or ()
+        for core in cores.values() if isinstance(cores, Mapping) else cores:
+            status = core.get("status") if isinstance(core, Mapping) else core
+            total += any("allocated" in word for word in values.words(status))
+    return total
+
+
+def node_of(record: SlurmRecord) -> SlurmNode:
+    """One node; ValueError for a value that cannot be read."""
+    get = record.get
+    flags = values.words(get("state flags"))
+    cpus = values.whole(get("usable cpus")) or values.whole(get("cpus")) or 1
+    features = get("features")
+    names = features if isinstance(features, list) else values.text(features).split(",")
+    apart = values.megabytes(get("memory set apart")) or 0.0
+    gres = values.gres(get("gres"))
+    partitions = get("partitions")
+    listed = partitions if isinstance(partitions, list) else values.text(partitions).split(",")
+    return SlurmNode(
+        values.text(get("name")),
+        (*values.words(get("state")), *flags),
+        cpus,
+        values.whole(get("cores per socket")) or 1,
+        values.whole(get("threads per core")) or 1,
+        max(0.0, (values.megabytes(get("memory")) or 0.0) - apart),
+        gres,
+        tuple(name.strip() for name in names if name.strip()),
+        values.whole(get("weight")) or 1,
+        tuple(filter(None, listed)),
+        values.whole(get("cpus in use")),
+        values.megabytes(get("memory in use")),
+        values.text(get("reason")),
+        tuple(record.named()),
+    )
+
+
+#: Rules on who may use a partition: it is named if it is not for all.
+_WHO = ("accounts", "refused accounts", "qos allowed", "qos refused", "groups")
+
+
+def partition_of(record: SlurmRecord) -> SlurmPartition:
+    """One partition; ValueError for a value that cannot be read."""
+    get = record.get
+    who = [(what, values.text(get(what))) for what in _WHO if get(what) is not None]
+    named = [*record.named(), *((what, text) for what, text in who if text.lower() != "all")]
+    if (fewest := values.whole(get("fewest nodes"))) and fewest > 1:
+        named.append(("fewest nodes", str(fewest)))
+    sharing = get("sharing")
+    up = values.words(get("state"))
+    nodes = get("nodes")
+    return SlurmPartition(
+        values.text(get("name")),
+        None if nodes is None else values.host_list(nodes),
+        values.truth(get("default") or "no"),
+        values.seconds(get("default time")),
+        values.seconds(get("most time")),
+        values.whole(get("most nodes")),
+        values.whole(get("cpus of a node")) or None,
+        values.whole(get("tier")) or 1,
+        ",".join(sharing).upper() if isinstance(sharing, list) else values.text(sharing) or "NO",
+        not up or up[0] == "up",
+        _finite(values.megabytes(get("memory of a node"))),
+        _finite(values.megabytes(get("memory of a cpu"))),
+        values.text(get("qos")),
+        tuple(named),
+    )
+
+
+def _finite(size: float | None) -> float | None:
+    return None if size is None or math.isinf(size) or not size else size
+
+
+def reservation_of(record: SlurmRecord, zone: tzinfo | None) -> SlurmReservation:
+    """One reservation; ValueError for a value that cannot be read."""
+    get = record.get
+    flags = get("flags")
+    start, end = (values.stamp(get(what), zone) for what in ("start", "end"))
+    if start is None or end is None:
+        raise ValueError("a reservation without start or end")
+    return SlurmReservation(
+        values.text(get("name")),
+        start,
+        end,
+        values.host_list(get("nodes")),
+        values.whole(get("cores")),
+        tuple(
+            str(flag).upper()
+            for flag in (flags if isinstance(flags, list) else values.text(flags).split(","))
+            if flag
+        ),
+        values.text(get("licences")),
+    )

@@ -1,0 +1,137 @@
+"""Records of Slurm's two forms: JSON of every version, and ``Key=Value`` of ``scontrol show``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...errors import InputError, Problem
+from ..lsf_state.values import Text
+from .fields import RecordKind, SlurmRecord, known_names
+
+#: The field with which a record of ``scontrol show`` begins.
+BEGINNINGS: Mapping[str, RecordKind] = {
+    "JobId": "job",
+    "NodeName": "node",
+    "PartitionName": "partition",
+    "ReservationName": "reservation",
+    "LicenseName": "licence",
+}
+#: Members of a JSON document that are lists of records.
+ROOTS: Mapping[str, RecordKind] = {
+    "jobs": "job",
+    "nodes": "node",
+    "partitions": "partition",
+    "reservations": "reservation",
+    "licenses": "licence",
+}
+_KEY = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z_/]*(?:\:[A-Za-z:]+)?)=")
+#: Fields whose value may have any text, so that only a known name ends it.
+_FREE = frozenset(
+    {"AdminComment", "Command", "Comment", "Extra", "JobName", "OS", "Reason", "SystemComment",
+     "WorkDir", "SubmitLine", "StdErr", "StdIn", "StdOut", "Partitions"}
+)  # fmt: skip
+_FIRST = re.compile(rf"(?:{'|'.join(BEGINNINGS)})=")
+#: The member of a record that has what ``scontrol show job -d`` prints by node.
+BY_NODE = "Nodes"
+
+
+def json_of(text: Text) -> dict[str, Any]:
+    """The document of a JSON text; InputError for one that cannot be read."""
+    try:
+        found = json.loads(text.content)
+    except (ValueError, RecursionError) as error:
+        raise InputError([Problem(f"is no JSON: {error}", text.source)]) from None
+    if not isinstance(found, dict):
+        raise InputError([Problem("is JSON without jobs or nodes", text.source)])
+    return found
+
+
+def version_of(document: Mapping[str, Any]) -> str:
+    """``22.05.8`` of the meta member of a JSON document, "" if it has none."""
+    meta = document.get("meta")
+    if not isinstance(meta, Mapping):
+        return ""
+    slurm = meta.get("slurm") or meta.get("Slurm") or {}
+    release = slurm.get("release") if isinstance(slurm, Mapping) else None
+    return release if isinstance(release, str) else ""
+
+
+def records_of_json(document: Mapping[str, Any], source: str) -> Iterator[SlurmRecord]:
+    """The records of a JSON document, of all kinds."""
+    for root, kind in ROOTS.items():
+        listed = document.get(root)
+        # Reservations and licences have a list in 23.02, later too.
+        for place, item in enumerate(listed if isinstance(listed, list) else ()):
+            # Records of sacct have no job_state; their jobs may have finished.
+            if isinstance(item, Mapping) and (kind != "job" or "job_state" in item):
+                yield SlurmRecord(kind, item, is_text=False, where=f"{source}, {kind} {place + 1}")
+
+
+def records_of_text(text: Text) -> Iterator[SlurmRecord]:
+    """The records of ``scontrol show job|node|partition|reservation|licenses``, -o or not."""
+    block: list[str] = []
+    first = 0
+    lines = text.content.splitlines()
+    for place, line in enumerate([*lines, "JobId="]):
+        if _FIRST.match(line):
+            if block:
+                yield _record(" ".join(block), f"{text.source}:{first + 1}")
+            block, first = [], place
+        if block or _FIRST.match(line):
+            block.append(line.strip())
+
+
+def _record(line: str, where: str) -> SlurmRecord:
+    kind = BEGINNINGS[line.partition("=")[0]]
+    known = known_names(kind, text=True)
+    fields: dict[str, Any] = {}
+    by_node: list[dict[str, str]] = []
+    key, begin = "", 0
+    for found in [*_KEY.finditer(line), None]:
+        name = "" if found is None else found[1]
+        if found is not None and key in _FREE and name not in known:
+            continue
+        if key:
+            value = line[begin : len(line) if found is None else found.start()].strip()
+            if kind == "job" and key == BY_NODE:
+                by_node.append({key: value})
+            elif by_node and key in ("CPU_IDs", "Mem", "GRES"):
+                by_node[-1][key] = value
+            elif key not in fields:
+                fields[key] = value
+        if found is not None:
+            key, begin = name, found.end()
+    if by_node:
+        fields[BY_NODE] = by_node
+    return SlurmRecord(kind, fields, is_text=True, where=where)
+
+
+def settings_of(text: Text) -> dict[str, str]:
+    """``Name = value`` of ``scontrol show config``, or ``Name=value`` of slurm.conf."""
+    found: dict[str, str] = {}
+    for line in text.content.splitlines():
+        name, equals, value = line.partition("=")
+        name = name.strip()
+        if not equals or not re.fullmatch(r"[A-Za-z_][\w.\[\]]*", name):
+            continue
+        if name in BEGINNINGS or name in ("NodeSet", "FrontendName", "DownNodes"):
+            continue
+        found.setdefault(name, value.partition("#")[0].strip())
+    return found
+
+
+def table_of(text: Text) -> list[dict[str, str]]:
+    """Rows of a parsable table (``-P``), by the names of its first line, in small letters."""
+    lines = [line for line in text.content.splitlines() if line.strip()]
+    if not lines:
+        return []
+    names = [name.strip().lower() for name in lines[0].rstrip("|").split("|")]
+    rows = []
+    for line in lines[1:]:
+        cells = line.split("|")
+        if len(cells) >= len(names):
+            rows.append(dict(zip(names, cells, strict=False)))
+    return rows

@@ -1,0 +1,237 @@
+"""What a job of Slurm requests, in the words of a job of the model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...job import HostRequest
+from .seen import SlurmJob, SlurmJobSize
+from .site import SlurmSite, gres_resource, is_gpu, licence_name, some
+
+
+@dataclass(slots=True)
+class Requested:
+    """Slots, requirement and hosts of one job, and what is not modelled of it."""
+
+    slots: int = 1
+    span: str = ""
+    selects: list[str] = field(default_factory=list)
+    uses: list[str] = field(default_factory=list)
+    exclusive: bool = False
+    gpu: str = ""
+    hosts: tuple[HostRequest, ...] = ()
+    #: Sentences: by these it may have another start.
+    omitted: list[str] = field(default_factory=list)
+
+    @property
+    def res_req(self) -> tuple[str, ...]:
+        """The requirement string, () if there is none."""
+        parts = [f"select[{' && '.join(self.selects)}]"] if self.selects else []
+        parts += [f"rusage[{':'.join(self.uses)}]"] if self.uses else []
+        parts += [f"span[{self.span}]"] if self.span else []
+        return (" ".join(parts),) if parts else ()
+
+
+def requested_of(job: SlurmJob, facts: SlurmSite) -> Requested:
+    """The request of a job that waits."""
+    found = Requested()
+    _cpus(job.size, facts, found)
+    _memory(job, facts, found)
+    _gres(job.size, found)
+    _features(job.places.features, job.size, facts, found)
+    _licences(job.places.licences, found)
+    _nodes(job, facts, found)
+    _sharing(job, facts, found)
+    found.omitted += [f"{what} ({value})" for what, value in job.named]
+    if job.places.preferred:
+        found.omitted.append(f"--prefer {job.places.preferred}, which Slurm tries for now only")
+    if job.places.reservation:
+        found.omitted.append(f"reservation {job.places.reservation}, in which it runs")
+    if len(job.partitions) > 1:
+        found.omitted.append(
+            f"its other partitions: planned in {job.partitions[0]} of {','.join(job.partitions)}"
+        )
+    if job.min_limit:
+        found.omitted.append(
+            f"--time-min: planned with {job.min_limit // 60} minutes, as Slurm does; once it has "
+            "started Slurm raises its limit to what fits"
+        )
+    return found
+
+
+def _cpus(size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
+    """Slots and span of tasks, CPUs and nodes."""
+    factor = facts.threads if size.one_thread else 1
+    of_task = size.cpus_per_task * factor
+    nodes, cpus = size.nodes, size.cpus * factor
+    if size.tasks_per_node:
+        block = facts.rounded(size.tasks_per_node * of_task)
+        whole, rest = divmod(max(size.tasks, 1), size.tasks_per_node)
+        if whole < nodes and rest:
+            found.omitted.append(f"{size.tasks} tasks on {nodes} nodes: taken as {whole + 1}")
+        whole = max(whole, nodes if not rest else whole)
+        found.slots = whole * block + (facts.rounded(rest * of_task) if rest else 0)
+        found.span = "hosts=1" if found.slots <= block else f"ptile={block}"
+        return
+    if nodes == 1 and (size.max_nodes == 1 or size.tasks == 1):
+        found.slots, found.span = facts.rounded(max(cpus, of_task)), "hosts=1"
+    elif nodes == 1:
+        block = facts.rounded(of_task) if of_task > 1 else facts.unit
+        tasks = max(1, math.ceil(cpus / of_task))
+        found.slots = tasks * block if of_task > 1 else facts.rounded(cpus)
+        found.span = f"block={block}" if block > 1 else ""
+        if of_task > 1 and of_task % facts.unit:
+            found.omitted.append(
+                f"{of_task} CPUs of a task are taken as {block}: Slurm rounds those of a node"
+            )
+        if size.max_nodes is not None:
+            found.omitted.append(f"at most {size.max_nodes} nodes")
+    else:
+        share = facts.rounded(max(of_task, math.ceil(cpus / nodes)))
+        found.slots, found.span = nodes * share, f"ptile={share}"
+        whole = max((node.cpus for node in facts.nodes.values()), default=0)
+        if (size.tasks > nodes or cpus % nodes) and share < whole:
+            found.omitted.append(
+                f"Slurm may share its {cpus} CPUs out to {nodes} nodes otherwise than as {share} "
+                "of each"
+            )
+        if size.max_nodes != nodes:
+            more = "more" if size.max_nodes is None else f"up to {size.max_nodes}"
+            found.omitted.append(f"it can start on {more} nodes: planned on {nodes}")
+
+
+def _memory(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
+    """Memory of a node or of a CPU; a job that requests none has its nodes to itself."""
+    size = job.size
+    per_node, per_cpu = size.memory_per_node, size.memory_per_cpu
+    if per_node is None and per_cpu is None and not size.all_memory:
+        per_node, per_cpu = default_memory(job.partitions, facts)
+    if not facts.has_memory:
+        if per_node:
+            found.selects.append(f"maxmem>={per_node:g}")
+    elif per_cpu:
+        found.uses.append(f"mem={per_cpu:g}/task")
+    elif per_node:
+        found.uses.append(f"mem={per_node:g}/host")
+    else:  # all of a node
+        found.exclusive = True
+
+
+def default_memory(
+    partitions: tuple[str, ...], facts: SlurmSite
+) -> tuple[float | None, float | None]:
+    """DefMemPerNode and DefMemPerCPU that count: a partition's before the cluster's."""
+    for name in partitions[:1]:
+        item = facts.partitions.get(name)
+        if item is not None and (item.memory_per_node or item.memory_per_cpu):
+            return item.memory_per_node, item.memory_per_cpu
+    return facts.memory_per_node, facts.memory_per_cpu
+
+
+def _gres(size: SlurmJobSize, found: Requested) -> None:
+    wanted = dict(size.gres_per_node)
+    tasks = size.tasks_per_node or (size.tasks if size.nodes == size.max_nodes == 1 else 0)
+    for name, count in size.gres_per_task.items():
+        on_node = tasks or (1 if size.tasks == 1 else 0)
+        if on_node:
+            wanted[name] = wanted.get(name, 0) + count * on_node
+        else:
+            wanted[name] = wanted.get(name, 0) + count
+            found.omitted.append(f"{count} {name} of every task: taken as of every node")
+    for name, count in size.gres_per_job.items():
+        nodes = max(1, size.nodes)
+        wanted[name] = wanted.get(name, 0) + math.ceil(count / nodes)
+        if nodes > 1 or size.max_nodes != 1:
+            found.omitted.append(
+                f"{count} {name} of the job: taken as {math.ceil(count / nodes)} on every node"
+            )
+    gpus = {name: count for name, count in wanted.items() if is_gpu(name) and count}
+    if gpus:
+        kinds = [name.partition(":")[2] for name in gpus if ":" in name]
+        found.gpu = f"num={sum(gpus.values())}/host"
+        if len(kinds) == 1:
+            found.gpu += f":gmodel={kinds[0]}"
+        elif kinds:
+            found.omitted.append(f"GPUs of several types ({', '.join(kinds)})")
+    for name, count in wanted.items():
+        if not is_gpu(name) and count:
+            found.uses.append(f"{gres_resource(name)}={count}/host")
+
+
+#: A name of a feature in -C, with a count.
+_FEATURE = re.compile(r"[^\s&|()\[\]*,]+")
+
+
+def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested) -> None:
+    """``a&x``, ``a|b``, ``[a|b]`` and counts as a selection."""
+    if not text:
+        return
+    counted = "*" in text
+    bare = re.sub(r"\*\d+", "", text)
+    if "[" in bare and (counted or size.nodes > 1 or size.max_nodes != 1):
+        found.omitted.append(f"-C {text}: taken as {'any of them' if counted else 'on each node'}")
+    elif counted:
+        found.omitted.append(f"-C {text}: counts of nodes are not modelled")
+    bare = bare.replace("[", "(").replace("]", ")")
+    if counted:
+        bare = bare.replace("&", "|")
+    unknown = [name for name in _FEATURE.findall(bare) if name not in facts.feature_names]
+    if unknown:  # no node has it: nothing would start
+        found.omitted.append(f"-C {text}: no node has {some(unknown)}")
+        found.selects.append("0")
+        return
+    selected = _FEATURE.sub(lambda word: facts.feature_names[word[0]], bare)
+    selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
+    found.selects.append(f"({selected})" if "||" in selected else selected)
+
+
+def _licences(text: str, found: Requested) -> None:
+    """``foo:2,bar`` as rusage of the job."""
+    if "|" in text:
+        found.omitted.append(f"licences {text}: taken as the first of them")
+    for name, count in licence_counts(text):
+        found.uses.append(f"{licence_name(name)}={count}/job")
+
+
+def licence_counts(text: str) -> Iterator[tuple[str, int]]:
+    """Name and number of each licence of ``foo:2,bar``; the first of those with ``|`` between."""
+    for part in text.partition("|")[0].replace(";", ",").split(","):
+        name, _, count = part.strip().partition(":")
+        if name:
+            yield name, int(count) if count.isdigit() else 1
+
+
+def _nodes(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
+    """Nodes that it must have, and that it must not have."""
+    places, size = job.places, job.size
+    known = [name for name in places.required if name in facts.nodes]
+    if len(known) < len(places.required):
+        found.omitted.append("required nodes that no input describes")
+    single = size.tasks == 1 or size.max_nodes == 1
+    capacity = sum(facts.nodes[name].cpus for name in known)
+    if len(known) == 1 and found.slots <= capacity:  # all on that node
+        found.omitted = [text for text in found.omitted if not text.startswith("at most")]
+    if known and (len(known) == size.nodes or (single and len(known) == 1)):
+        found.hosts = tuple(map(HostRequest, known))
+        if size.max_nodes != size.nodes and not single and found.slots > capacity:
+            found.hosts = ()
+            found.omitted.append(f"nodes that it must have ({some(known)})")
+    elif known:
+        found.omitted.append(f"nodes that it must have ({some(known)})")
+    found.selects += [f"hname != {name}" for name in places.excluded if name in facts.nodes]
+
+
+def _sharing(job: SlurmJob, facts: SlurmSite, found: Requested) -> None:
+    kind = job.places.sharing
+    partition = facts.partitions.get(job.partitions[0]) if job.partitions else None
+    if partition is not None and partition.sharing.startswith("EXCLUSIVE"):
+        kind = "none"
+    if kind == "none" or facts.whole_nodes:
+        found.exclusive = True
+    elif kind in ("user", "mcs", "topo"):
+        found.omitted.append(f"--exclusive={kind}: taken as sharing nodes with all jobs")
+    elif kind == "shared":
+        found.omitted.append("-s (--oversubscribe): taken as sharing no CPU")

@@ -1,0 +1,278 @@
+"""What a Slurm cluster is, as hosts, queues and shared resources."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
+from ...configuration import Params, Queue
+from ...formats.names import check_name
+from ...job import DEFAULT_LARGEST, HostRequest
+from ..lsf_state.values import Remarks
+from . import values
+from .seen import SlurmNode, SlurmPartition, SlurmState
+
+#: States of a node that is down; of one that an administrator has closed; of one that is going.
+_DOWN = frozenset(
+    {"down", "error", "unknown", "future", "fail", "invalid_reg", "not_responding", "no_respond",
+     "powering_down", "power_down", "perfctrs", "inval"}
+)  # fmt: skip
+_CLOSED = frozenset(
+    {"drain", "drained", "draining", "maint", "maintenance", "reboot_requested", "reboot_issued",
+     "blocked", "external"}
+)  # fmt: skip
+#: The load index that carries Slurm's Weight, by which lighter nodes come first.
+WEIGHT = "weight"
+#: Longest limit that Slurm plans with where none is set: a year.
+YEAR = 365 * 86400
+#: The highest priority of a job in the model.
+MAX_PRIORITY = 2**31 - 1
+#: Words that no feature can be as the name of a boolean resource.
+_RESERVED = frozenset({"type", "model", "status", "hname", "select", "rusage", "span", WEIGHT})
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSite:
+    """What the requests of jobs mean on this cluster."""
+
+    #: CPUs that are allocated together: of a core under CR_Core, of a socket under CR_Socket.
+    unit: int
+    threads: int
+    #: Whether jobs consume memory.
+    has_memory: bool
+    #: Whether every job has whole nodes (select/linear).
+    whole_nodes: bool
+    #: Nodes by name, partitions by name, features by Slurm's name of them.
+    nodes: Mapping[str, SlurmNode]
+    partitions: Mapping[str, SlurmPartition]
+    feature_names: Mapping[str, str]
+    #: DefMemPerNode and DefMemPerCPU of the cluster (MB), None if not set.
+    memory_per_node: float | None = None
+    memory_per_cpu: float | None = None
+
+    def rounded(self, cpus: int) -> int:
+        """CPUs of one node that are held for a number that is requested."""
+        return math.ceil(cpus / self.unit) * self.unit
+
+
+def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
+    """How the cluster allocates, by ``scontrol show config``."""
+    settings = {name.lower(): value for name, value in seen.settings.items()}
+    select = settings.get("selecttype", "")
+    kinds = {word.lower() for word in settings.get("selecttypeparameters", "").split(",") if word}
+    if not seen.settings:
+        notes.touch(
+            "no input has SelectType and SelectTypeParameters: taken as select/cons_tres with "
+            "CR_Core_Memory (give scontrol show config)"
+        )
+        select, kinds = "select/cons_tres", {"cr_core_memory"}
+    words = {part for word in kinds for part in word.split("_")}
+    shapes = Counter((node.cores_per_socket, node.threads) for node in seen.nodes)
+    cores, threads = shapes.most_common(1)[0][0] if shapes else (1, 1)
+    unit = 1
+    if "core" in words:
+        unit = threads
+    elif "socket" in words:
+        unit = cores * threads
+    if len(shapes) > 1 and unit > 1:
+        unequal = [
+            n.name for n in seen.nodes if (n.cores_per_socket, n.threads) != (cores, threads)
+        ]
+        notes.touch(
+            f"nodes differ in cores or threads: CPUs of {some(unequal)} are taken {unit} by {unit}",
+            hosts=unequal,
+        )
+    names = {name: feature_name(name) for node in seen.nodes for name in node.features}
+    return SlurmSite(
+        unit,
+        threads,
+        "memory" in words,
+        select.endswith("/linear"),
+        {node.name: node for node in seen.nodes},
+        {partition.name: partition for partition in seen.partitions},
+        names,
+        *(_finite(settings.get(key)) for key in ("defmempernode", "defmempercpu")),
+    )
+
+
+def _finite(text: str | None) -> float | None:
+    found = values.megabytes(text) if text else None
+    return None if found is None or math.isinf(found) or not found else found
+
+
+def feature_name(name: str) -> str:
+    """A feature as the name of a boolean resource: ``intel_2020`` of ``intel-2020``."""
+    bare = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"f_{bare}" if bare[:1].isdigit() or bare.lower() in _RESERVED else bare
+
+
+def some(names: Iterable[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    known = list(names)
+    more = f" and {len(known) - 3} more" if len(known) > 3 else ""
+    return ", ".join(known[:3]) + more
+
+
+def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
+    """Nodes in the order of Slurm's configuration, with features, memory and generic resources."""
+    others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
+    weights = len({node.weight for node in seen.nodes}) > 1
+    hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
+    definitions = [
+        ResourceDefinition(name, "boolean") for name in sorted(set(facts.feature_names.values()))
+    ]
+    definitions += [ResourceDefinition(name) for name in others]
+    if weights:
+        definitions.append(
+            ResourceDefinition(WEIGHT, increasing=True, dynamic=True, consumable=False)
+        )
+    shared = []
+    for name, (total, _) in sorted(seen.licences.items()):
+        definitions.append(ResourceDefinition(licence_name(name)))
+        shared.append(SharedResource(licence_name(name), total))
+    return Cluster(hosts, resources=tuple(definitions), shared=tuple(shared))
+
+
+def licence_name(name: str) -> str:
+    """A licence as the name of a resource: ``lic_matlab`` of ``matlab@server``."""
+    return "lic_" + re.sub(r"\W", "_", name.partition("@")[0], flags=re.ASCII)
+
+
+def is_gpu(name: str) -> bool:
+    """Whether a generic resource is GPUs."""
+    return name == "gpu" or name.startswith("gpu:")
+
+
+def _resource(name: str) -> str:
+    """A generic resource as the name of a host resource."""
+    return "gres_" + re.sub(r"\W", "_", name.partition(":")[0], flags=re.ASCII)
+
+
+def gres_resource(name: str) -> str:
+    """The host resource of a generic resource that is no GPU."""
+    return _resource(name)
+
+
+def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) -> Host:
+    check_name(node.name)
+    amounts = {"mem": node.memory}
+    for name, count in node.gres.items():
+        if not is_gpu(name):
+            amounts[_resource(name)] = amounts.get(_resource(name), 0.0) + count
+    gpus = {name: count for name, count in node.gres.items() if is_gpu(name) and count}
+    models = [name.partition(":")[2] for name in gpus if ":" in name]
+    if len(models) > 1:
+        notes.touch(
+            f"node {node.name} has GPUs of several types ({', '.join(models)}): any of them suit",
+            hosts=(node.name,), resources=("gpu",),
+        )  # fmt: skip
+    for what, value in node.named:
+        notes.touch(f"{what} of node {node.name} ({value})", hosts=(node.name,))
+    return Host(
+        node.name,
+        node.cpus,
+        ncpus=node.cpus,
+        amounts=amounts,
+        booleans=frozenset(facts.feature_names[name] for name in node.features),
+        load={WEIGHT: float(node.weight)} if weighted else {},
+        status=status_of(node),
+        gpus=Gpus(sum(gpus.values()), models[0] if len(models) == 1 else "") if gpus else None,
+    )
+
+
+def status_of(node: SlurmNode) -> str:
+    """The state of a node in the words of bhosts."""
+    words = set(node.state)
+    cloud = "powered_down" in words and not words & (_DOWN | _CLOSED)
+    if words & _DOWN and not cloud:
+        return "unavail"
+    return "closed_Adm" if words & _CLOSED else "ok"
+
+
+def queues_of(seen: SlurmState, notes: Remarks) -> tuple[Queue, ...]:
+    """Partitions as queues; of a cluster without any of them described, those that nodes name."""
+    partitions = list(seen.partitions)
+    named = [name for node in seen.nodes for name in node.partitions]
+    named += [name for job in seen.jobs for name in job.partitions]
+    missing = [
+        name for name in dict.fromkeys(named) if name not in {item.name for item in partitions}
+    ]
+    if missing:
+        notes.touch(
+            f"no input describes partition {some(missing)}: taken without limits, with priority "
+            "tier 1 (give scontrol show partition)",
+            queues=missing,
+        )
+        partitions += [SlurmPartition(name) for name in missing]
+    order = f"order[{WEIGHT}]" if len({node.weight for node in seen.nodes}) > 1 else ""
+    everything = {node.name for node in seen.nodes}
+    return tuple(_queue(item, seen.nodes, everything, order, notes) for item in partitions)
+
+
+def _queue(
+    item: SlurmPartition,
+    nodes: Sequence[SlurmNode],
+    everything: set[str],
+    order: str,
+    notes: Remarks,
+) -> Queue:
+    check_name(item.name)
+    names = item.nodes
+    if names is None:
+        names = tuple(node.name for node in nodes if item.name in node.partitions)
+    inside = [name for name in names if name in everything]
+    if len(inside) < len(names):
+        notes.touch(
+            f"no input describes {some(n for n in names if n not in everything)} of partition "
+            f"{item.name}", queues=(item.name,)
+        )  # fmt: skip
+    for what, value in item.named:
+        notes.touch(f"{what} of partition {item.name} ({value})", queues=(item.name,))
+    kind, _, count = item.sharing.partition(":")
+    if kind in ("YES", "FORCE") and count != "1":
+        notes.touch(
+            f"OverSubscribe={item.sharing} of partition {item.name}: its jobs are taken to share "
+            "no CPU", queues=(item.name,),
+        )  # fmt: skip
+    most = item.max_time
+    return Queue(
+        item.name,
+        priority=item.tier,
+        hosts=() if set(inside) == everything else tuple(map(HostRequest, inside)),
+        run_limit=_limit(item.default_time) or _limit(most),
+        run_limit_max=_limit(most),
+        exclusive="Y",
+        backfill=True,
+        host_slots=item.cpus_per_node,
+        active=item.up,
+        res_req=order,
+    )
+
+
+def _limit(seconds: float | None) -> int | None:
+    return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
+
+
+def params_of(seen: SlurmState) -> Params:
+    """The parameters of an instance that is of Slurm."""
+    default = next((item.name for item in seen.partitions if item.default), "")
+    settings = {name.lower(): value for name, value in seen.settings.items()}
+    parameters = settings.get("schedulerparameters", "")
+    return Params(
+        default_queue=default or (seen.partitions[0].name if seen.partitions else "default"),
+        family="Slurm",
+        scheduler_parameters="" if values.blank(parameters) else parameters,
+        scheduler_version=seen.version,
+        max_user_priority=MAX_PRIORITY,
+        mbd_sleep_time=_interval(parameters),
+        max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,
+    )
+
+
+def _interval(parameters: str) -> int:
+    found = re.search(r"bf_interval=(\d{1,6})", parameters)
+    return max(1, int(found[1])) if found else 30

@@ -1,0 +1,210 @@
+"""The order of pending jobs by absolute priority (APS-01).
+
+The jobs of an APS group stand in one order when a walk through them begins: first those with a
+system priority, the highest first, then by the value of the group's formula; equal ones by their
+submission. The values are those at the begin of the walk: nothing that starts in it moves another
+job. Dynamic priorities (FS) are those of the parent's FAIRSHARE.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...model.configuration import Queue
+from ...model.errors import InputError
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.resreq.syntax import Simple
+from ...model.shares import ApsGroup, aps_groups
+from ..availability.resources import Per
+from ..resolve import Resolver, requirement_parts
+from .accounts import Account, ShareTree, significant
+from .waiting_jobs import QueueTraversal, Rank
+
+
+@dataclass(frozen=True, slots=True)
+class AbsoluteValue:
+    """The absolute priority of one job at one time."""
+
+    #: The value of the formula, with the administrator's part; without a system priority it
+    #: decides.
+    value: float
+    #: A system priority, which stands above all values; None if there is none.
+    system: float | None = None
+    #: What each metric adds, before the limits of whole factors; the administrator's part as ADMIN.
+    terms: Mapping[str, float] | None = None
+
+    @property
+    def key(self) -> tuple[bool, float]:
+        """Sorts the highest first."""
+        if self.system is not None:
+            return False, -self.system
+        return True, -significant(self.value)
+
+    def __str__(self) -> str:
+        """``109.00``, of a system priority ``(10)``, as bjobs -aps prints it."""
+        return f"{self.value:.2f}" if self.system is None else f"({self.system:g})"
+
+    @property
+    def sum(self) -> str:
+        """The value and what it is made of: ``350.00 (JPRIORITY 50, QPRIORITY 300)``."""
+        if self.system is not None or not self.terms:
+            return str(self)
+        return f"{self} ({', '.join(f'{name} {part:g}' for name, part in self.terms.items())})"
+
+
+class AbsoluteOrder:
+    """One APS group at work; tree: of the parent's FAIRSHARE, None without one."""
+
+    def __init__(self, instance: Instance, group: ApsGroup, tree: ShareTree | None) -> None:
+        self.group = group
+        self.tree = tree
+        self._instance = instance
+        self._queues: Mapping[str, Queue] = {queue.name: queue for queue in instance.queues}
+        self._fixed: dict[str, tuple[Job, dict[str, float]]] = {}
+
+    @property
+    def moves_always(self) -> bool:
+        """Whether values change from second to second: dynamic priorities count."""
+        return self.tree is not None and "FS" in self.group.formula.metrics
+
+    def account(self, job: Job, now: float) -> Account | None:
+        """The share account that counts for a job: that with the highest priority."""
+        found = () if self.tree is None else self.tree.accounts(job.user, job.group)
+        if self.tree is None or len(found) < 2:
+            return found[0] if found else None
+        tree = self.tree
+        return min(found, key=lambda account: tree.key(account, now))
+
+    def value(self, job: Job, now: int) -> AbsoluteValue:
+        """What a job stands at."""
+        formula = self.group.formula
+        metrics = self.metrics(job, now)
+        stated = job.aps
+        admin = stated.value if stated is not None and stated.kind == "admin" else 0.0
+        pended = max(0, now - job.submit)
+        terms = formula.terms(metrics, pended) | ({"ADMIN": admin} if admin else {})
+        system = stated.value if stated is not None and stated.kind == "system" else None
+        return AbsoluteValue(formula.value(metrics, pended, admin), system, terms)
+
+    def metrics(self, job: Job, now: int) -> dict[str, float]:
+        """The values of a job that the formula weighs, by name."""
+        known = self._fixed.get(job.id)
+        if known is None or known[0] is not job:
+            known = self._fixed[job.id] = job, self._fixed_metrics(job)
+        found = dict(known[1])
+        if "JPRIORITY" in self.group.formula.weights:
+            found["JPRIORITY"] = self._instance.params.priority_at(job, now)
+        if self.moves_always and self.tree is not None:
+            account = self.account(job, now)
+            found["FS"] = 0.0 if account is None else self.tree.priority(account, now)
+        return found
+
+    def ordered(
+        self, ranks: Iterable[Rank], jobs: Mapping[Rank, Job], now: int
+    ) -> dict[Rank, AbsoluteValue]:
+        """The ranks in the order of their jobs, without those who have no share, and their values.
+
+        Of equal values the one that was submitted first comes first; then, as ranks end, by the
+        number in the name and the arrival.
+        """
+        values = {
+            rank: self.value(jobs[rank], now)
+            for rank in ranks
+            if self.tree is None or self.account(jobs[rank], now) is not None
+        }
+        places = sorted(values, key=lambda r: (*values[r].key, jobs[r].submit, r[4:]))
+        return {rank: values[rank] for rank in places}
+
+    def next_change(self, jobs: Iterable[Job], now: int) -> float:
+        """When a value of one of these jobs next changes in one step: a GRACE_PERIOD is over."""
+        if not self.group.formula.delays:
+            return math.inf
+        ends = (end for job in jobs for end in self.group.formula.delay_ends(job.submit))
+        return min((end for end in ends if end > now), default=math.inf)
+
+    def _fixed_metrics(self, job: Job) -> dict[str, float]:
+        """Those that time does not change."""
+        instance = self._instance
+        makes: dict[str, Callable[[], float]] = {
+            "PROC": lambda: job.most_slots,
+            "MEM": lambda: self._reserved(job, "mem"),
+            "SWAP": lambda: self._reserved(job, "swp"),
+            "QPRIORITY": lambda: self._queues[job.queue].priority,
+            "APP": lambda: self._application_priority(job),
+            "USER": lambda: _priority_of(job.user, ((u.name, u.priority) for u in instance.users)),
+            "UG": lambda: _priority_of(job.group, ((g.name, g.priority) for g in instance.groups)),
+        }
+        return {name: makes[name]() for name in self.group.formula.metrics if name in makes}
+
+    def _application_priority(self, job: Job) -> float:
+        profile = self._instance.application(job.application) if job.application else None
+        return 0.0 if profile is None else profile.priority
+
+    @cached_property
+    def _resolver(self) -> Resolver:
+        return Resolver.of(self._instance, reserving=False)
+
+    def _reserved(self, job: Job, resource: str) -> float:
+        """MB of a resource that a job asks for in all, of alternatives (``||``) the first.
+
+        An amount for each host counts for the fewest hosts that it may have.
+        """
+        resolver = self._resolver
+        try:
+            requirement = resolver.requirement(job)
+        except InputError:
+            return 0.0
+        whole = isinstance(requirement, Simple)
+        total = 0.0
+        for simple, slots in requirement_parts(job, requirement):
+            count = job.most_slots if whole else slots
+            for item in simple.rusage.reservations() if simple.rusage else ():
+                if item.resource == resource:
+                    per = resolver.table.counted_per(item)
+                    times = {Per.SLOT: count, Per.HOST: fewest_hosts(simple, count)}
+                    total += item.initial * times.get(per, 1)
+        return total
+
+
+def fewest_hosts(simple: Simple, slots: int) -> int:
+    """The fewest hosts that these slots fit on by span[ptile=n]."""
+    tile = None if simple.span is None else simple.span.ptile
+    return -(-slots // tile) if tile else 1
+
+
+def _priority_of(name: str, known: Iterable[tuple[str, int]]) -> float:
+    return next((float(priority) for other, priority in known if other == name), 0.0)
+
+
+def absolute_orders(
+    instance: Instance, trees: Mapping[str, ShareTree]
+) -> tuple[AbsoluteOrder, ...]:
+    """The APS groups of an instance at work; trees: of its policies, by name."""
+    return tuple(
+        AbsoluteOrder(instance, group, trees.get(group.parent)) for group in aps_groups(instance)
+    )
+
+
+class AbsoluteTraversal(QueueTraversal):
+    """The jobs of an APS group, in their order at the time when the walk begins."""
+
+    def __init__(
+        self, order: AbsoluteOrder, ranks: Iterable[Rank], jobs: Mapping[Rank, Job], now: int
+    ) -> None:
+        self._values = order.ordered(ranks, jobs, now)
+        super().__init__(self._values)
+        self._order, self._jobs, self._now = order, jobs, now
+
+    def account(self) -> Account | None:
+        """The share account that the first job would be charged to."""
+        rank = self.first()
+        return None if rank is None else self._order.account(self._jobs[rank], self._now)
+
+    def value(self) -> AbsoluteValue | None:
+        """What the first job stands at."""
+        rank = self.first()
+        return None if rank is None else self._values[rank]

@@ -1,0 +1,1 @@
+"""Slurm's own plan: one cycle of its backfill, as its source has it."""

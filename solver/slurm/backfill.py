@@ -1,0 +1,418 @@
+"""The plan of method "slurm": what one cycle of Slurm's backfill says of every pending job.
+
+Rules and their sources: docs/dev/slurm-backfill.md.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import numpy as np
+
+from ...model.duration import expected_finish
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.plan import NOT_EXAMINED, Plan, PlannedJob, Unplaced
+from ..availability.demand import Demand
+from ..availability.profile import Profile
+from ..availability.resources import Allocation, Alternative, BoolArray, IntArray, Per, Use
+from ..budget import Budget
+from ..pending_reasons import reason_unplaced
+from ..placement.earliest import Start, allocate_start
+from ..problem import PlanningProblem
+from .choose_nodes import JobShape, choose_nodes
+from .node_map import NodeMap
+from .settings import BackfillSettings
+
+#: Seconds that Slurm plans with where a job has no limit: a year.
+YEAR = 365 * 86400
+#: The first window of ends, and jobs that one window releases at most (seconds, jobs).
+FIRST_WINDOW, MAX_RELEASED = 30, 200
+#: Times that are tried for one job.
+MAX_TRIES = 10_000
+#: Notes on jobs without a start.
+DEPENDENT = "Slurm gives no start to a job whose dependency does not hold yet"
+NOT_BEGUN = "Slurm gives no start to a job before its begin time"
+GIVEN_UP = "Slurm gives it up: no node is released within its own length"
+BEYOND = "its start is beyond the depth of a cycle (bf_max_job_test, bf_max_job_array_resv)"
+MANY_TERMS = "not modelled: compound requirements"
+
+
+@dataclass(slots=True)
+class _Occupied:
+    """A job that runs, or that this cycle has started."""
+
+    end: int
+    nodes: BoolArray
+
+
+@dataclass(slots=True)
+class _BackfillCycle:
+    """What one cycle knows; times in seconds of the instance."""
+
+    problem: PlanningProblem
+    settings: BackfillSettings
+    #: Seconds since 1970 of the instance's second 0.
+    zero: int
+    map: NodeMap
+    #: What running jobs leave free over time.
+    profile: Profile
+    #: In the order of their ends.
+    running: list[_Occupied]
+    weights: list[float]
+    #: Licences that planned jobs have: pool, amount, begin and end in the map.
+    licences: list[tuple[int, float, int, int]] = field(default_factory=list)
+    per_user: Counter[str] = field(default_factory=Counter)
+    per_array: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def now(self) -> int:
+        """The instant of the cycle."""
+        return self.problem.instance.now
+
+
+@dataclass(frozen=True, slots=True)
+class _JobAnswer:
+    """What was found for one job."""
+
+    start: Start | None = None
+    why: str = ""
+
+
+def plan_as_slurm(instance: Instance, budget: Budget) -> Plan:
+    """What a cycle of Slurm's backfill says of the pending jobs, up to the end of the budget.
+
+    Jobs that it leaves without a start have none here, with the reason.
+    """
+    problem = PlanningProblem.of(instance, as_lsf=True, budget=budget, due_dates=True)
+    cycle = _cycle_of(problem)
+    planned: list[PlannedJob] = []
+    unplaced: list[Unplaced] = []
+    unseen = 0
+    for demand in problem.demands:
+        if budget.late():
+            planned.append(
+                PlannedJob(
+                    demand.job.id, None, method="slurm", waits_for=NOT_EXAMINED,
+                    fallback=NOT_EXAMINED,
+                )
+            )  # fmt: skip
+            unseen += 1
+            continue
+        if demand.impossible and demand.after is None:
+            unplaced.append(Unplaced(demand.job.id, reason_unplaced(problem, demand)))
+            continue
+        found = _plan_job(cycle, demand)
+        if found.start is None:
+            planned.append(PlannedJob(demand.job.id, None, method="slurm", waits_for=found.why))
+        else:
+            item = problem.planned(demand, found.start, "slurm", waits_for=found.why)
+            planned.append(item)
+    starts = [item.start - instance.now for item in planned if item.start is not None]
+    notes = [f"not modelled: {name} (SchedulerParameters)" for name in cycle.settings.omitted]
+    if unseen:
+        notes.append(f"truncated by the limit: {unseen} jobs not examined")
+    return Plan(
+        method="slurm",
+        objective="lexicographic",
+        status="heuristic",
+        now=instance.now,
+        reservations=tuple(planned),
+        unplaced=tuple(unplaced),
+        value=float(sum(starts)),
+        notes=tuple(notes),
+        cut=bool(unseen),
+    )
+
+
+def _cycle_of(problem: PlanningProblem) -> _BackfillCycle:
+    instance = problem.instance
+    settings = BackfillSettings.of(instance.params)
+    zero = (
+        0 if instance.origin is None else int(datetime.fromisoformat(instance.origin).timestamp())
+    )
+    hosts = instance.cluster.hosts
+    every = np.ones(len(hosts), dtype=bool)
+    begin = settings.floor(zero + instance.now)
+    end = settings.floor(zero + instance.now + settings.window)
+    index = problem.resolver.host_index()
+    running = []
+    for run in instance.running:
+        finish = expected_finish(instance, run)
+        nodes = np.zeros(len(hosts), dtype=bool)
+        nodes[[index[name] for name in run.allocation]] = True
+        last = instance.now + YEAR if finish is None else max(finish, instance.now + 1)
+        running.append(_Occupied(last, nodes))
+    order = sorted(running, key=lambda run: run.end)
+    nodes_over_time = NodeMap(begin, max(end, begin + 1), every)
+    if settings.running_in_map:
+        for run, item in zip(instance.running, running, strict=True):
+            first, last = settings.span(zero + instance.now, zero + item.end)
+            if run.job.exclusive:
+                nodes_over_time.take(first, last, item.nodes)
+            elif settings.licences and _names_licence(instance, run.job):
+                nodes_over_time.split(last)
+    weights = [float(host.load.get("weight", 1.0)) for host in hosts]
+    return _BackfillCycle(
+        problem,
+        settings,
+        zero,
+        nodes_over_time,
+        problem.base.copy(),
+        order,
+        weights,
+    )
+
+
+def _names_licence(instance: Instance, job: Job) -> bool:
+    return any(pool.name in text for pool in instance.cluster.shared for text in job.res_req)
+
+
+def _plan_job(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
+    """The start of one job, which takes its nodes out of the map."""
+    open_condition = demand.after is not None or demand.earliest > cycle.now
+    of_slurm = cycle.problem.instance.params.of_slurm  # squeue shows what is not fulfilled yet
+    if demand.job.dependency and (open_condition or of_slurm):
+        return _JobAnswer(why=DEPENDENT)
+    if demand.job.begin is not None and demand.job.begin > cycle.now:
+        return _JobAnswer(why=NOT_BEGUN)
+    if len(demand.terms) != 1:
+        return _JobAnswer(why=MANY_TERMS)
+    if _is_too_deep(cycle, demand.job):
+        return _JobAnswer(why=BEYOND)
+    if short := _short_pool(cycle, demand):
+        return _JobAnswer(why=short)
+    return _try_times(cycle, demand)
+
+
+def _is_too_deep(cycle: _BackfillCycle, job: Job) -> bool:
+    """Whether a cycle does not come to this job; counts it."""
+    settings = cycle.settings
+    if sum(cycle.per_array.values()) >= settings.max_jobs:
+        return True
+    cycle.per_user[job.user] += 1
+    if settings.max_user_jobs and cycle.per_user[job.user] > settings.max_user_jobs:
+        return True
+    array = job.array_id or job.id
+    cycle.per_array[array] += 1
+    return cycle.per_array[array] > settings.max_tasks and job.array_id is not None
+
+
+def _short_pool(cycle: _BackfillCycle, demand: Demand) -> str:
+    """A limit, or a licence, of which too little is left now: the cycle passes over such jobs."""
+    slots = demand.terms[0].slots
+    for use in _alternative(demand).pool_uses:
+        pool = cycle.profile.table.pools[use.index]
+        if cycle.settings.licences and _is_licence(cycle, use):
+            continue
+        needed = use.reservation.initial * (slots if use.per is Per.SLOT else 1)
+        if cycle.profile.free_in_pool(use.index, cycle.now) < needed - 1e-6:
+            return f"Slurm passes over it: {pool.reason}"
+    return ""
+
+
+def _is_licence(cycle: _BackfillCycle, use: Use) -> bool:
+    """Whether a pool is a licence, and no limit."""
+    name = cycle.profile.table.pools[use.index].name
+    return any(item.name == name for item in cycle.problem.instance.cluster.shared)
+
+
+def _licence_uses(cycle: _BackfillCycle, demand: Demand) -> list[tuple[int, float]]:
+    """Licences of a job that are planned (bf_licenses): pool and amount."""
+    if not cycle.settings.licences:
+        return []
+    slots = demand.terms[0].slots
+    return [
+        (use.index, use.reservation.initial * (slots if use.per is Per.SLOT else 1))
+        for use in _alternative(demand).pool_uses
+        if _is_licence(cycle, use)
+    ]
+
+
+def _licences_short_until(
+    cycle: _BackfillCycle, uses: list[tuple[int, float]], time: int, end: int
+) -> int | None:
+    """The end of the last record that touches [time, end] and has too few licences; None: none."""
+    short = None
+    step = cycle.settings.resolution
+    for record in cycle.map.records:
+        if record.end <= cycle.zero + time or record.begin > cycle.zero + end:
+            continue
+        at = max(cycle.now, record.begin - cycle.zero + step - 1)
+        for index, amount in uses:
+            planned = sum(
+                held
+                for pool, held, begin, until in cycle.licences
+                if pool == index and begin < record.end and until > record.begin
+            )
+            if cycle.profile.free_in_pool(index, at) - planned < amount - 1e-6:
+                short = record.end - cycle.zero
+    return short
+
+
+def _alternative(demand: Demand) -> Alternative:
+    found = next((item for item in demand.terms[0].alternatives if not item.missing), None)
+    return demand.terms[0].alternatives[0] if found is None else found
+
+
+def _try_times(cycle: _BackfillCycle, demand: Demand) -> _JobAnswer:
+    settings, now = cycle.settings, cycle.now
+    duration = demand.runs if demand.runs is not None else YEAR
+    term = demand.terms[0]
+    candidates = np.zeros(len(cycle.weights), dtype=bool)
+    candidates[term.candidates] = True
+    shape, licences = JobShape.of(demand), _licence_uses(cycle, demand)
+    time = now
+    for _ in range(MAX_TRIES):
+        usable, later = _usable(cycle, candidates, time, duration)
+        short = _licences_short_until(cycle, licences, time, time + duration) if licences else None
+        later = later if short is None else short
+        found = None
+        if short is None and int(usable.sum()) >= shape.min_nodes:
+            found = _will_run(cycle, demand, shape, usable, time, later)
+        if found is None:
+            if later is None:
+                return _JobAnswer(why=GIVEN_UP)
+            time = later
+            continue
+        start, allocation = found
+        start = max(start, time)
+        if start <= now:
+            return _JobAnswer(_begin(cycle, demand, Start(now, (allocation,)), duration))
+        if later is not None and start > later:
+            time = later
+            continue
+        answer = Start(start, (allocation,))
+        if start > now + settings.window:
+            return _JobAnswer(
+                answer, "beyond bf_window: Slurm shows the start and reserves nothing"
+            )
+        nodes = np.zeros(len(cycle.weights), dtype=bool)
+        nodes[list(allocation)] = True
+        begin, end = settings.span(cycle.zero + start, cycle.zero + start + duration)
+        if cycle.map.overlaps(begin, end, nodes):
+            time = start if start > time or settings.version < (25, 5, 0) else _next(cycle, start)
+            if time == start and later is not None and time <= now:
+                time = later
+            continue
+        cycle.map.take(begin, end, nodes)
+        cycle.licences += [(index, amount, begin, end) for index, amount in licences]
+        return _JobAnswer(answer)
+    return _JobAnswer(why=GIVEN_UP)
+
+
+def _next(cycle: _BackfillCycle, time: int) -> int:
+    return time + cycle.settings.resolution
+
+
+def _usable(
+    cycle: _BackfillCycle, candidates: BoolArray, time: int, duration: int
+) -> tuple[BoolArray, int | None]:
+    """Nodes that a job may use over [time, time + duration], and a later time to try."""
+    instance, zero = cycle.problem.instance, cycle.zero
+    nodes = candidates.copy()
+    ends: list[int] = []
+    overlaps = False
+    index = cycle.problem.resolver.host_index()
+    for item in instance.advance_reservations:
+        if item.end > time:
+            ends.append(item.end)
+            if item.start < time + duration:
+                reserved = [index[name] for name in item.slots]
+                overlaps = overlaps or bool(nodes[reserved].any())
+                nodes[reserved] = False
+    usable, later = cycle.map.usable(zero + time, zero + time + duration, nodes)
+    following = None if later is None else later - zero
+    if overlaps:  # rounded up, and one second more
+        resolution = cycle.settings.resolution
+        first = -(-(zero + min(ends)) // resolution) * resolution + 1 - zero
+        if following is None or first < following:
+            following = first
+    return usable, following
+
+
+def _caps(cycle: _BackfillCycle, demand: Demand, time: int) -> IntArray:
+    """CPUs that a job finds on each node given the running jobs, [H]."""
+    alternative = replace(_alternative(demand), pool_uses=())
+    return cycle.profile.capacity(demand, demand.terms[0], alternative, time).caps
+
+
+def _will_run(
+    cycle: _BackfillCycle,
+    demand: Demand,
+    shape: JobShape,
+    usable: BoolArray,
+    time: int,
+    later: int | None,
+) -> tuple[int, Allocation] | None:
+    """When and where the select plugin would start a job on these nodes, by running jobs alone."""
+    first = time if cycle.settings.bounded_by_records else cycle.now
+    found = choose_nodes(_caps(cycle, demand, first), usable, cycle.weights, shape)
+    if found is not None:
+        return first, found
+    stop = later if cycle.settings.bounded_by_records else None
+    for end in _group_ends(cycle, usable, first):
+        if stop is not None and end > stop:
+            return None
+        found = choose_nodes(_caps(cycle, demand, end), usable, cycle.weights, shape)
+        if found is not None:
+            if cycle.settings.by_chosen_nodes:
+                end = _last_on(cycle, found, end)
+            return end, found
+    return None
+
+
+def _last_on(cycle: _BackfillCycle, chosen: Allocation, until: int) -> int:
+    """The last end by `until` of a running job on one of the chosen nodes."""
+    nodes = list(chosen)
+    ends = [run.end for run in cycle.running if run.end <= until and run.nodes[nodes].any()]
+    return max(ends, default=until)
+
+
+def _group_ends(cycle: _BackfillCycle, usable: BoolArray, after: int) -> Iterator[int]:
+    """Ends of running jobs at which the plugin tests: those of the last job of each group.
+
+    Jobs are released in the order of their ends until the next job, on any nodes, ends behind
+    the window; the window grows from group to group.
+    """
+    jobs = [run for run in cycle.running if run.end > after or after == cycle.now]
+    window, barrier, place = FIRST_WINDOW, 0, 0
+    while place < len(jobs):
+        last: _Occupied | None = None
+        released = 0
+        following: _Occupied | None = None
+        while place < len(jobs):
+            run = jobs[place]
+            place += 1
+            if not (run.nodes & usable).any():
+                continue
+            if not barrier:
+                end = cycle.zero + run.end
+                barrier = run.end + FIRST_WINDOW - end % FIRST_WINDOW
+            last = run
+            released += 1
+            following = jobs[place] if place < len(jobs) else None
+            if following is None or following.end > barrier + window or released > MAX_RELEASED:
+                break
+        if last is None:
+            return
+        if released > MAX_RELEASED:  # too many for one group: no test, and the window stays
+            continue
+        window += cycle.settings.linear or window
+        while following is not None and following.end > barrier + window:
+            window += cycle.settings.linear or window
+        yield last.end
+
+
+def _begin(cycle: _BackfillCycle, demand: Demand, start: Start, duration: int) -> Start:
+    """Start a job now: it is a running job for those behind it."""
+    allocate_start(cycle.profile, demand, start)
+    nodes = np.zeros(len(cycle.weights), dtype=bool)
+    nodes[list(start.allocation)] = True
+    run = _Occupied(start.time + duration, nodes)
+    cycle.running.insert(bisect_right([item.end for item in cycle.running], run.end), run)
+    return start

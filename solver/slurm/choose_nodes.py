@@ -1,0 +1,143 @@
+"""Which nodes Slurm takes for a job at one instant, without a topology plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..availability.demand import Demand, TermDemand
+from ..availability.resources import Allocation, BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class JobShape:
+    """How many CPUs and nodes a job needs."""
+
+    slots: int
+    min_nodes: int
+    #: None: any number.
+    max_nodes: int | None
+    #: CPUs of every node, 0 if they may differ.
+    per_node: int = 0
+    #: CPUs of a node come in groups of this many.
+    block: int = 1
+
+    @classmethod
+    def of(cls, demand: Demand) -> JobShape:
+        """The shape of a job with one term."""
+        term = demand.terms[0]
+        if term.one_host:
+            return cls(term.slots, 1, 1)
+        if term.ptile is not None:
+            size = _ptile(term)
+            nodes = -(-term.slots // size)
+            return cls(term.slots, nodes, nodes, min(size, term.slots))
+        return cls(term.slots, 1, None, block=term.block)
+
+
+def _ptile(term: TermDemand) -> int:
+    assert term.ptile is not None
+    return max(1, int(term.ptile[term.candidates].max())) if len(term.candidates) else 1
+
+
+@dataclass(slots=True)
+class _NodeRun:
+    """Usable nodes that are neighbours and have one weight."""
+
+    nodes: list[int]
+    weight: float
+    cpus: int
+
+
+def choose_nodes(
+    caps: IntArray, usable: BoolArray, weights: Sequence[float], shape: JobShape
+) -> Allocation | None:
+    """CPUs by node, or None if the usable nodes do not suffice.
+
+    caps: CPUs that the job can have on each node, [H]; usable: nodes that it may use, [H].
+    """
+    free = {
+        host: size
+        for host in usable.nonzero()[0].tolist()
+        if (size := _size(int(caps[host]), shape)) > 0
+    }
+    if len(free) < shape.min_nodes or sum(free.values()) < shape.slots:
+        return None
+    runs = list(_runs(free, weights))
+    taken: Allocation = {}
+    cpus, nodes = shape.slots, shape.min_nodes
+    while runs and (cpus > 0 or nodes > 0):
+        run = _best(runs, cpus, nodes)
+        runs.remove(run)
+        for host in _in_run(run, free, cpus, nodes):
+            if (cpus <= 0 and nodes <= 0) or len(taken) == shape.max_nodes:
+                break
+            left = max(0, nodes - 1)  # every other node needs a CPU at least
+            taken[host] = shape.per_node or max(1, min(free[host], cpus - left))
+            cpus -= taken[host]
+            nodes -= 1
+    if cpus > 0 or nodes > 0:
+        return None
+    return _trimmed(taken, shape.slots)
+
+
+def _size(cap: int, shape: JobShape) -> int:
+    """CPUs that count of a node."""
+    if shape.per_node:
+        return cap if cap >= shape.per_node else 0
+    if shape.max_nodes == 1:
+        return cap if cap >= shape.slots else 0
+    return cap - cap % shape.block
+
+
+def _runs(free: dict[int, int], weights: Sequence[float]) -> Iterator[_NodeRun]:
+    run: _NodeRun | None = None
+    for host in sorted(free):
+        if run is not None and run.nodes[-1] == host - 1 and run.weight == weights[host]:
+            run.nodes.append(host)
+            run.cpus += free[host]
+            continue
+        if run is not None:
+            yield run
+        run = _NodeRun([host], weights[host], free[host])
+    if run is not None:
+        yield run
+
+
+def _best(runs: Sequence[_NodeRun], cpus: int, nodes: int) -> _NodeRun:
+    """The run to take from: the lightest; of equal ones the tightest that suffices.
+
+    If none suffices it is the largest. One that suffices comes before a lighter one that does not.
+    """
+    best, enough = runs[0], _suffices(runs[0], cpus, nodes)
+    for run in runs[1:]:
+        suffices = _suffices(run, cpus, nodes)
+        better = run.weight < best.weight or (suffices and not enough)
+        if run.weight == best.weight and suffices == enough:
+            better = run.cpus < best.cpus if suffices else run.cpus > best.cpus
+        if better:
+            best, enough = run, suffices
+    return best
+
+
+def _suffices(run: _NodeRun, cpus: int, nodes: int) -> bool:
+    return run.cpus >= cpus and len(run.nodes) >= nodes
+
+
+def _in_run(run: _NodeRun, free: dict[int, int], cpus: int, nodes: int) -> list[int]:
+    """Nodes of a run in the order in which they are taken; a single one is the tightest."""
+    if nodes <= 1:
+        fitting = [host for host in run.nodes if free[host] >= cpus]
+        if fitting:
+            return [min(fitting, key=lambda host: free[host])]
+    return run.nodes
+
+
+def _trimmed(taken: Allocation, slots: int) -> Allocation:
+    """The allocation without what the last node has too much."""
+    over = sum(taken.values()) - slots
+    for host in reversed(list(taken)):
+        less = min(over, taken[host] - 1)
+        taken[host] -= less
+        over -= less
+    return taken

@@ -1,0 +1,113 @@
+"""What SchedulerParameters and the version of Slurm change of its backfill."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ...model.configuration import Params
+
+#: Minutes that backfill looks ahead, seconds of its steps, jobs and tasks that it plans in a cycle.
+WINDOW, RESOLUTION, MAX_JOBS, MAX_TASKS = 1440, 60, 500, 20
+#: Parameters of backfill that this plan does not take into account.
+NOT_MODELLED = (
+    "bf_busy_nodes",
+    "bf_continue",
+    "bf_job_part_count_reserve",
+    "bf_max_job_assoc",
+    "bf_max_job_part",
+    "bf_max_job_start",
+    "bf_max_job_user_part",
+    "bf_max_time",
+    "bf_min_age_reserve",
+    "bf_min_prio_reserve",
+    "bf_node_space_size",
+    "bf_one_resv_per_job",
+    "assoc_limit_stop",
+    "pack_serial_at_end",
+    "time_min_as_soft_limit",
+)
+#: Of these, the ones without an influence on one whole cycle.
+_OF_MANY_CYCLES = ("bf_continue", "bf_max_time", "bf_max_job_start", "bf_node_space_size")
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillSettings:
+    """The settings of one cycle; times in seconds."""
+
+    window: int = WINDOW * 60
+    resolution: int = RESOLUTION
+    #: Seconds by which the window of ends grows, 0: it doubles (bf_window_linear).
+    linear: int = 0
+    max_jobs: int = MAX_JOBS
+    max_tasks: int = MAX_TASKS
+    #: Jobs of one user, 0 for any number.
+    max_user_jobs: int = 0
+    #: Licences are planned (bf_licenses).
+    licences: bool = False
+    #: Exclusive running jobs are in the map (bf_running_job_reserve).
+    running_in_map: bool = False
+    #: Year and month of the version, (22, 5) for 22.05; and its number.
+    version: tuple[int, int, int] = (22, 5, 0)
+    #: Parameters that are set and not taken into account.
+    omitted: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, params: Params) -> BackfillSettings:
+        """The settings of an instance."""
+        given = _words(params.scheduler_parameters)
+        licences = "bf_licenses" in given
+        omitted = [name for name in NOT_MODELLED if name in given and name not in _OF_MANY_CYCLES]
+        return cls(
+            _number(given, "bf_window", WINDOW) * 60,
+            max(1, _number(given, "bf_resolution", RESOLUTION)),
+            _number(given, "bf_window_linear", 0),
+            _number(given, "bf_max_job_test", MAX_JOBS),
+            _number(given, "bf_max_job_array_resv", MAX_TASKS),
+            _number(given, "bf_max_job_user", 0),
+            licences,
+            licences or "bf_running_job_reserve" in given,
+            version_of(params.scheduler_version),
+            tuple(omitted),
+        )
+
+    @property
+    def bounded_by_records(self) -> bool:
+        """Whether jobs that end before a start are released together (24.11 and later)."""
+        return self.version >= (24, 11, 0)
+
+    @property
+    def by_chosen_nodes(self) -> bool:
+        """Whether only ends on the chosen nodes count (25.05.1 and later)."""
+        return self.version >= (25, 5, 1)
+
+    def floor(self, time: int) -> int:
+        """An instant (seconds since 1970) rounded down to the resolution."""
+        return time // self.resolution * self.resolution
+
+    def end_of(self, time: int) -> int:
+        """The end of a plan in the map: rounded down, from 24.11 on rounded up."""
+        if self.version >= (24, 11, 0):
+            return -(-time // self.resolution) * self.resolution
+        return self.floor(time)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The instants of a plan in the map, at least one step of the resolution apart."""
+        begin = self.floor(start)
+        return begin, max(self.end_of(end), begin + self.resolution)
+
+
+def version_of(text: str) -> tuple[int, int, int]:
+    """(22, 5, 8) of ``22.05.8``; (22, 5, 0) if it is not known."""
+    found = re.match(r"(\d{2})\.(\d{2})(?:\.(\d{1,3}))?", text)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (22, 5, 0)
+
+
+def _words(text: str) -> dict[str, str]:
+    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
+    return {name.strip().lower(): value.strip() for name, _, value in parts}
+
+
+def _number(given: dict[str, str], name: str, default: int) -> int:
+    text = given.get(name, "")
+    return int(text) if text.isdigit() else default

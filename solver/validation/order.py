@@ -1,0 +1,234 @@
+"""In which order jobs are tried, as the rules have it: queues, priorities, APS (APS-01).
+
+Of orders that hang on shares nothing is said but of jobs that are alike in all that shares see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any
+
+from ...model.absolute_priority import AbsolutePriority
+from ...model.configuration import Queue
+from ...model.instance import Instance
+from ...model.job import Job
+from ...model.resreq.syntax import Compound, Simple
+from .facts import Facts, Violation, counts_of, method
+from .schedule import Record, Schedule, facts_of
+
+#: Sorts as the jobs do; comparable within one class.
+Place = tuple[Any, ...]
+#: What each factor is made of.
+_WITHIN = {"RSRC": ("PROC", "MEM", "SWAP"), "WORK": ("JPRIORITY", "QPRIORITY", "APP", "USER", "UG")}
+_LARGEST = 1e6
+#: Values that differ by less are one.
+_LEVEL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a job stands among those of its class."""
+
+    #: Jobs of one class can be compared.
+    group: tuple[object, ...]
+    place: Place
+
+
+class Standings:
+    """Where the jobs of an instance stand at one time."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._instance = facts.instance
+        self._shared = bool(self._instance.partitions) or any(
+            queue.user_shares or queue.slot_pool for queue in facts.queues.values()
+        )
+        self._parents = _parents(self._instance)
+
+    def of(self, job: Job, now: int) -> Standing | None:
+        """Where a job stands at `now`; None if nothing can be said of it."""
+        own = grown(self._instance, job, now)
+        parent = self._parents.get(job.queue)
+        if parent is None or parent.aps_priority is None:
+            place = (-self._facts.queues[job.queue].priority, -own, job.queue_position)
+            return Standing(("queue", *(_seen_by_shares(job) if self._shared else ())), place)
+        formula = parent.aps_priority
+        by_shares = bool(parent.user_shares) and "FS" in formula.weights
+        if by_shares and "FS" in formula.delays:
+            return None
+        group = ("absolute", parent.name, *(_seen_by_shares(job) if by_shares else ()))
+        if job.aps is not None and job.aps.kind == "system":
+            return Standing(group, (0, -job.aps.value, job.submit))
+        worth = round(self._value(formula, job, now, own) / _LEVEL) * _LEVEL
+        return Standing(group, (1, -worth, job.submit))
+
+    def _value(self, formula: AbsolutePriority, job: Job, now: int, own: int) -> float:
+        """The sum of APS_PRIORITY without FS, which is the same for all that are compared."""
+        pended = max(0, now - job.submit)
+        weights, limits = formula.weights, formula.limits
+
+        def counts(name: str) -> bool:
+            return pended >= formula.delays.get(name, 0)
+
+        def within(value: float, name: str) -> float:
+            bound = abs(limits[name]) if name in limits else float("inf")
+            return min(bound, max(-bound, value))
+
+        total = 0.0
+        for factor, parts in _WITHIN.items():
+            if not counts(factor):
+                continue
+            inside = sum(
+                within(weights[part] * self._metric(part, job, own), part)
+                for part in parts
+                if part in weights and counts(part)
+            )
+            total += within(weights.get(factor, 1.0) * inside, factor)
+        if job.aps is not None and job.aps.kind == "admin":
+            total += job.aps.value
+        return min(total, _LARGEST)
+
+    def _metric(self, name: str, job: Job, own: int) -> float:
+        instance = self._instance
+        match name:
+            case "PROC":
+                return job.slots if job.max_slots is None else job.max_slots
+            case "MEM" | "SWAP":
+                return self._asked(job, "mem" if name == "MEM" else "swp")
+            case "JPRIORITY":
+                return own
+            case "QPRIORITY":
+                return self._facts.queues[job.queue].priority
+            case "APP":
+                return sum(p.priority for p in instance.applications if p.name == job.application)
+            case "USER":
+                return sum(user.priority for user in instance.users if user.name == job.user)
+            case _:
+                return sum(group.priority for group in instance.groups if group.name == job.group)
+
+    def _asked(self, job: Job, resource: str) -> float:
+        """MB in all, of the first of alternatives; for each host: on the fewest by span[ptile]."""
+        asked = self._facts.requirement(job)
+        if isinstance(asked, str):
+            return 0.0
+        parts: list[tuple[Simple, int]] = []
+        if isinstance(asked, Compound):
+            parts += zip(
+                (term.requirement for term in asked.terms), counts_of(job, asked), strict=True
+            )
+        else:
+            parts.append((asked, job.slots if job.max_slots is None else job.max_slots))
+        total = 0.0
+        for part, slots in parts:
+            tile = part.span.ptile if part.span is not None else None
+            for item in part.rusage.reservations() if part.rusage and slots else ():
+                if item.resource != resource:
+                    continue
+                times = {"PER_SLOT": slots, "PER_JOB": 1}
+                hosts = -(-slots // tile) if tile else 1
+                total += item.initial * times.get(method(self._facts, item, "PER_HOST"), hosts)
+        return total
+
+
+def grown(instance: Instance, job: Job, now: int) -> int:
+    """The job priority at `now`, by JOB_PRIORITY_OVER_TIME."""
+    growth, most = instance.params.job_priority_over_time, instance.params.max_user_priority
+    if growth is None or most == 0 or now <= job.submit:
+        return job.priority
+    by, seconds = growth[0], 60 * growth[1]
+    if instance.params.family == "LSF":
+        return job.priority + by * int((now - job.submit) / seconds)
+    return job.priority + int(by * (now - job.submit) / seconds)
+
+
+def _parents(instance: Instance) -> dict[str, Queue]:
+    """The queue whose formula orders the jobs of each queue."""
+    absolute = [queue for queue in instance.queues if queue.aps_priority is not None]
+    found: dict[str, Queue] = {}
+    for queue in absolute:
+        for name in queue.queue_group:
+            found[name] = queue
+    for queue in absolute:
+        found.setdefault(queue.name, queue)
+    return found
+
+
+def _seen_by_shares(job: Job) -> tuple[object, ...]:
+    return job.queue, job.user, job.group, job.project, job.slots, job.res_req, job.hosts
+
+
+def ahead(facts: Facts, behind: list[str]) -> Iterator[Violation]:
+    """No job that is omitted as behind the others comes before one of them."""
+    standings = Standings(facts)
+    now = facts.instance.now
+    last: dict[tuple[object, ...], tuple[Place, str]] = {}
+    waiting = set(behind)
+    for name, job in facts.pending.items():
+        if name not in waiting and (at := standings.of(job, now)) is not None:
+            last[at.group] = max(last.get(at.group, (at.place, name)), (at.place, name))
+    for name in behind:
+        at = standings.of(facts.pending[name], now)
+        later = None if at is None else last.get(at.group)
+        if at is not None and later is not None and at.place < later[0]:
+            text = f"job {name}: it is omitted as behind the others, and comes before {later[1]}"
+            yield Violation("entry", text, name)
+
+
+#: Fields by which jobs may differ that start in the order of their places; -b is examined.
+_OWN = frozenset(
+    {"id", "submit", "begin", "priority", "queued_as", "aps", "weight", "name", "orphan_term"}
+    | {"run_time", "cpu_time"}
+)
+_ASKED = attrgetter(*(field.name for field in fields(Job) if field.name not in _OWN))
+
+
+def out_of_order(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
+    """A job that waits, and one behind it that asks for just the same and starts.
+
+    Examined if places change as time goes by, or are given by absolute priority. One that held
+    slots before it started keeps them, and starts before those that have come to stand ahead.
+    """
+    growing = instance.params.job_priority_over_time is not None
+    if not growing and not any(queue.aps_priority for queue in instance.queues):
+        return
+    jobs = {job.id: job for job in (*instance.pending, *instance.future)}
+    alike: dict[tuple[object, ...], list[Record]] = {}
+    for record in schedule.jobs:
+        job = jobs.get(record.job)
+        if job is not None and not job.dependency and job.array_limit is None:
+            alike.setdefault((_ASKED(job),), []).append(record)
+    if schedule.settings.reservation != "none" and not schedule.log:
+        return
+    held: dict[str, list[int]] = {}
+    for entry in schedule.log:
+        for item in entry["reservations"]:
+            held.setdefault(item["job"], []).append(entry["time"])
+    standings = Standings(facts_of(instance, (), ()))
+    for records in alike.values():
+        if len(records) > 1:
+            free = [it for it in records if it.start is not None and not held.get(it.job)]
+            yield from _overtaken(standings, jobs, free, records)
+
+
+def _overtaken(
+    standings: Standings, jobs: dict[str, Job], started: list[Record], records: list[Record]
+) -> Iterator[Violation]:
+    for record in started:
+        time = record.start
+        assert time is not None
+        own = standings.of(jobs[record.job], time)
+        for other in records:
+            job = jobs[other.job]
+            waits = other.start is None or other.start > time
+            if not waits or max(job.submit, job.begin or 0) >= time:
+                continue
+            at = standings.of(job, time)
+            if own is None or at is None or at.group != own.group:
+                continue
+            if at.place < own.place:
+                text = f"job {record.job}: it starts at {time} s before job {job.id}, which asks "
+                text += "for the same and comes before it then"
+                yield Violation("order", text, record.job, time=time)
+                break

@@ -1,0 +1,77 @@
+"""What a plan of method "slurm" has to keep: Slurm's rules of a cycle, read for themselves.
+
+Such a plan is an estimate: it passes over deadlines, and licences and limits of later instants, and
+it rounds the times of its map. Each of its jobs fits given the running jobs, and those that
+start later have their nodes to themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+
+from ...model.instance import Instance
+from ...model.plan import Plan, PlannedJob, Unplaced
+from .facts import Violation
+
+#: Whether a plan of a few jobs keeps the rules of capacity and of hosts.
+Judged = Callable[[Plan], Iterator[Violation]]
+
+
+def slurm_faults(instance: Instance, plan: Plan, judged: Judged) -> Iterator[Violation]:
+    """Everything that a cycle of Slurm's backfill cannot have said."""
+    started = [item for item in plan.reservations if item.start == plan.now]
+    later = [item for item in plan.reservations if item.start is not None and item not in started]
+    yield from judged(_alone(instance, plan, started))
+    for item in later:
+        yield from judged(_alone(instance, plan, [*started, item]))
+    for item in plan.reservations:
+        if item.start is not None and item.start < plan.now:
+            yield Violation("start", f"job {item.job}: it starts before now", item.job)
+        if item.proved or item.bound is not None or item.proved_if:
+            yield Violation("bound", f"job {item.job}: an estimate proves nothing", item.job)
+    yield from _shared_nodes(instance, plan, later)
+
+
+def _alone(instance: Instance, plan: Plan, items: list[PlannedJob]) -> Plan:
+    """A plan of these jobs alone; the others have no start."""
+    names = {item.job for item in items}
+    others = [job.id for job in instance.pending if job.id not in names]
+    return replace(
+        plan,
+        reservations=tuple(items),
+        unplaced=tuple(Unplaced(name, "not examined") for name in others),
+        value=None,
+        behind=0,
+    )
+
+
+def _shared_nodes(instance: Instance, plan: Plan, later: list[PlannedJob]) -> Iterator[Violation]:
+    """No two jobs that start later have a node at the same time, with the map's rounding."""
+    text = instance.params.scheduler_parameters
+    found = re.search(r"(?:^|,)\s*bf_resolution=(\d+)", text)
+    step = max(1, int(found[1])) if found else 60
+    window = re.search(r"(?:^|,)\s*bf_window=(\d+)", text)
+    last = plan.now + 60 * (int(window[1]) if window else 1440)
+    zero = 0
+    if instance.origin is not None:
+        zero = int(datetime.fromisoformat(instance.origin).timestamp())
+    spans: list[tuple[float, float, PlannedJob]] = []
+    for item in later:
+        assert item.start is not None
+        end = float("inf") if item.finish is None else (zero + item.finish) // step * step
+        if item.start <= last:
+            spans.append(((zero + item.start) // step * step, end, item))
+    by_node: dict[str, list[tuple[float, float, PlannedJob]]] = {}
+    for begin, end, item in spans:
+        for node in item.allocation:
+            by_node.setdefault(node, []).append((begin, end, item))
+    for node, held in by_node.items():
+        held.sort(key=lambda span: span[:2])
+        for (_, end, one), (begin, _, other) in pairwise(held):
+            if begin < end:
+                text = f"job {other.job}: node {node} is planned for job {one.job} then"
+                yield Violation("slots", text, other.job, node, other.start)

@@ -1,0 +1,261 @@
+"""Method slurm: the starts of recorded clusters, and each rule of the cycle alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+
+from tests.methods.test_whole_nodes import RECORDED, instance_of, recorded_start
+from tests.slurm.test_import import instance_of as imported
+from tests.slurm.test_import import texts_of
+
+pytestmark = pytest.mark.behaviour("SLU-02")
+#: SchedulerParameters of the recorded random queues.
+LINEAR = "bf_interval=1,bf_resolution=1,bf_window=2880,bf_continue,bf_window_linear=1"
+
+
+def slurm(problem: sw.Instance, parameters: str = "", version: str = "22.05.8") -> sw.Instance:
+    params = replace(
+        problem.params, family="Slurm", scheduler_parameters=parameters, scheduler_version=version
+    )
+    return replace(problem, params=params)
+
+
+@pytest.mark.parametrize("key", RECORDED, ids=lambda key: f"{key[0]}{key[1][:12]}")
+def test_recorded_random_queues(key: tuple[str, str]) -> None:
+    """Every start within 8 s, as exactly as the moment of the cycle is known."""
+    scenario = RECORDED[key]
+    problem = replace(instance_of(scenario), origin="2026-01-01T00:00:00+00:00")
+    found = sw.plan(slurm(problem, LINEAR), "slurm")
+    assert not found.refused
+    for item in scenario["pending"]:
+        start = found[item["name"]].start
+        assert start is not None
+        assert abs(start - recorded_start(item)) <= 8
+
+
+def test_a_live_queue() -> None:
+    problem = imported(texts_of("live"))
+    found = sw.plan(problem, "slurm")
+    assert not found.refused
+    of_slurm = {item.job: item.start for item in problem.lsf_says}
+    assert {item.job: item.start for item in found} == {
+        **dict.fromkeys(job.id for job in problem.pending), **of_slurm
+    }  # fmt: skip
+
+
+def test_a_live_queue_with_every_option() -> None:
+    """Jobs that Slurm leaves without a start have none; what is not modelled is put in by hand."""
+    problem = imported(texts_of("probes"))
+
+    def as_slurm_has_it(job: sw.Job) -> sw.Job:
+        if job.id == "12":  # [a*2&b*1]: four nodes, not three
+            return replace(job, slots=16, res_req=("rusage[mem=10/host] span[ptile=4]",))
+        if job.id == "13":  # [a|b]: all alike
+            return replace(job, res_req=("select[a] rusage[mem=10/host] span[ptile=8]",))
+        if job.id == "23":  # --contiguous
+            return replace(job, hosts=(sw.HostRequest("n1"), sw.HostRequest("n2")))
+        return job
+
+    problem = replace(problem, pending=tuple(map(as_slurm_has_it, problem.pending)))
+    found = sw.plan(problem, "slurm")
+    assert not found.refused
+    of_slurm = {item.job: item.start for item in problem.lsf_says}
+    differs = {
+        item.job
+        for item in found
+        if item.start != of_slurm.get(item.job) and not item.job.startswith("26[")
+    }
+    assert differs == {"20", "36"}  # behind 34, which Slurm plans in its other partition as well
+    assert found["26[10]"].start == of_slurm["26[10]"]
+
+
+def cluster(
+    running: list[tuple[str, int, dict[str, int]]], *pending: sw.Job, nodes: int = 3, cpus: int = 4
+) -> sw.Instance:
+    """Nodes n1 …, running jobs with their ends, pending jobs in their order."""
+    return sw.instance(
+        [sw.Host(f"n{place + 1}", cpus) for place in range(nodes)],
+        queues=[sw.Queue("q", exclusive="Y", backfill=True)],
+        running=[
+            sw.RunningJob(sw.Job(name, sum(held.values()), queue="q"), -60, held, finish=end)
+            for name, end, held in running
+        ],
+        pending=list(pending),
+        now=0,
+        origin="2026-01-01T00:00:00+00:00",
+    )
+
+
+def job(name: str, slots: int, minutes: int, ptile: int = 0, **more: Any) -> sw.Job:
+    text = (f"span[ptile={ptile}]",) if ptile else ("span[hosts=1]",)
+    return sw.Job(name, slots, queue="q", res_req=text, run_limit=60 * minutes, **more)
+
+
+def starts(problem: sw.Instance, *settings: str) -> dict[str, int | None]:
+    found = sw.plan(slurm(problem, *settings), "slurm")
+    assert not found.refused, found.notes
+    return {item.job: item.start for item in found}
+
+
+def test_ends_are_released_in_groups() -> None:
+    """What 1800 s would allow is said for 1860 s, the last end of the group; exact is earlier."""
+    problem = cluster(
+        [("r1", 1800, {"n1": 4}), ("r2", 1825, {"n2": 4}), ("r3", 9000, {"n3": 4})],
+        job("p", 1, 10),
+    )
+    assert starts(problem, "bf_resolution=1")["p"] == 1825
+    assert sw.plan(problem, "optimal")["p"].start == 1800
+
+
+def test_an_end_on_another_node_pulls_a_late_one_into_its_group() -> None:
+    """77121 p5 of the recorded runs: a job skipped as it has no usable node closes no group."""
+    problem = cluster(
+        [("r1", 1800, {"n1": 2}), ("other", 1800, {"n2": 4}), ("late", 5400, {"n1": 2})],
+        job("p", 1, 10, hosts=(sw.HostRequest("n1"),)),
+        nodes=2,
+    )
+    assert starts(problem, "bf_resolution=1")["p"] == 5400
+    alone = replace(problem, running=(problem.running[0], problem.running[2]))
+    assert starts(alone, "bf_resolution=1")["p"] == 1800
+    newer = starts(problem, "bf_resolution=1", "24.11.0")
+    assert newer["p"] == 5400
+
+
+def test_windows_double_or_grow_by_a_number() -> None:
+    """Groups {600, 640}, {680}, {720}, {760, 800} by doubling; {760} alone by steps of a second."""
+    running = [(f"r{n}", 600 + 40 * n, {"n1": 1}) for n in range(6)]
+    problem = cluster(running, job("p", 5, 10), nodes=1, cpus=6)
+    assert starts(problem, "bf_resolution=1,bf_window_linear=1")["p"] == 760
+    assert starts(problem, "bf_resolution=1")["p"] == 800
+
+
+def test_only_ends_on_chosen_nodes_count_from_25_05_1_on() -> None:
+    problem = cluster([("r1", 1800, {"n1": 4}), ("r2", 1825, {"n2": 4})], job("p", 4, 10), nodes=2)
+    assert starts(problem, "bf_resolution=1", "24.05.3")["p"] == 1825
+    assert starts(problem, "bf_resolution=1", "25.05.1")["p"] == 1800
+
+
+def test_planned_nodes_are_whole() -> None:
+    """The second job would fit beside the first on n1; Slurm has it wait for its end."""
+    problem = cluster(
+        [("r1", 600, {"n1": 4}), ("r2", 9000, {"n2": 4})],
+        job("first", 1, 30, hosts=(sw.HostRequest("n1"),)),
+        job("second", 1, 30, hosts=(sw.HostRequest("n1"),)),
+        nodes=2,
+    )
+    found = starts(problem, "bf_resolution=1")
+    assert found == {"first": 600, "second": 600 + 1800}
+    assert sw.plan(problem, "optimal")["second"].start == 600
+
+
+def test_a_gap_of_exactly_its_length_is_not_used() -> None:
+    problem = cluster(
+        [("r1", 1200, {"n1": 4, "n2": 4})],
+        job("wide", 12, 30, ptile=4),
+        job("fits", 1, 19),
+        job("exact", 1, 20),
+    )
+    found = starts(problem, "bf_resolution=1")
+    assert (found["wide"], found["fits"]) == (1200, 0)
+    assert found["exact"] is None or found["exact"] > 0
+
+
+def test_a_job_is_given_up_if_nothing_is_released_within_its_length() -> None:
+    """So a missing start is no "never": the exact plan has one."""
+    problem = cluster(
+        [("r1", 600, {"n1": 4})],
+        *(job(f"wide{n}", 8, 60, ptile=4) for n in range(3)),
+        job("last", 8, 15, ptile=4),
+        nodes=2,
+    )
+    found = sw.plan(slurm(problem), "slurm")
+    assert [found[f"wide{n}"].start for n in range(3)] == [600, 4200, 7800]
+    assert found["last"].start is None
+    assert "gives it up" in found["last"].waits_for
+    assert sw.plan(problem, "optimal")["last"].start == 11400
+    two = replace(problem, pending=(*problem.pending[:2], problem.pending[3]))
+    assert starts(two)["last"] == 7800  # the first record behind its length is asked as well
+
+
+def test_times_of_the_map_are_rounded_down() -> None:
+    problem = cluster([("r1", 635, {"n1": 4})], job("first", 4, 10), job("second", 4, 60), nodes=1)
+    assert starts(problem)["first"] == 635
+    assert starts(problem)["second"] == 1200  # 635 + 600, rounded down to a minute
+    assert starts(problem, "", "24.11.0")["second"] == 1260
+
+
+def test_a_reservation_is_followed_by_its_rounded_end_and_a_second() -> None:
+    problem = replace(
+        cluster([], job("p", 4, 30), nodes=1),
+        advance_reservations=(sw.AdvanceReservation("maint", 600, 1815, {"n1": 4}),),
+    )
+    assert starts(problem)["p"] == 1861
+    assert starts(problem, "bf_resolution=1")["p"] == 1816
+
+
+def test_dependent_jobs_and_those_before_their_time_have_no_start() -> None:
+    problem = cluster(
+        [("r1", 600, {"n1": 4})],
+        job("after", 1, 10, dependency="done(r1)"),
+        job("begins", 1, 10, begin=900),
+    )
+    assert starts(problem) == {"after": None, "begins": None}
+
+
+def test_licences_are_planned_with_bf_licenses_only() -> None:
+    problem = cluster([("r1", 600, {"n1": 1})], nodes=2)
+    shared = replace(problem.cluster, shared=(sw.SharedResource("lic", 1),))
+    first = problem.running[0]
+    uses = replace(first, job=replace(first.job, res_req=("rusage[lic=1/job]",)))
+    wants = sw.Job("p", 1, queue="q", res_req=("rusage[lic=1/job]",), run_limit=600)
+    problem = replace(problem, cluster=shared, running=(uses,), pending=(wants,))
+    assert starts(problem)["p"] is None
+    assert starts(problem, "bf_licenses,bf_resolution=1")["p"] == 600
+
+
+def test_beyond_the_window_a_start_is_shown_and_nothing_is_reserved() -> None:
+    day = 86400
+    problem = cluster(
+        [("r1", 2 * day, {"n1": 4})], job("first", 4, 60), job("second", 4, 60), nodes=1
+    )
+    assert starts(problem) == {"first": 2 * day, "second": 2 * day}
+
+
+def test_lighter_nodes_come_first_and_the_tightest_single_node() -> None:
+    problem = cluster([("r1", 600, {"n2": 3})], job("p", 1, 10))
+    found = sw.plan(slurm(problem), "slurm")
+    assert dict(found["p"].allocation) == {"n2": 1}
+    hosts = tuple(
+        replace(host, load={"weight": float(weight)})
+        for host, weight in zip(problem.cluster.hosts, (5, 5, 1), strict=True)
+    )
+    weighted = replace(problem, cluster=replace(problem.cluster, hosts=hosts))
+    assert dict(sw.plan(slurm(weighted), "slurm")["p"].allocation) == {"n3": 1}
+
+
+def test_the_judge_has_its_own_reading() -> None:
+    """A second job on a planned node, and a start beside no room, are found."""
+    problem = slurm(
+        cluster([("r1", 600, {"n1": 4})], job("a", 1, 30), job("b", 1, 30), nodes=1),
+        "bf_resolution=1",
+    )
+    found = sw.plan(problem, "slurm")
+    assert sw.validate(problem, found) == []
+    second = found["b"]
+    assert second.start == 2400
+    moved = replace(second, start=700, finish=2500)
+    wrong = replace(found, reservations=(found["a"], moved))
+    assert {fault.check for fault in sw.validate(problem, wrong)} == {"value", "slots"}
+    early = replace(found, reservations=(replace(found["a"], start=300, finish=2100), second))
+    assert sw.validate(problem, early)
+
+
+def test_recorded_plans_are_those_of_the_data() -> None:
+    path = Path(__file__).parents[1] / "data" / "ground" / "slurm-plans.json"
+    assert sum(len(item["pending"]) for item in json.loads(path.read_text())) == 64

@@ -1,0 +1,392 @@
+"""A Slurm cluster read from what its commands printed: live recordings, other spellings, limits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slotwise as sw
+from slotwise.cli.main import app
+from slotwise.model.errors import InputError
+from slotwise.model.formats import from_document, to_document
+from slotwise.model.instance import Instance
+from slotwise.model.sources.lsf_state.values import Text
+from slotwise.model.sources.slurm import values
+from slotwise.model.sources.slurm.assemble import assemble
+from slotwise.model.sources.slurm.fields import FIELDS, SlurmRecord, known_names
+from slotwise.model.sources.slurm.folder import printed_at, read_folder, read_texts
+from slotwise.model.sources.slurm.records import records_of_json, records_of_text
+from typer.testing import CliRunner
+
+DATA = Path(__file__).parents[1] / "data" / "slurm"
+pytestmark = pytest.mark.behaviour("SLU-01")
+
+
+def run(*words: object) -> tuple[int, str]:
+    """Exit code, and what goes to stderr with errors as `main` prints them."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if isinstance(result.exception, InputError):
+        return 2, str(result.exception)
+    return result.exit_code, result.stderr
+
+
+def texts_of(name: str) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted((DATA / name).iterdir())}
+
+
+def instance_of(texts: Mapping[str, str]) -> Instance:
+    from datetime import UTC, datetime
+
+    seen = read_texts([Text(content, name) for name, content in texts.items()], "test")
+    time = printed_at(seen)
+    assert time is not None
+    return assemble(seen, datetime.fromtimestamp(time, UTC)).instance
+
+
+def jobs_of(instance: Instance) -> dict[str, sw.Job]:
+    return {job.id: job for job in instance.pending}
+
+
+@pytest.mark.parametrize("name", ["live", "probes"])
+def test_every_field_of_the_recordings_is_in_the_table(name: str) -> None:
+    for file, content in texts_of(name).items():
+        if file.endswith(".json"):
+            found = list(records_of_json(json.loads(content), file))
+        else:
+            found = list(records_of_text(Text(content, file)))
+        assert [(record.where, sorted(record.unknown())) for record in found] == [
+            (record.where, []) for record in found
+        ]
+
+
+def test_no_name_stands_for_two_facts() -> None:
+    for text in (False, True):
+        for kind in {row.of for row in FIELDS}:
+            rows = [row for row in FIELDS if row.of == kind]
+            names = [name for row in rows for name in (row.text if text else row.json)]
+            assert len(names) == len(set(names)) == len(known_names(kind, text=text))
+
+
+def test_the_live_cluster() -> None:
+    found = instance_of(texts_of("live"))
+    assert [host.slots for host in found.cluster.hosts] == [4] * 6
+    assert {host.amounts["mem"] for host in found.cluster.hosts} == {1000.0}
+    assert [queue.name for queue in found.queues] == ["main"]
+    used: dict[str, int] = {}
+    for item in found.running:
+        for host, slots in item.allocation.items():
+            used[host] = used.get(host, 0) + slots
+    assert used == {"n1": 4, "n2": 2, "n3": 4, "n4": 4, "n5": 4, "n6": 4}
+    jobs = jobs_of(found)
+    assert "522" not in jobs  # held
+    assert (jobs["512"].slots, jobs["512"].res_req) == (9, ("rusage[mem=10/host] span[ptile=3]",))
+    assert jobs["516"].exclusive
+    assert jobs["516"].slots == 2
+    assert jobs["519"].dependency == "done(518)"
+    assert jobs["517[3]"].array_limit == 2
+    assert jobs["520"].begin == 3593
+    assert jobs["521"].hosts[0].name == "n1"
+    assert found.params.of_slurm
+    assert found.params.scheduler_version == "22.05.8"
+    said = {item.job: item.start for item in found.lsf_says}
+    assert (said["512"], said["523"], said["520"]) == (407, 2507, None)
+
+
+def test_what_sbatch_can_ask_for() -> None:
+    """One job for each option; CPUs are rounded up to cores of two threads."""
+    found = instance_of(texts_of("probes"))
+    jobs = jobs_of(found)
+    asked = {name: (job.slots, job.res_req) for name, job in jobs.items()}
+    assert asked["6"] == (4, ("rusage[mem=100/task] span[block=2]",))
+    assert asked["9"] == (12, ("rusage[mem=50/host] span[ptile=6]",))
+    assert asked["10"] == (4, ("select[a && x] rusage[mem=10/host] span[hosts=1]",))
+    assert asked["15"] == (2, ("rusage[mem=10/host:lic_lic=2/job] span[hosts=1]",))
+    assert asked["20"] == (8, ("rusage[mem=10/host] span[hosts=1]",))  # one thread of a core
+    assert asked["24"][1][0].startswith("select[hname != n1 && hname != n3]")
+    assert asked["36"][0] == 6  # 5 were asked for
+    assert all(jobs[name].exclusive for name in ("5", "7", "17"))
+    assert jobs["28"].dependency == "ended(1) || started(2)"
+    assert jobs["29"].dependency == "ended(1)"  # singleton
+    assert [job for job in jobs if job.startswith("26[")] == [f"26[{n}]" for n in range(1, 11)]
+    assert jobs["34"].queue == "hi"
+    assert not {"32", "38"} & jobs.keys()  # held; inside a reservation
+    (reserved,) = found.advance_reservations
+    assert (reserved.name, reserved.slots) == ("maint1", {"n2": 8})
+    assert {pool.name: pool.amount for pool in found.cluster.shared} == {
+        "lic_lic": 4, "lic_matlab": 2
+    }  # fmt: skip
+    assert [queue.priority for queue in found.queues] == [1, 5, 1]
+    assert found.cluster.hosts[3].load == {"weight": 10.0}
+
+
+def test_what_is_not_modelled_is_named_for_its_jobs_alone() -> None:
+    found = instance_of(texts_of("probes"))
+    touched = {job: item.what for item in found.omissions for job in item.jobs or ()}
+    assert set(touched) == {"12", "13", "14", "18", "19", "22", "23", "25", "28", "34"}
+    assert not [item for item in found.omissions if item.jobs is None and not item.narrowed]
+
+
+def test_the_text_forms_say_the_same() -> None:
+    """scontrol show job -o against squeue --json of the same jobs."""
+    texts = texts_of("probes")
+    whole = instance_of(texts)
+    texts.pop("squeue.json")
+    found = instance_of(texts)
+    listed = re.findall(r"^JobId=(\d+)", texts["jobs.txt"], re.MULTILINE)
+    jobs, known = jobs_of(found), jobs_of(whole)
+    assert {name.partition("[")[0] for name in jobs} == {"9", "13", "25", "26", "28"}
+    for name, job in jobs.items():
+        assert job == known[name]
+    running = {item.job.id: item for item in whole.running}
+    for item in found.running:
+        assert item.job.id in listed
+        other = running[item.job.id]
+        assert (item.start, sum(item.allocation.values())) == (
+            other.start, sum(other.allocation.values())
+        )  # fmt: skip
+
+
+def _newer(value: Any) -> Any:
+    """A number of 22.05 as 23.02 and later have it."""
+    if value is None:
+        return {"set": False, "infinite": False, "number": 0}
+    return {"set": True, "infinite": False, "number": value}
+
+
+#: Fields that are objects from 23.02 on, and from 23.11 on.
+_OBJECTS = (
+    "priority", "time_limit", "time_minimum", "cpus", "node_count", "tasks", "max_nodes",
+    "array_task_id", "memory_per_node", "memory_per_cpu", "tasks_per_node", "array_job_id",
+    "minimum_cpus_per_node", "cpus_per_task", "threads_per_core", "array_max_tasks",
+)  # fmt: skip
+_LATER = ("submit_time", "eligible_time", "start_time", "end_time", "deadline")
+
+
+@pytest.mark.parametrize("version", ["23.02.7", "23.11.4", "25.05.1"])
+@pytest.mark.parametrize("name", ["live", "probes"])
+def test_newer_versions_say_the_same(name: str, version: str) -> None:
+    """{set, infinite, number}, states as lists, nodes of scontrol, allocations as trees."""
+    texts = texts_of(name)
+    before = instance_of({k: v for k, v in texts.items() if k != "jobs.txt"})
+    listed = json.loads(texts["squeue.json"])
+    later = version > "23.05"
+    for job in listed["jobs"]:
+        for key in (*_OBJECTS, *(_LATER if later else ())):
+            if key in job or key in ("memory_per_node", "memory_per_cpu"):
+                job[key] = _newer(job.get(key))
+        job["shared"] = [] if job.get("shared") is None else [job["shared"]]
+        if later:
+            job["job_state"] = [job["job_state"]]
+        if version > "24" and (held := job.get("job_resources")):
+            nodes = [
+                {
+                    "name": part["nodename"],
+                    "cpus": {"count": 0},
+                    "memory": {"allocated": part["memory_allocated"]},
+                    "sockets": [
+                        {
+                            "cores": [
+                                {"status": [state.upper()]} for state in socket["cores"].values()
+                            ]
+                        }
+                        for socket in part["sockets"].values()
+                    ],
+                }
+                for part in held["allocated_nodes"]
+            ]
+            job["job_resources"] = {"nodes": {"list": held["nodes"], "allocation": nodes}}
+    listed["meta"] = {"slurm": {"release": version}}
+    texts["squeue.json"] = json.dumps(listed)
+    nodes = json.loads(texts.pop("sinfo.json"))
+    for node in nodes["nodes"]:
+        node["state"] = [node["state"].upper(), *node.pop("state_flags")]
+        node["features"] = [part for part in node["features"].split(",") if part]
+        node["active_features"] = node["features"]
+    texts["nodes.json"] = json.dumps({"nodes": nodes["nodes"]})
+    texts.pop("jobs.txt", None)
+    texts["config.txt"] = texts["config.txt"].replace("22.05.8", version)
+    after = instance_of(texts)
+    assert after.params.scheduler_version == version
+    assert (after.running, after.pending) == (before.running, before.pending)
+    assert after.cluster == before.cluster
+    assert after.omissions == before.omissions
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("n[1-3,07],login", ["n1", "n2", "n3", "n07", "login"]),
+        ("r[1-2]n[09-10]", ["r1n09", "r1n10", "r2n09", "r2n10"]),
+        ("", []),
+    ],
+)
+def test_lists_of_nodes(text: str, hosts: list[str]) -> None:
+    assert list(values.host_list(text)) == hosts
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 5400), ("1:30", 90), ("1:30:00", 5400), ("2-12", 216000), ("1-00:00:05", 86405)],
+)
+def test_time_limits(text: str, seconds: int) -> None:
+    assert values.clock_seconds(text) == seconds
+
+
+def test_amounts() -> None:
+    assert values.tres("cpu=8,mem=4G,node=1,gres/gpu:a100=2") == {
+        "cpu": 8, "mem": 4096, "node": 1, "gres/gpu:a100": 2
+    }  # fmt: skip
+    assert values.tres("cpu=N(8),mem=N(0)") == {}
+    assert values.gres("gpu:a100:4(S:0-1),gres/gpu:2,shard:8") == {
+        "gpu:a100": 4, "gpu": 2, "shard": 8
+    }  # fmt: skip
+    assert values.number({"set": False, "infinite": True, "number": 0}) == float("inf")
+    assert values.number("Infinity") == float("inf")
+    assert values.number({"set": False, "infinite": False, "number": 5}) is None
+    assert values.number(4294967294) is None
+
+
+QOS = (
+    "Name|Priority|GrpTRES|GrpJobs|MaxTRESPU|MaxJobsPU|GrpTRESRunMins\n"
+    "normal|0||||2|\nshort|10|cpu=16,mem=4G|||||\nlong|1||||| cpu=1000\n"
+)
+ASSOCIATIONS = (
+    "Cluster|Account|User|Partition|GrpTRES|GrpJobs|MaxJobs\n"
+    "live|root|||||\nlive| physics|||cpu=12||\nlive|  atoms||||1|\nlive|  atoms|ann|||| 3\n"
+)
+
+
+def _with_accounts(texts: dict[str, str]) -> dict[str, str]:
+    listed = json.loads(texts["squeue.json"])
+    kinds = (("atoms", "short", "ann"), ("physics", "normal", "bob"), ("other", "long", "cid"))
+    for place, job in enumerate(listed["jobs"]):
+        job["account"], job["qos"], job["user_name"] = kinds[place % 3]
+    config = texts["config.txt"].replace("= none", "= associations,limits,qos")
+    return {**texts, "squeue.json": json.dumps(listed), "config.txt": config}
+
+
+def test_limits_of_qos_and_associations() -> None:
+    texts = _with_accounts(texts_of("live"))
+    found = instance_of({**texts, "qos.txt": QOS, "assoc.txt": ASSOCIATIONS})
+    limits = {limit.name: limit for limit in found.limits}
+    assert limits["qos_normal_user"].amounts == {"jobs": 2}
+    assert limits["qos_normal_user"].users == sw.Scope(("all",), each=True)
+    assert limits["qos_short_group"].amounts == {"slots": 16, "mem": 4096}
+    physics = limits["assoc_physics_group"]
+    assert physics.amounts == {"slots": 12}
+    assert physics.projects is not None
+    assert {name.partition("/")[0] for name in physics.projects.names} == {"physics", "atoms"}
+    own = limits["assoc_atoms_ann_jobs"]
+    assert (own.amounts, own.users) == ({"jobs": 3}, sw.Scope(("ann",)))
+    budget = next(item for item in found.omissions if "GrpTRESRunMins" in item.what)
+    of_long = {job.id for job in found.pending if job.project.endswith("/long")}
+    assert set(budget.jobs or ()) >= of_long
+    assert of_long
+
+
+def test_limits_by_the_association_manager() -> None:
+    manager = (
+        "Current Association Manager state\n\nAssociation Records\n\n"
+        "ClusterName=live Account=physics UserName= Partition= Priority=0 ID=2\n"
+        "    ParentAccount=root(1) Lft=2 DefAssoc=No\n    GrpJobs=N(0) GrpWall=N(0.00)\n"
+        "    GrpTRES=cpu=12(3),mem=N(0),node=N(0)\n    MaxJobs= MaxWallPJ=\n\n"
+        "QOS Records\n\nQOS=short(2)\n    GrpJobs=5(1) GrpWall=N(0.00)\n"
+        "    GrpTRES=cpu=16(8),mem=N(0)\n    MaxTRESPU=\n    User Limits\n      root\n"
+        "        MaxJobsPU=9(1)\n"
+    )
+    texts = _with_accounts(texts_of("live"))
+    found = instance_of({**texts, "assoc_mgr.txt": manager})
+    amounts = {limit.name: limit.amounts for limit in found.limits}
+    assert amounts == {
+        "assoc_physics_group": {"slots": 12}, "qos_short_group": {"slots": 16, "jobs": 5}
+    }  # fmt: skip
+
+
+def test_limits_that_are_not_enforced_bind_nothing() -> None:
+    assert instance_of({**texts_of("live"), "qos.txt": QOS}).limits == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        ("IDLE+DRAIN", "closed_Adm"), ("DOWN*", "unavail"), ("MIXED+PLANNED", "ok"),
+        ("IDLE+CLOUD+POWERED_DOWN", "ok"), ("ALLOCATED+MAINTENANCE", "closed_Adm"),
+        ("IDLE+NOT_RESPONDING", "unavail"),
+    ],
+)  # fmt: skip
+def test_states_of_nodes(state: str, status: str) -> None:
+    texts = texts_of("live")
+    texts.pop("sinfo.json")
+    texts["node.txt"] = texts["node.txt"].replace("State=MIXED", f"State={state}")
+    hosts = {host.name: host.status for host in instance_of(texts).cluster.hosts}
+    assert hosts["n2"] == status
+
+
+def test_arrays_count_from_zero_and_gpus_have_types() -> None:
+    texts = texts_of("live")
+    texts.pop("sinfo.json")
+    texts["node.txt"] = texts["node.txt"].replace("Gres=(null)", "Gres=gpu:a100:4(S:0-1),shard:8")
+    listed = json.loads(texts["squeue.json"])
+    job = next(item for item in listed["jobs"] if item["job_id"] == 524)
+    job |= {"array_job_id": 524, "array_task_string": "0-3%2", "memory_per_node": 10}
+    job |= {"tres_per_node": "gres/gpu:a100:2,shard:1"}
+    texts["squeue.json"] = json.dumps(listed)
+    found = instance_of(texts)
+    jobs = [job for job in found.pending if job.array_id == "524"]
+    assert [job.id for job in jobs] == [f"524[{n}]" for n in range(4)]
+    assert jobs[0].gpu == "num=2/host:gmodel=a100"
+    assert "gres_shard=1/host" in jobs[0].res_req[0]
+    assert found.cluster.hosts[0].gpus == sw.Gpus(4, "a100")
+    assert from_document(to_document(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("squeue.json", '{"jobs": [', "is no JSON"),
+        ("squeue.json", '{"jobs": [{"job_id": "x", "job_state": "PENDING"}]}', "is no number"),
+        ("partition.txt", "PartitionName=p Nodes=n[1- MaxTime=3", "no list of nodes"),
+    ],
+)
+def test_bad_input_has_a_place(file: str, content: str, message: str, tmp_path: Path) -> None:
+    for name, text in {**texts_of("live"), file: content}.items():
+        (tmp_path / name).write_text(text)
+    code, said = run("import", "slurm", "--from", tmp_path)
+    assert code == 2
+    assert message in said
+    assert file in said
+
+
+def test_a_folder_without_nodes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "squeue.json").write_text(texts_of("live")["squeue.json"])
+    code, said = run("import", "slurm", "--from", tmp_path)
+    assert code == 2
+    assert "scontrol show node" in said
+
+
+def test_the_command_writes_an_instance_that_is_planned(tmp_path: Path) -> None:
+    target = tmp_path / "live.yaml"
+    code, said = run("import", "slurm", "--from", DATA / "live", "-o", target)
+    assert code == 0, said
+    found = sw.load(target)
+    plan = sw.plan(found, "optimal")
+    assert not plan.refused
+    starts = {item.job: item.start for item in plan}
+    of_slurm = {item.job: item.start for item in found.lsf_says if item.start is not None}
+    assert all(starts[job] <= start for job, start in of_slurm.items())
+    assert (starts["518"], of_slurm["518"]) == (887, 1187)  # whole nodes wait longer
+
+
+def test_a_record_says_which_fields_it_does_not_know() -> None:
+    record = SlurmRecord("job", {"job_id": 1, "colour": "red"}, is_text=False)
+    assert list(record.unknown()) == ["colour"]
+
+
+def test_files_of_other_kinds_are_passed_over() -> None:
+    seen = read_folder(DATA / "live")
+    assert len(seen.nodes) == 6
+    assert seen.version == "22.05.8"
