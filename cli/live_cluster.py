@@ -2,59 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..model.errors import InputError, Problem
 from .declare import command, option, taking
 from .import_snapshot import Listings
 from .output import Written
+from .scheduler import TIMEOUT, Asking, Scheduler
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
 
-#: Seconds to wait for each program if none are given.
-TIMEOUT = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How a scheduler is asked."""
-
-    #: Seconds to wait for each program.
-    timeout: float = TIMEOUT
-    #: The site's configuration.
-    site: Path | None = None
-    #: "slot" or "host", what rusage[mem] counts for; empty for what the site or the programs say.
-    rusage: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Scheduler:
-    """A scheduler that can be asked for the state of its cluster."""
-
-    name: str
-    #: The programs without which nothing is known, and all that are asked.
-    needed: tuple[str, ...]
-    programs: tuple[str, ...]
-    #: How they come to be on the PATH, and what else there is.
-    hint: str
-    #: Asks the programs, by their absolute paths. Raises InputError if there is no state.
-    ask: Callable[[Mapping[str, str], Asking], Instance]
-
 
 def schedulers() -> tuple[Scheduler, ...]:
-    """Those that are known; the first of which all that is needed is there is asked."""
-    from .lsf_programs import COMMANDS, NEEDED, lsf_now
+    """Those that are known: the first is asked all of whose needed programs are there."""
+    from .lsf_programs import LSF
 
-    programs = dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)
-    hint = (
-        "set LSF's environment (profile.lsf), or run the commands where they are and take "
-        "`slotwise import snapshot`"
-    )
-    return (Scheduler("LSF", NEEDED, tuple(programs), hint, lsf_now),)
+    return (LSF,)
 
 
 def scheduler_here() -> tuple[Scheduler, dict[str, str]]:

@@ -17,10 +17,10 @@ from ..model.omissions import Omission
 from ..model.sources.lsf_state.printed_facts import asked_columns
 from ..model.sources.lsf_state.values import Remarks, Text
 from .import_snapshot import FACTS, Printed, check_lsid, make_instance, print_notes
+from .scheduler import Asking, Scheduler
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
-    from .live_cluster import Asking
 
 #: Fields of bjobs -o that an instance needs.
 FIELDS = (
@@ -63,7 +63,7 @@ COMMANDS = {
 }
 #: Without these nothing is known.
 NEEDED = ("bjobs", "bhosts", "bqueues")
-#: Seconds to wait for each of the others at the most, and for how many such times of all of them.
+#: Seconds to wait for each of the others, and how many such times for all of them.
 OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
 #: What a program says of an option that it does not have.
@@ -227,3 +227,13 @@ def _reason(code: int, errors: str) -> str:
         except ValueError:
             pass
     return errors.splitlines()[0] if errors else f"exit code {code}"
+
+
+LSF = Scheduler(
+    "LSF",
+    NEEDED,
+    tuple(dict.fromkeys(words[0] for forms in COMMANDS.values() for words in forms)),
+    "set LSF's environment (profile.lsf), or run the commands where they are and take "
+    "`slotwise import snapshot`",
+    lsf_now,
+)

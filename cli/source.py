@@ -11,6 +11,7 @@ from ..model.errors import InputError, Problem
 from .declare import argument, option
 from .options import collected_notes, example_names, print_note, read_source, read_with_warnings
 from .process import left_of
+from .scheduler import TIMEOUT, Asking
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -68,7 +69,7 @@ class Source:
     def read_now(self, time_limit: float | None = None) -> Instance:
         """What the scheduler of this machine says."""
         from .import_snapshot import BALANCE
-        from .live_cluster import TIMEOUT, Asking, cluster_now
+        from .live_cluster import cluster_now
 
         timeout = self.timeout or TIMEOUT
         left = left_of(time_limit)
