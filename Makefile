@@ -3,15 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The program alone, for who tries it; what its makers need besides comes with $(STAMP).
+PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
 .PHONY: demo report quick test test-cost test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+
+$(PROGRAM): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[highs,report]'
+	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PYTHON) .ci/groups.py dev >$(VENV)/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[highs,report]' -r $(VENV)/dev.txt
-	@touch $@
+	@touch $(PROGRAM) $@
 
 # The same environment by sum: every wheel must be the one that .ci/hashes.py saw on this platform.
 # Where there is no file for it, `$(PYTHON) .ci/hashes.py` writes one (from an index that you trust).
@@ -21,9 +28,9 @@ locked:
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(HASHES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	@touch $(PROGRAM) $(STAMP)
 
-demo: $(STAMP)
+demo: $(PROGRAM)
 	$(BIN)/slotwise compare --example joint-wins
 	$(BIN)/slotwise compare --example headline
 	$(BIN)/slotwise compare --example kth-sp2-queue-10
@@ -31,7 +38,7 @@ demo: $(STAMP)
 
 # A page to look at; EXAMPLE=headline or any other name of `slotwise examples`.
 EXAMPLE ?= cluster-1000
-report: $(STAMP)
+report: $(PROGRAM)
 	$(BIN)/slotwise report --example $(EXAMPLE) --time-limit 20 --explain 3 -o report.html --open
 
 # ARGS: more for pytest, as in `make test ARGS="-k kills"`.

@@ -57,6 +57,7 @@ def asked_for(
     where there is nothing to ask, and for a script that cannot be read.
     """
     from ..model.formats.bsub import script_in_command, script_of
+    from ..model.sources.slurm.sbatch import is_sbatch, script_named
 
     options = [name for known in context.command.params for name in known.opts]
     for word in words:
@@ -69,6 +70,9 @@ def asked_for(
     line = words[0] if len(words) == 1 else _joined(words, after_file=after_file)
     if len(words) == 1 and not line.startswith("-") and _is_file(line):
         return AskedLine(_script_text(Path(line)), name=line)
+    if is_sbatch(line):
+        named = script_named(line)
+        return AskedLine(line, _script_text(Path(named)) if named else None, named)
     name = script_of(line)
     if name is not None:
         return AskedLine(line, _script_text(Path(name)), name)
@@ -78,7 +82,7 @@ def asked_for(
 
 
 def _joined(words: list[str], *, after_file: bool) -> str:
-    if not (after_file or words[0] == "bsub" or words[0].startswith("-")):
+    if not (after_file or words[0] in ("bsub", "sbatch") or words[0].startswith("-")):
         raise InputError(f"{words[0]}: give an instance file or --example, not both")
     if " " in words[0]:
         raise InputError(f"give the whole line in quotes, or no quotes around '{words[0]}'")
@@ -187,7 +191,8 @@ def ask(
     ),
     line: list[str] | None = argument(
         None,
-        "bsub line, with or without bsub, in quotes or as its words; or a job script.",
+        "bsub line, with or without bsub, or sbatch line, in quotes or as its words; or a job "
+        "script.",
         metavar="LINE",
     ),
     *,

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
 
 def command_of(job: str, change: str) -> str:
-    """The command by which its user makes a change of a job; the change itself if there is none.
+    """The command by which its user makes a change of a job; the change itself if none does.
 
     An option of its own is all that bmod needs; a section of -R would need the whole string.
     """
-    if not job[:1].isdigit():
-        return change
     if change.startswith("with -"):
         return f"bmod {change.removeprefix('with ')} {job}"
     if change.startswith("in queue "):

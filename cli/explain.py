@@ -146,6 +146,10 @@ def _rows(record: dict[str, Any]) -> list[dict[str, Any]]:
         rows.append({"part": "LSF says", **found})
     if "exact_fit" in record:
         rows.append({"part": "exact fit", "reason": record["exact_fit"]})
+    if found := record.get("absolute"):
+        reason = f"rank {found['rank']} of {found['of']}, {found['value']}"
+        behind = f", behind {found['behind']} with {found['value_before']}" * bool(found["behind"])
+        rows.append({"part": "absolute priority", "reason": reason + behind})
     return rows + [
         {
             "part": "contest",
@@ -306,6 +310,8 @@ def _said(clock: WrittenTimes, found: Explanation) -> Iterator[str]:
     if found.reasons:
         said = (bjobs_text(i, counted=len(i.hosts) > MAX_HOSTS) for i in found.reasons)
         yield f"bjobs would say: {'; '.join(said)}"
+    if found.absolute is not None:
+        yield str(found.absolute)
     for item in found.contests:
         time = item.ahead_from
         ahead = "not ahead within 30d" if time is None else f"ahead from {clock.text(time)}"

@@ -28,7 +28,9 @@ BALANCE = "balance: "
 MAX_NOTES = 10
 SITE_HELP = "Instance with the site's configuration: resources, users, limits."
 SITE = option(None, SITE_HELP)
-FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
+FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "aps")
+#: What the text of an option is, if it is not called so.
+_KIND_OF = {"aps": "bjobs -aps"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Listings:
         None, "blimits -c or bresources, or blimits: limits, without --site."
     )
     bjgroup: Path | None = option(None, "bjgroup: limits of job groups.")
+    aps: Path | None = option(None, "bjobs -u all -aps: absolute priorities.")
     folder: Path | None = option(
         None, "Folder with what these commands printed, in files of any name.", "--from"
     )
@@ -102,7 +105,10 @@ class Listings:
             [*there.pop("bqueues", ()), *_read(self.bqueues, "bqueues")],
             [*there.pop("bhpart", ()), *_read(self.bhpart, "bhpart")],
             _file_text(self.lsid) if self.lsid is not None else "".join(lsids[:1]),
-            [*there.pop("facts", ()), *(read_text(p, kind) for kind, p in self.facts.items())],
+            [
+                *there.pop("facts", ()),
+                *(read_text(p, _KIND_OF.get(kind, kind)) for kind, p in self.facts.items()),
+            ],
         )
         if not given.has_any:
             raise InputError("give what was printed: --bjobs, --bhosts, --bqueues, --bhpart")
@@ -158,6 +164,7 @@ def make_instance(
     Raises InputError with everything that is wrong with the texts.
     """
     from ..model.formats.sniff import family_of_words, lava_family
+    from ..model.sources.lsf_state.absolute import with_absolute
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.sources.lsf_state.facts import read_facts
     from ..model.sources.lsf_state.limits import tell_others
@@ -175,11 +182,14 @@ def make_instance(
     if facts.any and base is None:
         seen.machines = facts.machines
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
-    elif replace(facts, job_groups=()).any:
+    elif replace(facts, job_groups=(), absolute={}).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
     made, family = assemble(seen, now, told), lava_family(printed.lsid)
+    if facts.absolute:
+        known = with_absolute(made.instance, facts.absolute, made.notes)
+        made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
     if base is None and not facts.limits:
         made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))
     if not printed.lsid and base is None:

@@ -59,6 +59,7 @@ COMMANDS = {
     "limits": (("blimits", "-c"), ("bresources",)),
     "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
     "bjgroup": (("bjgroup",),),
+    "aps": (("bjobs", "-u", "all", "-aps"),),
     "lsid": (("lsid",),),
 }
 #: Without these nothing is known.
@@ -91,8 +92,8 @@ def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
         facts=[text for name in (*FACTS, "limits") for text in texts.get(name, ())],
     )
     made = make_instance(printed, now, now, asking.site, asking.rusage)
-    # With a site nothing of the configuration is taken from them but job groups.
-    idle = () if asking.site is None else {*FACTS, "limits"} - {"bjgroup"}
+    # With a site nothing of the configuration is taken from them but these.
+    idle = () if asking.site is None else {*FACTS, "limits"} - {"bjgroup", "aps"}
     lost = [item for name, item in answers.lost.items() if name not in idle]
     return replace(made, omissions=(*made.omissions, *lost))
 

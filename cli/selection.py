@@ -189,6 +189,8 @@ class ViewOptions:
     configured: bool = False
     #: Job arrays in place of jobs.
     arrays: bool = False
+    #: Pending jobs by absolute priority.
+    absolute: bool = False
     #: The users, queues and hosts that are shown alone; empty for all.
     users: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()

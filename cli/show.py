@@ -27,7 +27,7 @@ VIEWS: dict[str, Sequence[str]] = {
     "bhosts": ("l", "s", "gpu"),
     "bhpart": "r",
     "bjgroup": "",
-    "bjobs": "lparsduqmA",
+    "bjobs": (*"lparsduqmA", "aps"),
     "blimits": "acuqm",
     "bmgroup": "r",
     "bqueues": "lrum",
@@ -54,6 +54,7 @@ class Switches:
     everything: bool = option(False, "bjobs: ended jobs too. blimits: limits not in use too.", "-a")
     configured: bool = option(False, "blimits: as configured.", "-c")
     arrays: bool = option(False, "bjobs: job arrays, how many elements are where.", "-A")
+    absolute: bool = option(False, "bjobs: pending jobs by absolute priority.", "-aps")
     users: tuple[str, ...] = option((), "Of this user or user group; all: of everybody.", "-u")
     queues: tuple[str, ...] = option((), "bjobs, bhist: of this queue.", "-q")
     hosts: tuple[str, ...] = option((), "On this host, host group or unit.", "-m")
@@ -133,7 +134,7 @@ def _asked(
 ) -> ViewOptions:
     """What the view shows. Raises InputError for names that are not known."""
     jobs, recursive, shared = view == "bjobs", switches.recursive, switches.shared
-    same = values_of(switches, "pending", "ended", "everything", "configured", "arrays")
+    same = values_of(switches, "pending", "ended", "everything", "configured", "arrays", "absolute")
     return ViewOptions(
         names=_names(instance, view, list(names), shared=shared),
         long=switches.long or (recursive and view == "bugroup"),
@@ -169,6 +170,10 @@ def _text(
     else:
         after = view in AFTER if cycle is None else cycle
         moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+    if asked.absolute:
+        from .views.absolute import bjobs_aps
+
+        return bjobs_aps(moment, asked, format)
     if view != "bjobs":
         return _rendered(view, moment, asked, format)
     from .views.jobs import bjobs

@@ -7,7 +7,7 @@ compares. With ``--only NAME`` one is drawn; with ``--measure`` nothing is writt
 5,000 hosts is made and opened five times, and its size and the times that the browser took are
 printed (docs/report.md).
 
-Needs Debian's chromium and chromium-driver, and selenium (of the extra `dev`).
+Needs Debian's chromium and chromium-driver, selenium and Pillow (with matplotlib).
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Screen:
 
 #: The page of the terminal: its picture, its size, and the job that is chosen in it.
 TOP, TOP_SIZE, TOP_JOB = "top.svg", (112, 24), "201"
-#: A page of the site: its picture, its size, and what it is built from.
+#: The first page of the site: its picture, its size, and what it is built from, without the lists
+#: of pages, which grow.
 SITE, SITE_SIZE, SITE_FROM = "site.png", (1440, 900), ("index.md", "conf.py", "_static/site.css")
 
 QUICK = ("--effort", "2", "--explain", "0")
@@ -109,7 +110,8 @@ def digests() -> Mapping[str, str]:
     known = {screen.name: _digest(*parts, repr(screen)) for screen in SCREENS}
     known["joint-wins.svg"] = _digest(animation_svg(report))
     known[TOP] = _digest(*(repr((line.plain, line.style, line.spans)) for line in top_lines()))
-    known[SITE] = _digest(*((DOCS / name).read_text("utf-8") for name in SITE_FROM))
+    texts = ((DOCS / name).read_text("utf-8") for name in SITE_FROM)
+    known[SITE] = _digest(*(text.split("```{toctree}")[0] for text in texts))
     for method in ("time-based", "optimal"):
         plan = sw.plan(instance, method, effort=2.0)
         records = json.dumps(as_records(report_of_plan("joint-wins", instance, plan, {})))
@@ -162,6 +164,7 @@ def picture(page: Path, screen: Screen) -> None:
         browser.get(page.as_uri())
         browser.execute_script(f"Slotwise.setTheme('light'); {screen.script}")
         browser.save_screenshot(str(DOCS / screen.name))
+    make_small(DOCS / screen.name)
 
 
 def top_lines() -> list[Any]:
@@ -201,6 +204,16 @@ def draw_site(folder: Path) -> None:
     with chromium(*SITE_SIZE) as browser:
         browser.get((folder / "site" / "index.html").as_uri())
         browser.save_screenshot(str(DOCS / SITE))
+    make_small(DOCS / SITE)
+
+
+def make_small(path: Path) -> None:
+    """A screenshot with at most 200 colours, a third of its size; text stays as sharp."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(200, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
 
 
 def measure(page: Path, times: int = 5) -> None:

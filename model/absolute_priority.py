@@ -44,7 +44,7 @@ class AbsolutePriority:
         sections = (
             ("WEIGHT", {name: _short(value) for name, value in self.weights.items()}),
             ("LIMIT", {name: _short(value) for name, value in self.limits.items()}),
-            ("GRACE_PERIOD", {name: _time(value) for name, value in self.delays.items()}),
+            ("GRACE_PERIOD", {name: time_text(value) for name, value in self.delays.items()}),
         )
         return " ".join(
             f"{section}[{' '.join(f'[{name}, {value}]' for name, value in pairs.items())}]"
@@ -188,7 +188,8 @@ def _short(value: float) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
-def _time(seconds: int) -> str:
+def time_text(seconds: int) -> str:
+    """``10h``, ``10m`` or ``10s``, as GRACE_PERIOD has it."""
     for unit in ("h", "m"):
         if seconds % _UNITS[unit] == 0:
             return f"{seconds // _UNITS[unit]}{unit}"

@@ -250,6 +250,8 @@ class Params:
     family: Annotated[str, Fact("family")] = "LSF"
     #: SchedulerParameters of Slurm, with commas: what they change of its backfill (bf_window …).
     scheduler_parameters: Annotated[str, Fact("line")] = ""
+    #: How Slurm allocates: SelectTypeParameters and default memory, as its import writes them.
+    select_parameters: Annotated[str, Fact("line")] = ""
     #: The version of Slurm, such as 22.05.8, "" if it is not known.
     scheduler_version: Annotated[str, Fact("line")] = ""
 

@@ -22,11 +22,14 @@ from .placement import fits
 from .placement.earliest import Start, earliest_start
 from .placement.supply import busy_units
 from .problem import PlanningProblem
+from .rules.guarantees import on_loans
 from .rules.rule_book import NOT_IN_A_PARTITION
 
 FEW_SLOTS = Pending.FEW_SLOTS
 #: Before the reason why a job fits nowhere, where nothing else says that it does not.
 NOWHERE = "does not fit on this cluster even when nothing runs: "
+#: Said of a job for which guaranteed pools keep too much, and that may have a loan of them.
+ON_A_LOAN = "starts on a loan of a guaranteed pool, which no plan foresees"
 NOTHING_SHORT = Reason.of(
     Pending.POSTPONED,
     "the plan as a whole: an earlier start would delay other jobs or gain nothing",
@@ -585,6 +588,9 @@ def reason_unplaced(problem: PlanningProblem, demand: Demand) -> str:
     if demand.latest is not None and _misses_deadline(problem, demand):
         return crowded_past_deadline(problem.instance, demand.job)
     if earliest_start(problem.empty, demand) is None:
+        lifted = on_loans(problem.resolver, demand)
+        if lifted is not demand and earliest_start(problem.empty, lifted) is not None:
+            return ON_A_LOAN
         if problem.instance.partitions and _fits_without_partitions(problem, demand):
             return NOT_IN_A_PARTITION
         if earliest_start(problem.empty, replace(demand, calendar=None)) is not None:

@@ -21,11 +21,13 @@ from ..model.job import LARGEST_INDEX, parse_array
 from ..model.modules import with_loaded_modules
 from ..model.omissions import Omission
 from ..model.shares import Groups
+from ..model.sources.lsf_state.absolute import ROUNDING
 from ..model.sources.lsf_state.assemble import RUNNING
 from ..model.sources.lsf_state.bjobs import ENDED, WAITING, SeenJob
 from ..model.sources.lsf_state.limits import SeenLimit
 from ..model.sources.lsf_state.seen import Seen
 from .budget import Budget
+from .fairshare.dispatch_order import order_policy
 from .printed_states import some, states_not_borne_out
 from .resolve import Resolver
 from .rules.eligibility import InitialSituation
@@ -76,9 +78,34 @@ def check_consistency(
         *states_not_borne_out(instance, seen),
         *_amounts(instance, seen),
         *_limits(instance, seen),
+        *_absolute(instance, seen),
         *_said_by_lsf(instance, seen, budget or Budget()),
     ]
     return ConsistencyReport(tuple(item.line() for item in counts), tuple(found))
+
+
+def _absolute(instance: Instance, seen: Seen) -> Iterator[Omission]:
+    """Where the values of bjobs -aps are not those that the formula gives."""
+    if not seen.absolute:
+        return
+    for order in order_policy(with_loaded_modules(instance)).absolute.values():
+        jobs = [job for job in instance.pending if job.queue in order.group.queues]
+        apart = []
+        for job, value in order.standings(jobs, instance.now):
+            printed = seen.absolute.get(job.id, "-")
+            if printed in ("-", str(value)) or value.system is not None or printed[0] == "(":
+                continue
+            if abs(float(printed) - value.value) > ROUNDING:
+                apart.append((job.id, printed, str(value)))
+        if apart:
+            id, printed, ours = apart[0]
+            ids = [job for job, _, _ in apart]
+            yield Omission(
+                f"bjobs -aps shows {printed} for job {id}, by the formula of queue "
+                f"{order.group.parent} it has {ours}"
+                + (f", and {len(ids) - 1} more differ" if len(ids) > 1 else ""),
+                queues=order.group.queues,
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ class PlanningProblem:
             honour_windows=not as_lsf,
             margin=margin,
             due_dates=due_dates,
+            loans=True,
         )
         base = profile_of_running(resolver)
         base.accepted = accepted_of(instance)

@@ -108,9 +108,10 @@ class Resolver:
         honour_windows: bool = False,
         margin: int = 0,
         due_dates: bool = False,
+        loans: bool = False,
     ) -> Resolver:
-        """A resolver with its tables built; margin: seconds kept free behind pending jobs."""
-        table = ResourceTable(instance)
+        """A resolver with its tables; margin: of pending jobs; loans: count in settled pools."""
+        table = ResourceTable(instance, settled=loans)
         hosts = HostTable(instance.cluster, by_slot=instance.params.parallel_sched_by_slot)
         return cls(instance, table, hosts, reserving, honour_windows, margin, due_dates)
 
@@ -649,9 +650,9 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
 
 # Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
 #
-# Only jobs that hold the same as long as they run, in one term, are taken; how they end is the
-# world's business, so that none may be open that ends by now. What they come to is what
-# :meth:`.world.world.World.add_running` makes of them one by one, but for what a job gives back.
+# Only jobs that hold the same as long as they run, in one term, are taken, and none
+# that ends by now. What they come to is what adding them one by one makes of them, but for what a
+# job gives back.
 
 
 #: In place of a kind: nobody has looked at it yet.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -16,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 
+import make_pictures  # noqa: E402
 import make_reference  # noqa: E402
 
 
@@ -83,9 +86,13 @@ def test_every_page_is_in_the_contents() -> None:
     assert pages - set(index) == set()
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("html", tmp_path_factory.mktemp("site"))
+
+
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning_and_can_be_searched(tmp_path: Path) -> None:
-    site = built("html", tmp_path)
+def test_the_site_builds_without_a_warning_and_can_be_searched(site: Path) -> None:
     assert "searchindex" in (site / "search.html").read_text("utf-8")
     for page in (
         "index",
@@ -98,3 +105,48 @@ def test_the_site_builds_without_a_warning_and_can_be_searched(tmp_path: Path) -
     # Nothing is fetched from elsewhere when a page is read, but for the formulas.
     text = (site / "tutorial-job.html").read_text("utf-8")
     assert '<script src="http' not in text
+
+
+#: By how much a page, then a block of code that is not within something that scrolls, is wider than
+#: the window; the longest lines of code that have to be scrolled.
+WIDER = """
+    const wide = document.documentElement.clientWidth;
+    const seen = (item) => item.getClientRects().length > 0;
+    const code = [...document.querySelectorAll("pre")].filter(seen);
+    const longest = (text) => text.split("\\n").reduce((a, b) => b.length > a.length ? b : a);
+    return [
+      document.documentElement.scrollWidth - wide,
+      Math.max(0, ...code.map((item) => item.getBoundingClientRect().right - wide)),
+      code.filter((item) => item.scrollWidth > item.clientWidth + 1)
+        .map((item) => longest(item.textContent)),
+    ];
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which("chromium") is None or shutil.which("chromedriver") is None,
+    reason="no browser: apt-get install chromium chromium-driver, to look at the site in one",
+)
+@pytest.mark.xdist_group("browser")
+def test_the_site_in_a_browser(site: Path) -> None:
+    """No page scrolls sideways at three widths, no sample at 1,440; search works offline."""
+    pages = [page for page in site.rglob("*.html") if "_static" not in page.parts]
+    assert len(pages) > 40
+    with make_pictures.chromium(1440, 900) as browser:
+        for width in (1440, 768, 390):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            for page in pages:
+                browser.get(page.as_uri())
+                over, beyond, scrolled = browser.execute_script(WIDER)
+                assert (over, beyond) == (0, 0), (width, page.name)
+                assert width < 1440 or scrolled == [], page.name
+        browser.get(f"{(site / 'search.html').as_uri()}?q=fairshare")
+        results = browser.find_element("css selector", "#search-results")
+        for _ in range(200):
+            if "matching" in results.text:
+                break
+            time.sleep(0.05)
+        found = [link.text for link in results.find_elements("css selector", "li a")]
+        assert "Fairshare" in found

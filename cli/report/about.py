@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..brief import command_of
 from ..source import LIVE
 from ..tables import hosts_text
 from .data import Report
+from .lsf_words import lsf_words
 
 #: Changes of each of the two kinds that are shown of a job; more are named where they stand whole.
 MAX_HELPS = 3
@@ -89,6 +90,8 @@ class JobText:
     helps: tuple[Help, ...]
     #: What stands for helps where there are none, or below them.
     more: str
+    #: Words of LSF in all that, each with its meaning.
+    words: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -240,7 +243,9 @@ class About:
         more = "" if explained is None and helps else self._more(job.id, explained, bool(helps))
         if more and not why:
             more = "It starts now: nothing has to change."
-        return JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
+        said = [text for _, text in why] + [line for each in helps for line in each.lines]
+        found = JobText(self._facts(job), shown, proof, tuple(notes), tuple(why), helps, more)
+        return replace(found, words=lsf_words(said))
 
     def _facts(self, job: Job) -> str:
         length = expected_duration(self.report.instance, job)
@@ -354,7 +359,8 @@ class About:
                 said = advised(spoken, item, remedy)
                 own = remedy.where.startswith("job ")
                 kind = "bad" if remedy.cost.lost else "" if remedy.cost.longer else "good"
-                by = f"{job.user or 'its user'} can do this" if own else "for the administrator"
+                does = remedy.setting if remedy.setting.startswith("ask ") else "do this"
+                by = f"{job.user or 'its user'} can {does}" if own else "for the administrator"
                 lines = _to_paste(said.lines, said.then, f"{remedy.where}: " if own else "")
                 costs = " ".join(filter(None, (said.costs, said.whose)))
                 yield Help(said.gives, by, lines, costs, kind)
@@ -364,7 +370,7 @@ class About:
             yield self._suggested(job, suggestion)
 
     def _suggested(self, job: Job, item: Suggestion) -> Help:
-        at = self.clock.short(item.start)
+        at = SpokenTimes(self.report.instance).at(item.start)
         gives = f"Starts {at}" + (f", {duration_text(item.gain)} sooner." if item.gain else ".")
         own = item.change.startswith(("with ", "without ", "in queue "))
         by = f"{job.user or 'its user'} can do this" if own else ""

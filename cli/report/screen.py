@@ -24,6 +24,13 @@ _STARTS = {
     "plan": ("Start", "Not before"),
     "simulation": ("Start", "Wait"),
 }
+#: What is to be known of a column, where its title alone may not say it.
+_MEANINGS = {
+    "As configured": "when the scheduler starts it with its settings as they are, by simulation",
+    "Possible": "the earliest start if the jobs are placed in priority order, all of them together",
+    "Sooner": "from the start as configured to the possible one",
+    "Waits for": "what it needs and does not have",
+}
 _KEYS = (
     "With the picture in focus: <kbd>↑</kbd> <kbd>↓</kbd> row, <kbd>Enter</kbd> fold, "
     "<kbd>←</kbd> <kbd>→</kbd> jobs of a host, <kbd>+</kbd> <kbd>−</kbd> zoom, "
@@ -166,7 +173,8 @@ def _jobs(about: About) -> str:
         titles.append(("Sooner", "n"))
     titles.append(("Waits for" if kind != "simulation" else "Waited for", "wf"))
     head = "".join(
-        f'<th scope="col" class="{style}"><button type="button">{title}</button></th>'
+        f'<th scope="col" class="{style}"{_meaning(title)}>'
+        f'<button type="button">{title}</button></th>'
         for title, style in titles
     )
     shown = rows[:MAX_PICKED]
@@ -188,6 +196,11 @@ def _jobs(about: About) -> str:
     )
 
 
+def _meaning(title: str) -> str:
+    text = _MEANINGS.get(title)
+    return f' title="{text}"' if text else ""
+
+
 def _called(kind: str) -> str:
     return "Jobs" if kind == "simulation" else "Pending jobs"
 
@@ -205,7 +218,7 @@ def _row(row: JobRow, kind: str, chosen: bool) -> str:
     return (
         f'<tr data-job="{name}"><td data-order="{name}"><label class="pick">'
         f'<input type="radio" name="job" value="{name}"{" checked" if chosen else ""}>'
-        f'<span class="job">{name}</span>{flag}</label></td>'
+        f'<span class="job" title="{name}">{name}</span>{flag}</label></td>'
         f'<td class="u" title="{html_text(row.user)}">{html_text(row.user)}</td>'
         f'<td class="n" data-order="{row.slots}">{row.slots}</td>{first}{second}{sooner}'
         f'<td class="wf" title="{why}">{html_text(short_reason(row.waits_for)) or "–"}</td></tr>'

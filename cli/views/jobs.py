@@ -125,9 +125,9 @@ def bjobs(
         return f"No {_what(asked)} job found\n"
     if not asked.long:
         rows = [
-            *(_row(instance, item.job, _status(item), item.allocation) for item in running),
-            *(_row(instance, job, "PEND", {}) for job in pending),
-            *(_row(instance, snapshot.jobs[r.job], ending(r), r.hosts) for r in ended),
+            *(job_row(instance, item.job, _status(item), item.allocation) for item in running),
+            *(job_row(instance, job, "PEND", {}) for job in pending),
+            *(job_row(instance, snapshot.jobs[r.job], ending(r), r.hosts) for r in ended),
         ]
         table = text_table(JOB_COLUMNS, rows, "<" * len(JOB_COLUMNS))
         return _with_reasons(table, snapshot, running, pending) if asked.pending else table
@@ -200,9 +200,10 @@ def _status(item: RunningJob) -> str:
     return "USUSP" if item.suspended else "RUN"
 
 
-def _row(
+def job_row(
     instance: Instance, job: Job, status: str, where: Mapping[str, int]
 ) -> tuple[str | None, ...]:
+    """A job in the short table."""
     hosts = ":".join(places(instance, where)) or None
     name, time = job.shown_name or None, stamp(instance, job.submit)
     number = job.array_id or job.id  # the index stands in the name
@@ -319,6 +320,9 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     status: with the queue on the first line; "" leaves both out, as bhist does.
     """
     priority = f", Job Priority <{job.priority}>" if job.priority else ""
+    if job.aps is not None:
+        words = "System Absolute Priority" if job.aps.kind == "system" else "Admin factor value"
+        priority += f", {words} <{job.aps.value:g}>"
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
     name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ...model.absolute_priority import SECTIONS, AbsolutePriority, time_text
 from ...model.cluster import BUILTIN_INDICES
 from ...model.shares import QueueSet, queue_hosts, queue_sets
 from ...model.windows import open_periods
@@ -121,6 +122,8 @@ def _record(instance: Instance, queue: Queue, policy: QueueSet | None) -> dict[s
         "user_shares": None if policy is None else dict(policy.shares),
         "fairshare_queues": list(policy.queues) if policy and len(policy.queues) > 1 else None,
         "dispatch_order": "QUEUE" if policy and policy.ordered else None,
+        "aps_priority": None if queue.aps_priority is None else str(queue.aps_priority),
+        "queue_group": list(queue.queue_group) or None,
         "slot_share": queue.slot_share,
         "slot_pool": queue.slot_pool or None,
         "max_reservation_time": _longest_reservation(instance, queue),
@@ -131,6 +134,7 @@ def _policies(queue: Queue, policy: QueueSet | None) -> list[str]:
     unit = queue.exclusive.removeprefix("CU[").removesuffix("]")
     used = {
         "FAIRSHARE": policy is not None,
+        "APS_PRIORITY": queue.aps_priority is not None,
         "BACKFILL": queue.backfill,
         "EXCLUSIVE": queue.exclusive == "Y",
         f"EXCLUSIVE(CU[{unit}])": queue.exclusive.startswith("CU"),
@@ -212,13 +216,50 @@ def _load_row(
 def _policy_lines(queue: Queue, policy: QueueSet | None) -> list[str]:
     chosen = _policies(queue, policy)
     lines = ["SCHEDULING POLICIES:  " + " ".join(chosen)] if chosen else []
-    if policy is not None and len(policy.queues) > 1:
+    if queue.aps_priority is not None:
+        lines += _formula_lines(queue.aps_priority)
+    if queue.queue_group and queue.aps_priority is not None:
+        lines.append("QUEUE_GROUP:  " + " ".join((queue.name, *queue.queue_group)))
+    elif policy is not None and len(policy.queues) > 1:
         lines.append("FAIRSHARE_QUEUES:  " + " ".join(policy.queues))
         if policy.ordered and queue.name == policy.master:
             lines.append("DISPATCH_ORDER:  QUEUE")
     if policy is not None:
         lines.append("USER_SHARES:  " + shares_text(policy.shares))
     return lines
+
+
+#: The names that are printed of the factors and their parts.
+PRINTED = {
+    "FS": "FAIRSHARE",
+    "RSRC": "RESOURCE",
+    "PROC": " PROCESSORS",
+    "MEM": " MEMORY",
+    "SWAP": " SWAP",
+    "WORK": "WORK",
+    "JPRIORITY": " JOB PRIORITY",
+    "QPRIORITY": " QUEUE PRIORITY",
+    "APP": " APPLICATION",
+    "USER": " USER",
+    "UG": " USER GROUP",
+}
+
+
+def _formula_lines(formula: AbsolutePriority) -> Iterator[str]:
+    """The block of bqueues -l; its layout is assumed."""
+    yield "APS_PRIORITY:"
+    weights, limits, delays = (section.replace("_", " ") for section in SECTIONS)
+    heads = (f"{weights} FACTORS", f"{limits} FACTORS", delays)
+    yield " " * 17 + "".join(f"{head:>16}" for head in heads)
+    for name, printed in PRINTED.items():
+        weight, limit = formula.weight(name), formula.limits.get(name)
+        delay = formula.delays.get(name)
+        cells = (
+            f"{weight:.2f}" if weight else "-",
+            "-" if limit is None else f"{limit:.2f}",
+            "-" if delay is None else time_text(delay),
+        )
+        yield f"{printed:17}" + "".join(f"{cell:>16}" for cell in cells)
 
 
 def _member_lines(instance: Instance, queue: Queue) -> list[str]:

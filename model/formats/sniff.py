@@ -59,6 +59,7 @@ KINDS = {
         Kind("acct", "LSF's accounting log (lsb.acct)", f"{_IMPORT} acct"),
         Kind("swf", "a log in the Standard Workload Format", f"{_IMPORT} swf"),
         Kind("bjobs", "output of bjobs", f"{_IMPORT} snapshot --bjobs"),
+        Kind("bjobs -aps", "output of bjobs -aps", f"{_IMPORT} snapshot --aps"),
         Kind("bhosts", "output of bhosts", f"{_IMPORT} snapshot --bhosts"),
         *(
             Kind(f"{name} -gpu", f"output of {name} -gpu", f"{_IMPORT} snapshot --bhosts")
@@ -93,9 +94,12 @@ _SWF = re.compile(rf"\s*{_NUMBER}(?:\s+{_NUMBER}){{10,}}\s*$")
 _JSON = re.compile(r'"COMMAND"\s*:\s*"(\w+)"')
 #: Behind each job of bhist -l, which begins as one of bjobs -l does.
 _HISTORY = re.compile(r"^\s*Summary of time in seconds spent in various states", re.M)
+#: The first line of sacct -P, which is read as lsb.acct is.
+SACCT_HEADER = re.compile(r"(?:[A-Za-z/]+\|)*JobID(?:Raw)?\|", re.IGNORECASE)
 _TEXT = (
     (re.compile(r"^\s*Job <[^>]+>,", re.M), "bjobs"),
-    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
+    (re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.M), "bjobs -aps"),
+    (re.compile(r"^\s*JOBID(?!.*\sAPS\s*$)(?:\s+[A-Z_]{2,})+\s*$", re.M), "bjobs"),
     (re.compile(r"^\s*HOST_PARTITION_NAME:", re.M), "bhpart"),
     (re.compile(r"^\s*QUEUE:[ \t]*\S", re.M), "bqueues"),
     (re.compile(r"^\s*QUEUE_NAME\s+PRIO\b", re.M), "bqueues"),
@@ -146,6 +150,8 @@ def kind_of_text(text: str) -> str:
             continue
         if found := _RECORD.match(line):
             return "acct" if found[1] in _ACCT else "events" if found[1] in _EVENTS else ""
+        if SACCT_HEADER.match(line):
+            return "acct"
         if line.startswith(";") or _SWF.match(line):
             return "swf"
         break

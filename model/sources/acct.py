@@ -36,6 +36,7 @@ from .log_lines import (
     number_of,
     refused_records,
 )
+from .slurm.sacct import SacctTable, is_header
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -132,9 +133,19 @@ def _records(
 ) -> Iterator[tuple[int, int, int, FinishedJob]]:
     """Line, job number, array index and job (without its id) of every well-formed record."""
     count = 0
+    table: SacctTable | None = None
     for at, line in enumerate(lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
+            continue
+        if is_header(text):
+            table = _table_of(text, source, at)
+            continue
+        if table is not None:
+            if (row := _row(table, line, bad, others, source, at)) is not None:
+                yield at, *row
+            count += 1
+            check_records(count, source)
             continue
         try:
             words = split(text)
@@ -155,6 +166,34 @@ def _records(
             yield at, job_number, index, job
         count += 1
         check_records(count, source)
+
+
+def _table_of(header: str, source: str, at: int) -> SacctTable:
+    """The table of ``sacct -P``; InputError if it lacks a column."""
+    table = SacctTable(header)
+    if table.wrong:
+        raise InputError([Problem(table.wrong, source, at)])
+    return table
+
+
+def _row(
+    table: SacctTable, line: str, bad: BadRecords, others: dict[str, int], source: str, at: int
+) -> tuple[int, int, FinishedJob] | None:
+    """Number, array index and job of a row of ``sacct -P``; None if it holds no finished job."""
+    try:
+        found = table.finished(line)
+        if isinstance(found, str):
+            others[found] = others.get(found, 0) + 1
+            return None
+        number, index, job = found
+        start, end = _in_order(job.submit, job.start, job.end)
+        if (start, end) != (job.start, job.end):
+            others[SKEWED] = others.get(SKEWED, 0) + 1
+        _check(number, job.slots, job.submit, start, end)
+        return number, index, replace(job, start=start, end=end)
+    except ValueError as error:
+        bad.add(malformed(error, source, at))
+        return None
 
 
 def split(text: str) -> list[str]:

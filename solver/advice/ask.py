@@ -12,7 +12,7 @@ from typing import Any
 from ...model.display import MINUTE, duration_text, html_table, with_stamps
 from ...model.duration import expected_duration
 from ...model.errors import InputError, Problem
-from ...model.formats.submit import refusals, submission
+from ...model.formats.submit import Submission, refusals, submission
 from ...model.formats.units import parse_duration
 from ...model.instance import Instance
 from ...model.job import Job
@@ -21,6 +21,7 @@ from ...model.plan import PlannedArray
 from ...model.progress import OnProgress
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
+from ...model.sources.slurm.sbatch import is_sbatch, sbatch_submission
 from ..availability.profile import FOREVER
 from ..budget import Deadline, OutOfTime
 from ..forecast.history import History
@@ -242,7 +243,7 @@ def ask(
     script: str | None = None,
     script_name: str = "",
 ) -> Answer:
-    """When the job of a bsub line, or a job, would start, submitted now as the last of its queue.
+    """When the job of a bsub or sbatch line, or a job, would start, submitted now as the last.
 
     Jobs before it keep what the method plans for them; jobs of queues with less priority come
     after it. choices: alternatives to try, all combinations; explore: choose them. user: who
@@ -253,7 +254,7 @@ def ask(
     Raises InputError for a line that would be refused and for a history that cannot be read.
     """
     names = {"user": user, "from_host": from_host, "script_name": script_name}
-    submitted = submission(instance, line, script=script, **names)
+    submitted = _submission(instance, line, script, **names)
     whole = Deadline(time_limit, cancel)
     forecaster = Forecaster.of(instance, history, drawing, time_limit, whole)
     limits = {"time_limit": time_limit, "effort": effort}
@@ -281,6 +282,17 @@ def ask(
         elements=len(jobs),
         **_of_forecaster(forecaster),
     )
+
+
+def _submission(
+    instance: Instance, line: str | Job, script: str | None, **names: str
+) -> Submission:
+    """What a line of bsub or sbatch, a script or a job submits."""
+    text = line if isinstance(line, str) else ""
+    if text and is_sbatch(text):
+        user, script_name = names["user"], names["script_name"]
+        return sbatch_submission(instance, text, user=user, script=script, script_name=script_name)
+    return submission(instance, line, script=script, **names)
 
 
 def _hosts_back(asker: WhatIfPlanner, asked: StartAnswer) -> tuple[Suggestion, ...]:

@@ -37,6 +37,7 @@ from ..pending_reasons import NOTHING_SHORT, amounts_short, find_shortage, held_
 from ..placement.earliest import can_start
 from ..scheduler.configured import CONFIGURED
 from ..scheduler.history import snapshot_of
+from .absolute_rank import AbsoluteRank, absolute_rank
 from .diagnosis.diagnose import diagnose
 from .diagnosis.probes import OF_THE_JOB
 from .diagnosis.records import Diagnosis
@@ -206,6 +207,8 @@ def lost_contests(moment: Snapshot, job: Job) -> tuple[LostContest, ...]:
     """Where accounts of others come before those of a pending job, from the top down."""
     found: list[LostContest] = []
     for name, tree in moment.order.trees.items():
+        if name in moment.order.absolute:  # shares are a part of the value there
+            continue
         rivals = [other for other in _contenders(moment, name) if other is not job]
         if len(rivals) < len(_contenders(moment, name)):
             for account in tree.accounts(job.user, job.group):
@@ -494,6 +497,8 @@ class Explanation:
     reasons: tuple[Reason, ...] = ()
     #: Accounts that come before the job's own by fairshare.
     contests: tuple[LostContest, ...] = ()
+    #: Its place by absolute priority, None if none decides.
+    absolute: AbsoluteRank | None = None
     #: Its conditions that hold on some hosts only.
     requirement: tuple[str, ...] = ()
     #: What LSF itself said of it, None where the instance does not know.
@@ -530,6 +535,7 @@ class Explanation:
                 with_stamps(contest.to_dict(), self.origin, ("ahead_from",))
                 for contest in self.contests
             ],
+            **({} if self.absolute is None else {"absolute": self.absolute.to_dict()}),
             "obstacles": [
                 with_stamps(
                     {"from": o.first, "until": o.until, "reason": o.reason},
@@ -664,6 +670,7 @@ def _explained(forecast: WhatIfPlanner, asked: Job, found: Explanation) -> Expla
     if asked in moment.instance.pending:
         reasons = moment.waiting[asked.id].reasons
         found = replace(found, reasons=reasons, contests=lost_contests(moment, asked))
+        found = replace(found, absolute=absolute_rank(forecast.instance, asked))
     suggestions, tried = suggest(forecast, view, demand, found.answer)
     return replace(found, suggestions=suggestions, tried=tried, cut=forecast.refrained)
 

@@ -15,6 +15,7 @@ from itertools import takewhile
 from time import monotonic
 from typing import Any, Literal
 
+from ...model.absolute_priority import StatedPriority
 from ...model.errors import UnknownNameError
 from ...model.instance import Instance
 from ...model.job import Job, array_of
@@ -635,7 +636,9 @@ class WhatIfPlanner:
         others = [other for other in self.instance.pending if other.id != job.id]
         top = max([job, *others], key=lambda other: other.priority).priority + 1
         submit = min(other.submit for other in (job, *others)) - 1
-        pending = (replace(job, priority=top, submit=submit), *others)
+        stated = (other.aps.value for other in (job, *others) if other.aps is not None)
+        aps = StatedPriority("system", max([0.0, *stated]) + 1)
+        pending = (replace(job, priority=top, submit=submit, aps=aps), *others)
         order = priority_order(replace(self.instance, pending=pending))
         return pending if order[0].id == job.id else (*self.prerequisites(job), job)
 

@@ -277,6 +277,8 @@ class Residual:
         self.later_starts: tuple[int, ...] = ()
         #: Hosts that take no such job now, [H], None where all are open.
         self.closed: BoolArray | None = None
+        #: Least availability of pools, by index, that loans of guaranteed pools bring.
+        self.loans: Mapping[int, float] = {}
         #: Slots that an advance reservation keeps on each host during the job, [H], or None.
         self.blocked: FloatArray | None = None
 
@@ -308,9 +310,10 @@ class Residual:
     def free_in_pool(self, index: int, time: int) -> float:
         """Free amount of a pool beside what is held."""
         self._at(time)
-        return self.table.pools[index].left(self._of_pool(index), self._of_pool)
+        left = self.table.pools[index].left(self.free_of_capacity(index), self.free_of_capacity)
+        return max(left, self.loans[index]) if index in self.loans else left
 
-    def _of_pool(self, index: int) -> float:
+    def free_of_capacity(self, index: int) -> float:
         """The available part of the capacity of a pool."""
         return self.free_now.pool(index) - self.held.pools.get(index, 0.0)
 
@@ -350,7 +353,7 @@ class Residual:
     def copy(self) -> Residual:
         """A copy in which terms of one job can be put down."""
         twin = Residual(self.free_now.copy(), self.now, self.held)
-        twin.closed, twin.blocked = self.closed, self.blocked
+        twin.closed, twin.blocked, twin.loans = self.closed, self.blocked, self.loans
         return twin
 
     def allocate(

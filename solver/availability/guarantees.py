@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, combinations
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.duration import expected_duration, granted_run_limit
 from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
-from ...model.job import Job, classes
+from ...model.job import OTHERS, Job, classes
 from ...model.resreq.pool_hosts import named_hosts
 from ...model.service_class import GuaranteedPool
 
@@ -114,15 +116,27 @@ class GuaranteeRow:
     unused: tuple[tuple[GuaranteeRow, float], ...] = ()
     #: For whose classes it keeps something free; () for a count, which never binds.
     kept_for: tuple[str, ...] = ()
+    #: It binds loans alone: capacity less the use of classes, less RETAIN of what each has unused
+    #: (`unused`), or IDLE_BUFFER if that is more.
+    of_loans: bool = False
+    retained: float = 0.0
+    idle: float = 0.0
 
 
 class GuaranteeRows:
-    """The limits of an instance's guaranteed pools, by job."""
+    """The limits of an instance's guaranteed pools, by job.
 
-    def __init__(self, instance: Instance) -> None:
+    settled: pools where every pending job may have a loan have no limits but those of their loans.
+    """
+
+    def __init__(self, instance: Instance, *, settled: bool = False) -> None:
+        self.instance = instance
         self.pools = measured(instance)
         self.members = ServiceClasses(instance)
         self._relevant = [_relevant(pool, instance, self.members) for pool in self.pools]
+        every = range(len(self.pools)) if settled else ()
+        #: Numbers of the pools of which nothing binds but the policy of their loans.
+        self.settled = frozenset(number for number in every if self._is_settled(number))
         self._rows: dict[tuple[int, str], tuple[GuaranteeRow, ...]] = {}
 
     def rows(self, job: Job) -> Iterator[GuaranteeRow]:
@@ -136,8 +150,43 @@ class GuaranteeRows:
         pool = self.pools[number]
         own = own if own in pool.guaranteed else ""
         if (number, own) not in self._rows:
-            self._rows[number, own] = tuple(_rows(pool, own, self._relevant[number]))
+            rows = _loan_rows if number in self.settled else _rows
+            self._rows[number, own] = tuple(rows(pool, own, self._relevant[number]))
         return self._rows[number, own]
+
+    def _is_settled(self, number: int) -> bool:
+        """Whether every pending job that may reach a pool may have a loan, and no owner waits."""
+        policy = self.pools[number].pool.loans
+        if policy is None or (policy.exempt and (policy.retain or policy.idle_buffer)):
+            return False
+        queues = {queue.name: queue for queue in self.instance.queues}
+        return not any(
+            self.members.of(first) in self.pools[number].guaranteed
+            or queues[first.queue].ignores_guarantees
+            or not self.loan_of(number, first)
+            for job, first in classes(self.instance.pending)
+            if job is first and self.may_reach(number, first)
+        )
+
+    def may_reach(self, number: int, job: Job) -> bool:
+        """Whether HOSTS of its queue and -m leave a job some host of a pool."""
+        pool, cluster = self.pools[number], self.instance.cluster
+        if not pool.pool.has_hosts:
+            return True
+        hosts = {h.name for h, inside in zip(cluster.hosts, pool.mask, strict=True) if inside}
+        for asked in (self.instance.queue(job.queue).hosts, job.hosts):
+            if asked and all(request.name != OTHERS for request in asked):
+                hosts &= {host for request in asked for host in cluster.expand(request.name) or ()}
+        return bool(hosts)
+
+    def whose(self, job: Job) -> tuple[str, tuple[bool, ...]]:
+        """The class of a job, and which pools may give it a loan."""
+        loans = tuple(self.loan_of(number, job) for number in range(len(self.pools)))
+        return self.members.of(job), loans
+
+    def loan_of(self, number: int, job: Job) -> bool:
+        """Whether the loan policy of a pool takes a job."""
+        return takes(self.instance, self.pools[number].pool, job)
 
     def has_too_many(self, number: int) -> bool:
         """Whether not every subset of the classes with jobs has its limit."""
@@ -174,3 +223,74 @@ def _rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[G
             unused = tuple((count[item], pool.limit - amounts[item]) for item in subset)
             key = f"guaranteed pool {name} without {' '.join(others)}"
             yield GuaranteeRow(key, pool, pool.limit - kept, unused, tuple(others))
+
+
+def _loan_rows(pool: MeasuredPool, own: str, relevant: tuple[str, ...]) -> Iterator[GuaranteeRow]:
+    """The limit of loans, if nothing else binds; none without RETAIN and IDLE_BUFFER."""
+    policy, name = pool.pool.loans, pool.pool.name
+    if policy is None or (policy.retain is None and policy.idle_buffer is None):
+        return
+    counts = [
+        GuaranteeRow(f"guaranteed pool {name}: use of {item}", pool, pool.limit)
+        for item in relevant
+    ]
+    if own:
+        yield from (row for row in counts if row.key.endswith(f" {own}"))
+        return
+    unused = tuple(
+        (row, pool.limit - pool.guaranteed[item])
+        for item, row in zip(relevant, counts, strict=True)
+    )
+    yield GuaranteeRow(
+        *(f"loans of guaranteed pool {name}", pool, pool.total, unused, tuple(relevant)),
+        of_loans=True,
+        retained=0.0 if policy.retain is None else policy.retain.of(pool.total),
+        idle=0.0 if policy.idle_buffer is None else policy.idle_buffer.of(pool.total),
+    )
+
+
+def takes(instance: Instance, pool: GuaranteedPool, job: Job) -> bool:
+    """Whether a job may have a loan of a pool: its queue may, and it runs for DURATION at most."""
+    policy = pool.loans
+    if policy is None or not policy.takes(job.queue):
+        return False
+    if policy.duration is None or job.queue in policy.exempt:
+        return True
+    spans = expected_duration(instance, job), granted_run_limit(instance, job)
+    return min((span for span in spans if span is not None), default=inf) <= policy.duration
+
+
+@dataclass(frozen=True, slots=True)
+class GuaranteedUse:
+    """What is in use of a pool at an instant, and what its classes have unused."""
+
+    pool: MeasuredPool
+    #: By class.
+    used: Mapping[str, float]
+    #: By all jobs without a guarantee.
+    others: float
+
+    @property
+    def free(self) -> float:
+        """What no job uses."""
+        return self.pool.total - self.others - sum(self.used.values())
+
+    @property
+    def unused(self) -> dict[str, float]:
+        """What each class has unused of its guarantee."""
+        pairs = self.pool.guaranteed.items()
+        return {name: max(0.0, amount - self.used.get(name, 0.0)) for name, amount in pairs}
+
+    def loan(self, queue: str, *, demanded: bool) -> float:
+        """What jobs of a queue may have as loans; demanded: owners with unused guarantees wait."""
+        policy = self.pool.pool.loans
+        if policy is None or (demanded and policy.close_on_demand and queue not in policy.exempt):
+            return 0.0
+        if queue in policy.exempt:
+            return max(0.0, self.free)
+        retained, total = 0.0, self.pool.total
+        if policy.retain is not None:
+            most = policy.retain.of(total)
+            retained = sum(min(most, amount) for amount in self.unused.values())
+        idle = 0.0 if policy.idle_buffer is None else policy.idle_buffer.of(total)
+        return max(0.0, self.free - max(retained, idle))

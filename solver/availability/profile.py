@@ -478,14 +478,12 @@ class Profile:
     def min_free_in_pool(self, index: int, points: Sequence[int]) -> float:
         """:meth:`min_free` of a pool."""
         pool, usage = self.table.pools[index], self._pool_usage.get(index)
+        if not pool.is_fixed:
+            each = ((self._of_pool(index, at), partial(self._of_pool, at=at)) for at in points)
+            return min(pool.left(free, free_of) for free, free_of in each)
         if usage is None:
             return pool.capacity
-        least = pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
-        if not pool.unused:
-            return least
-        return min(
-            pool.left(self._of_pool(index, at), partial(self._of_pool, at=at)) for at in points
-        )
+        return pool.capacity - float(usage.most(points[0], points[-1], self.now)[0])
 
     def _of_pool(self, index: int, at: int) -> float:
         """The available part of the capacity of a pool at an instant."""

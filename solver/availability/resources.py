@@ -8,7 +8,7 @@ availability, placement and reservation treat all of them alike (TBR-10, LOP-03,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -22,7 +22,7 @@ from ...model.instance import Instance
 from ...model.job import Job, job_groups_of, running_limits
 from ...model.pending import Pending
 from ...model.reservation import Phase, Reservation
-from .guarantees import GuaranteeRow, GuaranteeRows
+from .guarantees import GuaranteedUse, GuaranteeRow, GuaranteeRows
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -95,6 +95,21 @@ class HostResource:
 
 
 @dataclass(frozen=True, slots=True)
+class LoanLimit:
+    """What LOAN_POLICIES of a guaranteed pool keeps back from loans (GUA-01)."""
+
+    #: Capacity of the counts of owners.
+    limit: float
+    #: From the unused guarantee of each class (RETAIN).
+    retained: float
+    #: From the pool (IDLE_BUFFER).
+    idle: float
+    #: Guarantees of classes that have no count, and RETAIN of these.
+    uncounted: float = 0.0
+    kept: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """One capacity shared by the hosts of `mask` [H]."""
 
@@ -109,13 +124,25 @@ class Pool:
     #: Counts of owners, by index, each with its capacity less the guarantee: availability above it
     #: is unused guarantee, and the sum of these is always available here (GUA-01).
     unused: tuple[tuple[int, float], ...] = ()
+    #: A limit of loans: with these counts, what is kept back of the unused guarantees.
+    loans: LoanLimit | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its availability follows from its own use alone."""
+        return not self.unused and self.loans is None
 
     def left(self, free: float, free_of: Callable[[int], float]) -> float:
         """Its availability. free: of its capacity; free_of: likewise of another pool."""
-        if not self.unused:
+        if self.is_fixed:
             return free
-        owed = sum(max(0.0, free_of(index) - beyond) for index, beyond in self.unused)
-        return max(free, owed)
+        unused = [max(0.0, free_of(index) - beyond) for index, beyond in self.unused]
+        if self.loans is None:
+            return max(free, sum(unused))
+        used = sum(self.loans.limit - free_of(index) for index, _ in self.unused)
+        kept = sum(min(self.loans.retained, amount) for amount in unused) + self.loans.kept
+        no_loan = sum(unused) + self.loans.uncounted  # a start that leaves this free is none
+        return free - used - min(no_loan, max(kept, self.loans.idle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +211,8 @@ class ResourceTable:
     _arrays: dict[str, int] = field(default_factory=dict)
     _processors: FloatArray = field(default_factory=lambda: np.zeros(0))
     _user_slots: FloatArray | None = None
+    #: Plans count on loans where every pending job may have one.
+    settled: bool = False
     #: Limits of guaranteed pools, if there are any.
     guarantees: GuaranteeRows | None = None
     #: Whether some limit distinguishes users, and whether one distinguishes projects.
@@ -197,7 +226,7 @@ class ResourceTable:
             self._user_slots = np.array(limits, dtype=float)
         limits_of = self.instance.limits
         if self.instance.guaranteed_pools:
-            self.guarantees = GuaranteeRows(self.instance)
+            self.guarantees = GuaranteeRows(self.instance, settled=self.settled)
         self._distinguished = (
             bool(self.instance.users)
             or self._user_slots is not None
@@ -367,8 +396,8 @@ class ResourceTable:
         self._arrays[array] = most
         return True
 
-    def whose(self, job: Job) -> tuple[str, str, str, str]:
-        """Whose a job is to the limits: user, project, array and service class.
+    def whose(self, job: Job) -> tuple[Hashable, ...]:
+        """Whose a job is to the limits: user, project, array, service class, and its loans.
 
         "" where none distinguishes.
         """
@@ -377,7 +406,7 @@ class ResourceTable:
             job.user if by_user else "",
             job.project if by_project else "",
             self.limited_array(job) or "",
-            "" if self.guarantees is None else self.guarantees.members.of(job),
+            *(() if self.guarantees is None else self.guarantees.whose(job)),
         )
 
     def _array_pool(self, array: str, job: Job) -> int:
@@ -420,6 +449,29 @@ class ResourceTable:
             else:
                 yield Use(index, Per.SLOT, flat("slots", 1.0))
 
+    def pool_use(self, number: int, free_of: Callable[[int], float]) -> GuaranteedUse:
+        """The use of a guaranteed pool. free_of: availability of the capacity of a pool."""
+        assert self.guarantees is not None
+        pool = self.guarantees.pools[number]
+        used: dict[str, float] = {}
+        for name in pool.guaranteed:
+            first, *_ = self.guarantees.of_class(number, name) or (None,)
+            if first is not None and not first.kept_for and first.key in self._pool_index:
+                used[name] = first.capacity - free_of(self._pool_index[first.key][0])
+        limit = next(iter(self.guarantees.of_class(number, "")), None)
+        others = 0.0
+        if limit is not None and limit.key in self._pool_index:
+            others = limit.capacity - free_of(self._pool_index[limit.key][0])
+        return GuaranteedUse(pool, used, others)
+
+    def guarantee_limits(self, number: int) -> Iterator[int]:
+        """The pools, by index, that keep something of a guaranteed pool."""
+        assert self.guarantees is not None
+        name = self.guarantees.pools[number].pool.name
+        for index, pool in enumerate(self.pools):
+            if pool.short is Pending.GUARANTEE and pool.subject == name:
+                yield index
+
     def _guarantee_pool(self, row: GuaranteeRow) -> int:
         """Index of the pool of a row."""
         if row.key not in self._pool_index:
@@ -435,6 +487,7 @@ class ResourceTable:
                     Pending.GUARANTEE,
                     name,
                     unused,
+                    _loan_limit(row) if row.of_loans else None,
                 )
             )
             self._pool_index[row.key] = [len(self.pools) - 1]
@@ -630,6 +683,13 @@ class ResourceTable:
     ) -> int:
         self.pools.append(Pool(name, capacity, mask, reason, short, subject))
         return len(self.pools) - 1
+
+
+def _loan_limit(row: GuaranteeRow) -> LoanLimit:
+    counted = set(row.kept_for)
+    rest = [amount for name, amount in row.pool.guaranteed.items() if name not in counted]
+    kept = sum(min(row.retained, amount) for amount in rest)
+    return LoanLimit(row.pool.limit, row.retained, row.idle, sum(rest), kept)
 
 
 def _short_of(limit: Limit, resource: str) -> Pending:

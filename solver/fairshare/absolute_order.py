@@ -22,6 +22,7 @@ from ...model.shares import ApsGroup, aps_groups
 from ..availability.resources import Per
 from ..resolve import Resolver, requirement_parts
 from .accounts import Account, ShareTree, significant
+from .queue_order import queue_key
 from .waiting_jobs import QueueTraversal, Rank
 
 
@@ -118,6 +119,11 @@ class AbsoluteOrder:
         }
         places = sorted(values, key=lambda r: (*values[r].key, jobs[r].submit, r[4:]))
         return {rank: values[rank] for rank in places}
+
+    def standings(self, jobs: Iterable[Job], now: int) -> list[tuple[Job, AbsoluteValue]]:
+        """Jobs of the group in their order, with their values."""
+        ranks = {(*queue_key(job, 0), at): job for at, job in enumerate(jobs)}
+        return [(ranks[rank], value) for rank, value in self.ordered(ranks, ranks, now).items()]
 
     def next_change(self, jobs: Iterable[Job], now: int) -> float:
         """When a value of one of these jobs next changes in one step: a GRACE_PERIOD is over."""

@@ -30,6 +30,7 @@ from ..precedence import (
     Several,
 )
 from ..problem import PlanningProblem
+from ..rules.guarantees import on_loans
 from .records import State
 
 #: What is said where no input says when something ends.
@@ -126,7 +127,8 @@ class Reasons:
         """Whether a job has a place where nothing runs, whatever it waits for."""
         if demand.impossible:
             return False
-        return earliest_start(problem.empty, replace(demand, after=None)) is not None
+        demand = on_loans(problem.resolver, replace(demand, after=None))
+        return earliest_start(problem.empty, demand) is not None
 
     def _why_nowhere(self, job: Job) -> str:
         """Why a job has no place here, with every queue active and every host open; "": it has."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ...model.instance import Instance
 from ...model.job import Job
+from ..availability.demand import Demand
 from ..availability.guarantees import GuaranteeRows, MeasuredPool
+from ..availability.resources import Alternative
 from ..resolve import Resolver
+from .eligibility import preempting_now
 
 #: What jobs with -sla depend on in an instance without service classes.
 UNLISTED = "the guarantees of the service class, if it has any (service_classes; -sla)"
@@ -33,6 +37,55 @@ def unmodelled(job: Job, resolver: Resolver) -> Iterator[str]:
             yield from _of_pool(instance, rows, number)
 
 
+def left_to_the_loop(
+    resolver: Resolver, jobs: Iterable[Job]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Loans, and queues that see no guarantees, that a plan does not foresee: the jobs they move.
+
+    jobs: those that have a start anywhere.
+    """
+    rows = resolver.table.guarantees
+    if rows is None:
+        return
+    waiting = list(jobs)
+    blind = {queue.name for queue in resolver.instance.queues if queue.ignores_guarantees}
+    for number, pool in enumerate(rows.pools):
+        near = [job for job in waiting if rows.may_reach(number, job)]
+        open_now = pool.pool.loans is not None and number not in rows.settled
+        if open_now and any(rows.loan_of(number, job) for job in near):
+            name = f"loans of guaranteed pool {pool.pool.name}"
+            yield name, frozenset(job.id for job in near)
+        if any(job.queue in blind for job in near):
+            name = f"that queues with SLA_GUARANTEES_IGNORE see no pool {pool.pool.name}"
+            yield name, frozenset(job.id for job in near)
+
+
+def on_loans(resolver: Resolver, demand: Demand) -> Demand:
+    """The demand without the limits of guaranteed pools that loans, or its queue, lift for it."""
+    rows, table = resolver.table.guarantees, resolver.table
+    if rows is None:
+        return demand
+    blind = demand.queue.ignores_guarantees
+    lifted = {
+        index
+        for number in range(len(rows.pools))
+        if number not in rows.settled and (blind or rows.loan_of(number, demand.job))
+        for index in table.guarantee_limits(number)
+    }
+    if not lifted:
+        return demand
+    terms = tuple(
+        replace(term, alternatives=tuple(_without(item, lifted) for item in term.alternatives))
+        for term in demand.terms
+    )
+    return replace(demand, terms=terms)
+
+
+def _without(alternative: Alternative, pools: set[int]) -> Alternative:
+    uses = tuple(use for use in alternative.pool_uses if use.index not in pools)
+    return replace(alternative, pool_uses=uses)
+
+
 def _goals(job: Job, instance: Instance) -> Iterator[str]:
     """Goals of time of a class that a job names."""
     for item in instance.service_classes:
@@ -53,6 +106,8 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
     pool = rows.pools[number]
     name, kind = pool.pool.name, pool.pool.kind
     jobs = (*(item.job for item in instance.running), *instance.pending)
+    if kind != "resource" and preempting_now(instance):
+        yield f"that preempted jobs leave slots of guaranteed pool {name}"
     if kind == "slots" and any(job.exclusive for job in jobs):
         yield f"slots that exclusive jobs leave idle in guaranteed pool {name}"
     if kind == "hosts" and not all(job.exclusive for job in jobs):
@@ -64,8 +119,5 @@ def _of_pool(instance: Instance, rows: GuaranteeRows, number: int) -> Iterator[s
                 yield f"that advance reservation {item.name} takes hosts out of pool {name}"
     if instance.params.simplified_guarantee and kind in ("slots", "package"):
         yield f"which hosts of guaranteed pool {name} are its owners' (SIMPLIFIED_GUARANTEE)"
-    for queue in instance.queues:
-        if queue.ignores_guarantees and any(job.queue == queue.name for job in jobs):
-            yield f"that jobs of queue {queue.name} see no guarantees (SLA_GUARANTEES_IGNORE)"
     if rows.has_too_many(number):
         yield f"some guarantees of pool {name}, which has many classes"

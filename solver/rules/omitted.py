@@ -186,6 +186,14 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
         _reserves_in_part,
         _all_reserve,
     ),
+    EstimateRule(
+        "loans of guaranteed pools after this cycle",
+        lambda instance: any(pool.loans is not None for pool in instance.guaranteed_pools),
+        lambda instance: replace(
+            instance,
+            guaranteed_pools=tuple(replace(p, loans=None) for p in instance.guaranteed_pools),
+        ),
+    ),
     EstimateRule("JOB_ACCEPT_INTERVAL", _accepts_in_intervals, _without_intervals),
     EstimateRule(LOADS, _loads),
     EstimateRule(

@@ -33,7 +33,7 @@ from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
 from .eligibility import Eligibility, InitialSituation, preempting_now
-from .guarantees import unmodelled
+from .guarantees import left_to_the_loop, unmodelled
 from .scopes import Scopes, remarks
 
 
@@ -468,6 +468,10 @@ class RuleBook:
         )
         if endless - beyond:
             yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)
+        possible = [demand for demand in demands if not demand.impossible]
+        for what, names in left_to_the_loop(self.resolver, (d.job for d in possible)):
+            near = all_near(possible, names)
+            yield OmittedRule(what, near, can_only_advance=True)
         stopped = any(
             self.eligibility.beyond_stop(run.job.queue, self.situation.names.index(host))
             for run in self.instance.running
@@ -482,9 +486,9 @@ class RuleBook:
             if item.what != SHARED_GPUS:
                 when = item.what in conditions
                 yield OmittedRule(item.name, jobs, applied_by_loop=False, times_only=when)
-        possible = (demand.job for demand in demands if not demand.impossible)
+        those = (demand.job for demand in possible)
         running = (run.job for run in self.instance.running)
-        moved = frozenset(GpuSharing(self.resolver).see(possible).moved(running))
+        moved = frozenset(GpuSharing(self.resolver).see(those).moved(running))
         near = all_near(demands, moved)
         yield OmittedRule(SHARED_GPUS, near, unless_now=moved, applied_by_loop=False)
 

@@ -33,6 +33,7 @@ from .cycle_state import CycleRecord, CycleState
 from .events import Settings
 from .job_state import PREEMPTED, RUNNING, SUSPENDED, JobState
 from .later_attempts import LaterAttempts
+from .loans import give_loans, has_loans
 from .methods import METHODS
 from .reserving import Greedy, may_reserve, runs_out, too_late
 from .world import World
@@ -80,6 +81,7 @@ def is_event_driven(cycle: CycleState) -> bool:
         and settings.reservation != "optimal"
         and settings.skip_idle
         and not settings.planning
+        and not has_loans(cycle)
         and not cycle.instance.advance_reservations
         and not cycle.eligibility.moved_by_time
         and not preempting_pairs(cycle.instance)
@@ -240,12 +242,19 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
 
 
 def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
-    """Running jobs that the job may preempt: lowest queue first, then the latest started."""
+    """Running jobs that the job may preempt: lowest queue first, then the latest started.
+
+    Jobs of service classes are preempted by queues alone that see no guarantees (GUA-01).
+    """
     own = cycle.queues[state.job.queue]
+    rows = cycle.world.table.guarantees
+    spares = rows is not None and not own.ignores_guarantees
     found = [
         other
         for other in cycle.world.running.values()
-        if other.status == RUNNING and may_preempt(own, cycle.queues[other.job.queue])
+        if other.status == RUNNING
+        and may_preempt(own, cycle.queues[other.job.queue])
+        and not (spares and rows is not None and rows.members.of(other.job))
     ]
     return sorted(
         found,
@@ -511,6 +520,7 @@ class Cycle:
         queues = world.instance.queues
         self.backfills = any(queue.backfill for queue in queues)
         self.preempts = bool(preempting_pairs(world.instance)) and not settings.planning
+        self.has_loans = has_loans(self.state)
         #: Whether every job has its turn in every cycle, for those who ask why each one waits.
         self.whole_walks = False
         #: The one job that is asked about: once it starts in its turn, nothing else is decided.
@@ -581,6 +591,8 @@ class Cycle:
             self._foresee_all()
         if self.preempts:
             preempt(state)
+        if self.has_loans:
+            give_loans(state)
         if not self.settings.planning:
             grow_resizable_jobs(state)
         self._close()
@@ -609,6 +621,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or self.has_loans
             or world.subsets.suspended
             or world.subsets.growing
             or can_any_start(state, among)

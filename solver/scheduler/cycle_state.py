@@ -19,7 +19,7 @@ from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import Moment, sentence
 from ..availability.free_now import Residual
-from ..availability.profile import FOREVER, max_advance_reserved
+from ..availability.profile import FOREVER, UNBOUND, max_advance_reserved
 from ..availability.resources import (
     SLOTS,
     Allocation,
@@ -369,6 +369,12 @@ class CycleState:
         """
         view = Residual(self.world.free_now, self.world.now, self.reservation_table.held)
         view.closed = closed
+        table = self.world.table
+        blind = state is not None and self.queues[state.job.queue].ignores_guarantees
+        if blind and table.guarantees is not None:
+            every = range(len(table.guarantees.pools))
+            limits = (index for number in every for index in table.guarantee_limits(number))
+            view.loans = dict.fromkeys(limits, float(UNBOUND))
         if self.instance.advance_reservations:
             duration = self.duration_now(state) if state is not None else 1
             view.blocked = self.set_aside(duration, preempting=preempting)

@@ -35,6 +35,7 @@ from ..fairshare.queue_order import UNLIMITED, JobKind
 from ..pending_reasons import BEGIN_TIME
 from ..placement.earliest import can_start, least_slots
 from ..resolve import Resolver
+from ..rules.guarantees import on_loans
 
 
 @dataclass(slots=True, eq=False)
@@ -125,7 +126,7 @@ class ShapeTable:
     def _new(self, job: Job, number: int) -> Shape:
         demand = self._timeless(self.resolver.demand(job))
         never = demand.impossible
-        if not never and not self._ever_fits(demand):
+        if not never and not self._ever_fits(on_loans(self.resolver, demand)):
             never = "does not fit on this cluster even when nothing runs"
         reserving = replace(demand, terms=tuple(_by_configuration(term) for term in demand.terms))
         dynamic = not never and self.resolver.depends_on_load(job)

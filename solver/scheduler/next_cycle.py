@@ -25,11 +25,12 @@ from ..budget import Budget, OutOfTime
 from ..fairshare.priority_order import Admission, admissions, priority_order
 from ..fairshare.queue_order import has_policy
 from ..fairshare.stages import Offer
-from ..pending_reasons import closed_now, counted, reason_unplaced
+from ..pending_reasons import ON_A_LOAN, closed_now, counted, reason_unplaced
 from ..placement.earliest import Start, allocate_start, earliest_start, start_at
 from ..placement.holding import NOT_ALL_KNOWN, Commitment, ReservationRows, exact_fits, with_fit
 from ..precedence import NOT_YET, After, earliest, from_starts, jobs_of, unknown_in
 from ..problem import PlanningProblem, not_looked_at
+from ..rules.guarantees import on_loans
 from ..rules.omitted import (
     FEW_LOOK_AHEAD,
     RUN_OUT,
@@ -605,6 +606,11 @@ class NextCycle:
         return earliest_start(self.problem.empty, self.problem.demand_of(job)) is None
 
     def _why_never(self, job: Job) -> str:
+        by_itself = self.world.requests.resolver.demand(job)
+        lifted = on_loans(self.world.requests.resolver, by_itself)
+        empty = self.world.requests.empty()
+        if lifted is not by_itself and earliest_start(empty, by_itself) is None:
+            return ON_A_LOAN
         try:
             return reason_unplaced(self.problem, self.problem.demand_of(job))
         except OutOfTime:

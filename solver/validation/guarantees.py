@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...model.duration import expected_duration, granted_run_limit
 from ...model.job import Job
 from ...model.resreq import HostTable, parse_with_notes, requirement_options
 from ...model.resreq.syntax import Simple
@@ -133,26 +134,113 @@ def _at(
     time: int,
 ) -> Iterator[Violation]:
     blamed = [item for item in starting if item.active(time) and _use(facts, found, item, time) > 0]
+    blamed = [item for item in blamed if not facts.queues[item.job.queue].ignores_guarantees]
     if not blamed:
         return
     active = [item for item in facts.holdings() if item.active(time)]
-    uses = [(of_class[id(item)], item, _use(facts, found, item, time)) for item in active]
-    own = dict.fromkeys(found.amounts, 0.0)
-    for name, _, amount in uses:
-        if name in own:
-            own[name] += amount
-    guilty = [
+    last = {id(item) for item in starting if _comes_last(facts, found, item.job)}
+    own, others = _uses(facts, found, of_class, active, time)
+    free = found.total - others - sum(own.values())
+    free += sum(_use(facts, found, item, time) for item in starting if _at_will(facts, found, item))
+    # Who has no loan started before all loans.
+    first = [
         item
-        for item in blamed
-        if own.get(of_class[id(item)], 1) > found.amounts.get(of_class[id(item)], 0) + SLACK
+        for item in active
+        if id(item) not in last or (item in blamed and not _loan(facts, found, own, free, item))
     ]
-    others = sum(amount for name, _, amount in uses if name not in own)
+    own, others = _uses(facts, found, of_class, first, time)
+    guilty = [i for i in blamed if i in first and _beyond(found, own, of_class[id(i)])]
     kept = sum(max(own[name], found.amounts[name]) for name in own)
-    most = max(found.total, sum(found.amounts.values()))
-    if guilty and kept + others > most + SLACK:
+    limit = max(found.total, sum(found.amounts.values()))
+    if guilty and kept + others > limit + SLACK:
         what = "units" if found.pool.kind == "resource" else found.pool.kind
         text = (
             f"guaranteed pool {found.pool.name} has {shown(found.total)} {what}; at {time} s its "
             f"classes use or are owed {shown(kept)} and others use {shown(others)}"
         )
         yield blame("guarantee", guilty, text, "", time)
+
+
+def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
+    """Whether a class has more than its guarantee; jobs without one always have."""
+    return name not in own or own[name] > found.amounts[name] + SLACK
+
+
+def _uses(
+    facts: Facts, found: Guaranteed, of_class: dict[int, str], items: list[Holding], time: int
+) -> tuple[dict[str, float], float]:
+    """What the classes use, and what all others do."""
+    own, others = dict.fromkeys(found.amounts, 0.0), 0.0
+    for item in items:
+        amount, name = _use(facts, found, item, time), of_class[id(item)]
+        if name in own:
+            own[name] += amount
+        else:
+            others += amount
+    return own, others
+
+
+# Loans: what LOAN_POLICIES lets a job have that owners leave idle.
+
+
+def _comes_last(facts: Facts, found: Guaranteed, job: Job) -> bool:
+    """Whether a job may be behind all others of its second: on a loan, or without guarantees."""
+    return facts.queues[job.queue].ignores_guarantees or _may_have_loan(facts, found.pool, job)
+
+
+def _at_will(facts: Facts, found: Guaranteed, item: Holding) -> bool:
+    """Whether no rule of the pool binds a job, so that it may be the very last."""
+    queue, policy = item.job.queue, found.pool.loans
+    return facts.queues[queue].ignores_guarantees or (policy is not None and queue in policy.exempt)
+
+
+def _may_have_loan(facts: Facts, pool: GuaranteedPool, job: Job) -> bool:
+    policy = pool.loans
+    if policy is None or not {"all", job.queue} & {*policy.queues, *policy.exempt}:
+        return False
+    if policy.duration is None or job.queue in policy.exempt:
+        return True
+    spans = (expected_duration(facts.instance, job), granted_run_limit(facts.instance, job))
+    return any(span is not None and span <= policy.duration for span in spans)
+
+
+def _loan(
+    facts: Facts,
+    found: Guaranteed,
+    own: dict[str, float],
+    free: float,
+    item: Holding,
+) -> bool:
+    """Whether a start is a loan that the policy allows; free: what is left of the pool with it."""
+    policy = found.pool.loans
+    if policy is None or not _may_have_loan(facts, found.pool, item.job):
+        return False
+    if item.job.queue in policy.exempt:
+        return True
+    unused = {name: max(0.0, found.amounts[name] - own[name]) for name in own}
+    kept = 0.0
+    if policy.retain is not None:
+        kept = sum(min(_amount(policy.retain, found.total), rest) for rest in unused.values())
+    if policy.idle_buffer is not None:
+        kept = max(kept, _amount(policy.idle_buffer, found.total))
+    if free + SLACK < kept:
+        return False
+    if not policy.close_on_demand:
+        return True
+    before = dict(own)
+    if (name := _class_of(facts, item.job)) in before:
+        before[name] -= _use(facts, found, item, item.start)
+    unused = {name: max(0.0, found.amounts[name] - before[name]) for name in own}
+    begun = {other.job.id for other in facts.planned if other.start <= item.start} - {item.job.id}
+    return not any(
+        unused.get(_class_of(facts, job), 0.0) > 0 and _waits_already(facts, job, item.start)
+        for name, job in facts.pending.items()
+        if name not in begun
+    )
+
+
+def _waits_already(facts: Facts, job: Job, time: int) -> bool:
+    """Whether a job surely waits for resources alone at an instant."""
+    queue = facts.queues[job.queue]
+    windows = queue.dispatch_window or queue.run_window or job.dependency
+    return job.submit <= time and (job.begin or time) <= time and not windows and queue.active

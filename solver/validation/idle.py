@@ -16,6 +16,7 @@ from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
 from ...model.resreq.syntax import Simple
+from ...model.service_class import GuaranteedPool
 from . import times
 from .facts import Facts, Violation
 from .hosts import may_be_closed
@@ -153,7 +154,8 @@ class _Observed:
             self.instance, now=time, running=tuple(running), pending=(job,), future=(), held=()
         )
         bare = replace(job, dependency="")
-        there = replace(there, pending=(bare,))
+        # Whether owners wait, which closes loans on demand, is not known of one job alone.
+        there = replace(there, pending=(bare,), guaranteed_pools=_without_demand(there))
         facts = _facts(there, PlannedJob(job.id, time, finish, {}))
         found = facts.requirement(bare)
         if not isinstance(found, Simple):
@@ -212,6 +214,14 @@ class _Observed:
                         slots[host] = max(count, slots.get(host, 0))
                 whole = replace(other, id=f"{other.id}.held") if "[" not in other.id else other
                 yield RunningJob(whole, time, slots, FOREVER)
+
+
+def _without_demand(instance: Instance) -> tuple[GuaranteedPool, ...]:
+    """The guaranteed pools without loans that depend on demand."""
+    return tuple(
+        replace(pool, loans=None) if pool.loans is not None and pool.loans.close_on_demand else pool
+        for pool in instance.guaranteed_pools
+    )
 
 
 def _limited(instance: Instance) -> bool:

@@ -328,6 +328,9 @@ TELLING = (
          "job groups and their limits", ("- {name: /A, limit: 10}",),
          jobs("GROUP_NAME   NJOBS  PEND  RUN  SSUSP  USUSP  FINISH  SLA  JLIMIT  OWNER",
               "/A               0     0    0      0      0       0   ()    0/10  user1")),
+    Form("`bjobs -aps`", LSF, "import snapshot --aps", "read",
+         "system priorities; values are compared with the formula of the queue",
+         ("name: h",), jobs(f"{_TABLE}    APS", f"{_LINE}  50.00")),
     Form("`lshosts -w`", ALL, "import snapshot --lshosts", "read",
          "memory, swap, type, model, factor, processors, resources of hosts that bhosts lists",
          ("model: Opteron",), _LSHOSTS.replace("hostA", "h1   ")),
@@ -397,7 +400,8 @@ FILES = (
               '"X86_64" "" 0 0 "" "" "" 30 "" ""',
               '"JOB_START" "22" 110 1 4 0 0 1.0 2 "h2" "h2" "" "" 0 0 "select[type==any]"')),
     Form("a directory: `lsf.conf`, `lsf.shared`, `lsf.cluster.NAME`, `lsb.hosts`, `lsb.queues`, "
-         "`lsb.params`, `lsb.users`, `lsb.resources`, `lsb.applications`, `lsb.modules`", ALL,
+         "`lsb.params`, `lsb.users`, `lsb.serviceclasses`, `lsb.resources`, "
+         "`lsb.applications`, `lsb.modules`", ALL,
          "import lsf", "read", "[The configuration](import.md)", ("PRIORITY: 40", "slots: 4"),
          {"lsb.queues": "Begin Queue\nQUEUE_NAME = night\nPRIORITY = 40\nEnd Queue\n"}),
     Form("a directory with parameters that have no counterpart", ALL, "import lsf", "told",

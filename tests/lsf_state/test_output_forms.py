@@ -16,6 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "output-forms.md"
 #: A host for what names none.
 HOST = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh1 ok - 8 0 0 0 0 0\n"
 TELLS = (
+    "--aps",
     *("--bparams", "--bugroup", "--bmgroup", "--busers", "--lshosts"),
     *("--blimits", "--bjgroup"),
 )

@@ -18,7 +18,12 @@ import pytest
 import slotwise as sw
 from report.lab import compared, data_of, hostile_instance
 from slotwise.cli.report.about import About
-from slotwise.cli.report.data import Report, report_of_plan, report_of_simulation
+from slotwise.cli.report.data import (
+    Report,
+    report_of_comparison,
+    report_of_plan,
+    report_of_simulation,
+)
 from slotwise.cli.report.page import page
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.generate import generate
@@ -189,6 +194,9 @@ def test_a_job_is_chosen_in_the_table_and_explained(opened: Any, small: tuple[Pa
     assert "Why not earlier" in panel.text
     assert advice["obstacles"][0]["reason"] in panel.text
     about = small[1]["about"][job]
+    assert [word.text for word in panel.find_elements("css selector", ".words dt")] == [
+        word for word, _ in about["words"]
+    ]
     for start in about["starts"]:
         assert f"{start['what']}\n{start['time']}" in panel.text
     shown = panel.find_elements("css selector", ".fix > li")
@@ -338,6 +346,70 @@ def test_nothing_reaches_beyond_the_window(opened: Any, theme: str) -> None:
             picture(opened, f"20-hosts-{width}-{theme}")
     finally:
         opened.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+LONG = "analysis-of-a-very-long-name_without.any-space-in-it-2026-11-27"
+ONE_HOST = Cluster((Host(LONG, 4),))
+
+
+def queue_of(*jobs: Job) -> Instance:
+    """A host on which a job runs for two hours, and these jobs."""
+    busy = RunningJob(Job("r", 2, run_limit=7200), 0, {LONG: 2})
+    return Instance(ONE_HOST, running=(busy,), pending=jobs, name=LONG)
+
+
+#: Instances at the edges of what there is.
+EDGES: dict[str, Callable[[], Instance]] = {
+    "no jobs": queue_of,
+    "one job": lambda: queue_of(Job("1", 4, run_limit=3600)),
+    "all start now": lambda: queue_of(*(Job(str(n), 1, run_limit=60 * n) for n in (1, 2))),
+    "never": lambda: queue_of(Job("1", 5, run_limit=3600)),
+    "long names": lambda: queue_of(
+        *(Job(f"{LONG}-{n}", 3, run_limit=3600, user=LONG[:40]) for n in range(3))
+    ),
+    "500 jobs": lambda: generate(hosts=40, running=60, pending=500, seed=2),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        e if e in ("no jobs", "long names") else pytest.param(e, marks=pytest.mark.slow)
+        for e in EDGES
+    ],
+)
+def test_nothing_reaches_beyond_the_window_of_any_report(
+    browser: Any, tmp_path: Path, name: str
+) -> None:
+    """At four widths, light, dark and printed, every fold open."""
+    instance = EDGES[name]()
+    seconds = 4.0 if len(instance.pending) > 100 else None
+    comparison = sw.compare(instance, time_limit=seconds, effort=None if seconds else 0.2)
+    report = report_of_comparison(f"{LONG}.yaml", instance, comparison, {})
+    found = diagnose(instance, most=1, time_limit=seconds)
+    file = tmp_path / "edge.html"
+    file.write_text(page(replace(report, diagnosis=found)), encoding="utf-8")
+    browser.get(file.as_uri())
+    open_all(browser)
+    try:
+        for width in (1440, 1280, 768, 390):
+            fitted(browser, width)
+            for theme in ("light", "dark"):
+                browser.execute_script(f"Slotwise.setTheme('{theme}')")
+                until(lambda: browser.execute_script(BEYOND) == [])
+            nothing_hangs_over(browser)
+            assert width < 1280 or browser.execute_script(SCROLLED) == []
+        picture(browser, f"edge-{name.replace(' ', '-')}")
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        for width in (1047, 718):
+            fitted(browser, width)
+            until(lambda: browser.execute_script(BEYOND) == [])
+            nothing_hangs_over(browser)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert browser.get_log("browser") == []
 
 
 def nothing_hangs_over(browser: Any) -> None:

@@ -8,13 +8,15 @@ import pytest
 import slotwise as sw
 from report.lab import compared
 from slotwise.cli.brief import command_of
+from slotwise.cli.outlook_text import short_reason
 from slotwise.cli.report.about import About
 from slotwise.cli.report.data import Report
-from slotwise.cli.report.screen import short_reason
+from slotwise.cli.report.lsf_words import lsf_words
 from slotwise.cli.report.status import figures_of, status_of
 from slotwise.model.cluster import Cluster, Host
 from slotwise.model.instance import Instance
 from slotwise.model.job import Job, RunningJob
+from slotwise.solver.advice.diagnosis.diagnose import diagnose
 from slotwise.solver.advice.diagnosis.records import (
     Diagnosis,
     Remedy,
@@ -175,7 +177,7 @@ def test_a_reason_is_short_in_the_table(text: str, short: str) -> None:
     [
         ("201", "with -n 96", "bmod -n 96 201"),
         ("7[3]", "in queue normal", "bswitch normal 7[3]"),
-        ("large", "with -n 6", "with -n 6"),
+        ("large", "with -n 6", "bmod -n 6 large"),
         ("201", "if job 103 ended now", "if job 103 ended now"),
     ],
 )
@@ -192,3 +194,27 @@ def test_what_helps_a_job_that_cannot_start_here_is_counted() -> None:
         "1 change lets it start",
         "0 others wait longer",
     )
+
+
+def test_words_of_lsf_are_explained_where_they_are_used() -> None:
+    """Each once, in one order, and none that is not there."""
+    instance = sw.load(sw.example("joint-wins"))
+    report = replace(compared(instance, 2), diagnosis=diagnose(instance))
+    detail = About(report).detail("large")
+    words = [word for word, _ in detail.words]
+    assert words == ["cu[…]", "bmod", "-n"]
+    assert About(report).detail("small").words == ()
+    assert dict(lsf_words(["needs span[ptile=2] and SLOT_RESERVE"])).keys() == {
+        "span[ptile=N]",
+        "SLOT_RESERVE",
+    }
+    assert lsf_words(["8 free slots", "a job named bmodern"]) == ()
+
+
+def test_a_start_by_a_change_is_a_time_from_now_or_of_the_clock() -> None:
+    instance = sw.load(sw.example("joint-wins"))
+    about = About(replace(compared(instance, 2), diagnosis=diagnose(instance)))
+    texts = [help.gives for help in about.detail("large").helps]
+    assert texts[0].startswith("Job large starts now")
+    assert all(text.startswith(("Job large starts ", "Starts now", "Starts in ")) for text in texts)
+    assert about.detail("large").helps[0].by == "user can ask with cu[maxcus=2]"

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import product
 
+import absolute_reference
 from slotwise.model.cluster import Host
 from slotwise.model.configuration import Limit, Scope
 from slotwise.model.instance import Instance
@@ -118,9 +119,7 @@ class Case:
     @property
     def order(self) -> list[Job]:
         """The pending jobs as the scheduler takes them."""
-        rank = {queue.name: -queue.priority for queue in self.instance.queues}
-        pending = self.instance.pending
-        waiting = sorted(pending, key=lambda j: (rank[j.queue], -j.priority, j.queue_position))
+        waiting = absolute_reference.order(self.instance)
         found: list[Job] = []
         while waiting:  # who waits for a job comes behind it
             ahead = {job.id for job in waiting}

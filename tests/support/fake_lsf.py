@@ -29,10 +29,13 @@ def program(folder: Path, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def printing(folder: Path, name: str, text: str, *, refuse: str = "-json") -> None:
+def printing(
+    folder: Path, name: str, text: str, *, refuse: tuple[str, ...] = ("-json", "-aps")
+) -> None:
     """A program that prints a text, unless it has an option that it does not know."""
     (folder / f"{name}.txt").write_text(text)
-    refused = f'case "$*" in *{refuse}*) echo "{name}: illegal option" >&2; exit 255;; esac'
+    known = "|".join(f"*{word}*" for word in refuse)
+    refused = f'case "$*" in {known}) echo "{name}: illegal option" >&2; exit 255;; esac'
     program(folder, name, f"{refused}\ncat {folder / f'{name}.txt'}")
 
 

@@ -155,7 +155,8 @@ def the_optimum_is_the_enumerators(it: Site) -> Found:
 
 def _order_moves(instance: Instance) -> bool:
     """Whether what other jobs do decides who is first."""
-    return bool(instance.partitions) or any(queue.user_shares for queue in instance.queues)
+    by_policy = any(queue.user_shares or queue.aps_priority for queue in instance.queues)
+    return bool(instance.partitions or instance.params.job_priority_over_time) or by_policy
 
 
 def a_last_job_delays_none(it: Site) -> Found:

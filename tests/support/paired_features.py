@@ -14,6 +14,7 @@ from typing import Any
 
 from combined_enumerator import MINUTE, Amount, Case, Term, Window
 from combined_instances import clock, text_of
+from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
 from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
 from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User
 from slotwise.model.instance import AdvanceReservation, Instance
@@ -180,6 +181,20 @@ def _fairshare(it: Draft) -> None:
         queue["user_shares"] = shares
 
 
+def _absolute(it: Draft) -> None:
+    """One order over both queues; perhaps job priorities grow."""
+    weights = ("[JPRIORITY, 1] [PROC, -2]", "[QPRIORITY, 5] [JPRIORITY, 1]", "[FS, 10] [PROC, 3]")
+    text = f"WEIGHT[{it.random.choice(weights)}]"
+    if it.random.random() < 0.4:
+        text += " GRACE_PERIOD[[PROC, 2m] [JPRIORITY, 4m]] LIMIT[[WORK, 8]]"
+    it.queues["a"] |= {"aps_priority": AbsolutePriority.parse(text), "queue_group": ("b",)}
+    if it.random.random() < 0.4:
+        it.params |= {"max_user_priority": 20, "job_priority_over_time": (3, 2)}
+    it.ask(
+        priority=(0, 5, 10), aps=(None, None, *map(StatedPriority.parse, ("admin=4", "system=2")))
+    )
+
+
 def _priorities(it: Draft) -> None:
     it.queues["a"]["priority"], it.queues["b"]["priority"] = it.random.choice([(3, 1), (1, 3)])
 
@@ -271,6 +286,7 @@ FEATURES: dict[str, Feature] = {
     "range": _range,
     "fairshare": _fairshare,
     "priorities": _priorities,
+    "APS": _absolute,
     "-m first": _first_host,
     "advance reservation": _advance,
     "no limit": _endless,
@@ -280,6 +296,7 @@ FEATURES: dict[str, Feature] = {
 #: What no instance has both of.
 APART = ({"fairshare", "partition"}, {"BACKFILL", "BACKFILL partly"}, {"cu", "cu[excl]"})
 APART += ({"SLOT_RESERVE", "SLOT_RESERVE expiring"}, {"memory", "memory phases"})
+APART += ({"APS", "partition"},)
 APART += ({"preemption", "priorities"}, {"one host", "ptile"}, {"range", "resizable"})
 PAIRS = [pair for pair in combinations(FEATURES, 2) if set(pair) not in APART]
 

@@ -24,6 +24,11 @@
       when ? E("span", { class: "tm", text: when }) : null, E("span", { text }))));
   }
 
+  /** What LSF calls things, for who schedules with something else. */
+  const words = (item) => item.words.length
+    ? E("dl", { class: "words", "aria-label": "Words of LSF" }, ...item.words.map(([word, meaning]) => E("div", {}, E("dt", { text: word }), " ", E("dd", { text: meaning }))))
+    : null;
+
   const helpOf = (help, number) => E("li", {}, E("span", { class: "no", "aria-hidden": "true", text: String(number + 1) }), E("div", {},
     E("p", {}, E("b", { class: "good", text: help.gives }), " ", E("span", { class: "soft", text: help.by })),
     ...help.lines.map((line) => E("code", { class: "line", tabindex: "0", text: line })),
@@ -70,7 +75,8 @@
     const who = E("div", { class: "who" }, title, E("p", { class: "facts", text: item.facts }), starts(item), proof(item),
       item.notes.length ? E("p", { class: "places" }, ...item.notes.flatMap((note, n) => n ? [E("br"), note] : [note])) : null);
     const parts = [who];
-    if (item.why.length) parts.push(E("div", {}, E("h3", { text: data.kind === "simulation" ? "Why it waited" : "Why not earlier" }), whys(item)));
+    if (item.why.length) parts.push(E("div", {}, E("h3", { text: data.kind === "simulation" ? "Why it waited" : "Why not earlier" }), whys(item), words(item)));
+    else who.append(words(item) || "");
     const helping = item.helps.length > 0;
     if (helping || item.more) {
       parts.push(E("div", { class: item.why.length ? "" : "wide" },

@@ -25,6 +25,8 @@ _DROPPED: dict[str, dict[str, Any]] = {
     "USERS": {"users": ()},
     "HOSTS": {"hosts": (), "excluded_hosts": ()},
     "FAIRSHARE_QUEUES": {"fairshare_queues": ()},
+    "APS_PRIORITY": {"aps_priority": None, "queue_group": ()},
+    "QUEUE_GROUP": {"queue_group": ()},
 }
 #: What a job is without requirements that cannot be heeded.
 _BARE: dict[str, dict[str, Any]] = {

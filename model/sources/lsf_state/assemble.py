@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ...absolute_priority import StatedPriority
 from ...cluster import (
     BUILTIN_AMOUNTS,
     HOST_STATUSES,
@@ -749,6 +750,7 @@ class _Jobs:
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),
             service_class=self._service_class(seen),
+            aps=StatedPriority.parse(seen.aps) if seen.aps else None,
             name=name,
             array_limit=limit,
             dependency=" ".join(seen.dependency.split()),

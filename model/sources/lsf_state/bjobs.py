@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from ...errors import InputError, Problem
 from . import values
+from .absolute import stated
 from .gpus import GPU_PARTS, allocated, of_block, sections
 from .printed_facts import columns, needed, read_parts, told_columns
 from .reading import Cells, Reading, Touched, json_records
@@ -253,6 +254,8 @@ class SeenJob:
     dependent: bool = False
     #: (second, place) in the queue after btop or bbot.
     queued_as: tuple[int, int] | None = None
+    #: What an administrator set of its absolute priority, ``system=10``.
+    aps: str = ""
     #: What else was said of it that may have a say in its start.
     unread: tuple[str, ...] = ()
     #: What it asks of GPUs, as -gpu has it.
@@ -498,6 +501,7 @@ def _job_of_json(
         service_class=text("service class (-sla)"),
         submit=value("submission", calendar.past),
         begin=value("earliest start (-b)", calendar.coming),
+        aps=str(stated(text("absolute priority set for it (bmod -aps)")) or ""),
         deadline=value("latest end (-t)", calendar.coming),
         start=value("start", calendar.past),
         finish=value("expected end", calendar.coming),
@@ -585,6 +589,9 @@ def _job_of_text(block: list[NumberedLine], reading: Reading, calendar: PrintedT
     job.group = fields.get("User Group", "")
     job.application = fields.get("Application", "")
     job.priority = reading.value("Job Priority", fields.get("Job Priority", ""), values.whole) or 0
+    for kind, name in (("system", "System Absolute Priority"), ("admin", "Admin factor value")):
+        if number := reading.value(name, fields.get(name, ""), values.number):
+            job.aps = f"{kind}={number:g}"
     job.unread = tuple(unread(block[0]))
     job.gpu = fields.get("Requested GPU", "")
     job.name = fields.get("Job Name", "")

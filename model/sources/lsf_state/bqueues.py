@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...absolute_priority import AbsolutePriority
 from ...cluster import BUILTIN_INDICES, HOST_STATUSES
 from ...gpu_request import GPU_NAMES, PHYSICAL
 from . import values
+from .absolute import printed_formula
 from .printed_facts import columns, fact_of
 from .reading import Cells, Reading, Touched, json_records
 from .values import (
@@ -407,6 +409,9 @@ class SeenQueue:
     shares: tuple[tuple[str, int], ...] = ()
     accounts: list[PrintedAccount] = field(default_factory=list)
     fairshare_queues: tuple[str, ...] = ()
+    #: Its formula of absolute priority, None if none is printed.
+    absolute: AbsolutePriority | None = None
+    queue_group: tuple[str, ...] = ()
     by_queue: bool = False
     users: str = ""
     hosts: str = ""
@@ -559,6 +564,8 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
             own_jobs = Touched(queues=(queue.name,))
             queue.accounts += share_table(lines, start + place + 1, reading, own_jobs)
             reading.at(f"queue {queue.name}", start + place + 1, own_jobs)
+        elif words == ["APS_PRIORITY:"]:
+            queue.absolute = printed_formula(own[place + 1 :])
         elif ":" in line:
             key, _, rest = line.strip().partition(":")
             whole = " ".join([rest.strip(), *_continued(key.strip(), own[place + 1 :])])
@@ -576,7 +583,9 @@ def _block(queue: SeenQueue, lines: list[str], start: int, end: int, reading: Re
 
 
 #: Parameters whose names go on in the next lines where there are many.
-_LISTS = frozenset({"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "SCHEDULING POLICIES"})
+_LISTS = frozenset(
+    {"USERS", "HOSTS", "USER_SHARES", "FAIRSHARE_QUEUES", "QUEUE_GROUP", "SCHEDULING POLICIES"}
+)
 #: The sentences for all users and all hosts, each family in its own words.
 _EVERYBODY = re.compile(r"all(?: (?:users|hosts)\b.*)?", re.IGNORECASE)
 
@@ -599,6 +608,10 @@ def _parameter(queue: SeenQueue, key: str, rest: str, reading: Reading) -> None:
             queue.shares = reading.value(key, rest, printed_shares) or ()
         case "queues of its set":
             queue.fairshare_queues = tuple(rest.split())
+        case "absolute priority":
+            queue.absolute = reading.value(key, rest, AbsolutePriority.parse)
+        case "queues of its APS group":
+            queue.queue_group = tuple(rest.split())
         case "order of dispatch":
             queue.by_queue = rest.upper() == "QUEUE"
         case "users":

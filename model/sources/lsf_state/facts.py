@@ -26,6 +26,7 @@ from ...formats.units import parse_size
 from ...instance import Instance
 from ...job import JobGroup
 from . import values
+from .absolute import read_aps
 from .limits import (
     SeenLimit,
     limits_as_configured,
@@ -39,7 +40,9 @@ from .reading import Cells, Reading, Touched, json_records
 from .values import Remarks, Text
 
 #: The commands that tell of it.
-COMMANDS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup")
+COMMANDS = (
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "bjobs -aps"),
+)
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
 #: Lines of plain bparams, and the parameter that each tells in seconds.
 _SENTENCES = {
@@ -64,6 +67,8 @@ class SiteFacts:
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
+    #: What bjobs -aps prints of jobs, by id.
+    absolute: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -345,6 +350,10 @@ def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, job_groups=tuple(found.values()))
 
 
+def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
+
+
 _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "bparams": _params,
     "bugroup": _user_groups,
@@ -354,6 +363,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "blimits": _limits,
     "configuration": _limit_sections,
     "bjgroup": _job_groups,
+    "bjobs -aps": _absolute,
 }
 
 

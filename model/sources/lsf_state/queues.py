@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...cluster import Thresholds
 from ...configuration import HostPartition, Queue, UserGroup
@@ -54,6 +55,11 @@ def merged_queues(
     if not queues or ("" in used and not known and not shown):
         queues = (*queues, Queue("default"))
     for item in new_queues:
+        if "APS_PRIORITY" in item.policies and item.absolute is None and not _is_grouped(item):
+            notes.touch(
+                f"queue {item.name} has APS_PRIORITY, and nothing says by which formula: here its "
+                "jobs go first come, first served (lsb.queues has it)"
+            )
         if words := sorted(item.policies & {"PREEMPTIVE", "PREEMPTABLE"}):
             notes.touch(
                 f"queue {item.name} is {' and '.join(words)}: answers may differ, since "
@@ -128,6 +134,14 @@ def _windows(queue: Queue) -> str:
 
 def _with_known_set(queue: SeenQueue, known: set[str], notes: Remarks) -> SeenQueue:
     """The queue without those queues of its cross-queue set that nothing describes."""
+    unknown = [name for name in queue.queue_group if name not in known]
+    if unknown and not _is_grouped(queue):
+        notes.append(
+            f"queue {queue.name}: QUEUE_GROUP names {', '.join(unknown)}, which nothing "
+            "describes: not in the group"
+        )
+    kept = tuple(name for name in queue.queue_group if name in known)
+    queue = replace(queue, queue_group=kept)
     unknown = [name for name in queue.fairshare_queues if name not in known]
     if not unknown or _is_listed(queue):
         return queue
@@ -202,9 +216,10 @@ def _queue(base: Instance, seen: SeenQueue, notes: Remarks) -> Queue:
         job_accept_interval=None
         if seen.accept_interval is None
         else round(seen.accept_interval / base.params.mbd_sleep_time),
-        user_shares=_shares(base, seen, notes) if not _is_listed(seen) else None,
+        user_shares=_shares(base, seen, notes),
         fairshare_queues=_others(seen),
         dispatch_order="QUEUE" if seen.by_queue else "",
+        **_absolute(seen),
         slot_share=seen.slot_share if seen.slot_pool else None,
         slot_pool=seen.slot_pool if seen.slot_share is not None else "",
         description=seen.description,
@@ -241,12 +256,27 @@ def _is_listed(seen: SeenQueue) -> bool:
     return bool(seen.fairshare_queues) and seen.fairshare_queues[0] != seen.name
 
 
+def _is_grouped(seen: SeenQueue) -> bool:
+    """Whether the queue shows the APS group of another one, its parent (which comes first)."""
+    return bool(seen.queue_group) and seen.queue_group[0] != seen.name
+
+
+def _absolute(seen: SeenQueue) -> dict[str, Any]:
+    """The formula of a queue that is the parent of an APS group, and the other queues of it."""
+    if seen.absolute is None or _is_grouped(seen):
+        return {}
+    others = tuple(name for name in seen.queue_group if name != seen.name)
+    return {"aps_priority": seen.absolute, "queue_group": others}
+
+
 def _others(seen: SeenQueue) -> tuple[str, ...]:
     return () if _is_listed(seen) else tuple(n for n in seen.fairshare_queues if n != seen.name)
 
 
 def _shares(base: Instance, seen: SeenQueue, notes: Remarks) -> tuple[tuple[str, int], ...] | None:
     """USER_SHARES; a share for each member of a group that nothing describes is the group's."""
+    if _is_listed(seen) or _is_grouped(seen):
+        return None
     shares = seen.shares or _top(seen.name, seen.accounts)
     groups = {group.name for group in base.groups if group.members}
     unknown = [name for name, _ in shares if name.endswith("@") and name[:-1] not in groups]

@@ -30,6 +30,8 @@ class Seen:
     partitions: list[SeenPartition] | None = None
     #: What blimits says.
     limits: Sequence[SeenLimit] = ()
+    #: What bjobs -aps prints of jobs, by id.
+    absolute: Mapping[str, str] = field(default_factory=dict)
     #: What lshosts says.
     machines: Mapping[str, HostFacts] = field(default_factory=dict)
     #: Whether a host that is not listed is missing.

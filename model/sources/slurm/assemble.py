@@ -73,7 +73,7 @@ def assemble(seen: SlurmState, now: datetime) -> AssembledSlurm:
         cluster_of(seen, facts, notes),
         queues=queues,
         limits=tuple(bound.limits),
-        params=params_of(seen),
+        params=params_of(seen, facts),
         origin=now.isoformat(),
     )
     builder = _SlurmJobs(seen, facts, bound, int(now.timestamp()), notes)
@@ -331,7 +331,11 @@ class _SlurmJobs:
         )
 
     def _partition(self, seen: SlurmJob) -> str:
-        return seen.partitions[0] if seen.partitions else params_of(self.seen).default_queue
+        return (
+            seen.partitions[0]
+            if seen.partitions
+            else params_of(self.seen, self.facts).default_queue
+        )
 
     def said(self, waiting: Iterable[str]) -> Iterator[SaidByLsf]:
         """Reason and start of Slurm by pending job; an array's start is that of its last task."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...job import HostRequest
 from .seen import SlurmJob, SlurmJobSize
-from .site import SlurmSite, gres_resource, is_gpu, licence_name, some
+from .site import SlurmSite, feature_name, gres_resource, is_gpu, licence_name, some
 
 
 @dataclass(slots=True)
@@ -178,12 +178,12 @@ def _features(text: str, size: SlurmJobSize, facts: SlurmSite, found: Requested)
     bare = bare.replace("[", "(").replace("]", ")")
     if counted:
         bare = bare.replace("&", "|")
-    unknown = [name for name in _FEATURE.findall(bare) if name not in facts.feature_names]
+    unknown = [n for n in _FEATURE.findall(bare) if feature_name(n) not in facts.features]
     if unknown:  # no node has it: nothing would start
         found.omitted.append(f"-C {text}: no node has {some(unknown)}")
         found.selects.append("0")
         return
-    selected = _FEATURE.sub(lambda word: facts.feature_names[word[0]], bare)
+    selected = _FEATURE.sub(lambda word: feature_name(word[0]), bare)
     selected = selected.replace(",", "&").replace("&", " && ").replace("|", " || ")
     found.selects.append(f"({selected})" if "||" in selected else selected)
 

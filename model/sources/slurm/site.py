@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...cluster import Cluster, Gpus, Host, ResourceDefinition, SharedResource
 from ...configuration import Params, Queue
 from ...formats.names import check_name
+from ...instance import Instance
 from ...job import DEFAULT_LARGEST, HostRequest
 from ..lsf_state.values import Remarks
 from . import values
@@ -46,10 +47,10 @@ class SlurmSite:
     has_memory: bool
     #: Whether every job has whole nodes (select/linear).
     whole_nodes: bool
-    #: Nodes by name, partitions by name, features by Slurm's name of them.
+    #: Nodes by name, partitions by name; features as the names of boolean resources.
     nodes: Mapping[str, SlurmNode]
     partitions: Mapping[str, SlurmPartition]
-    feature_names: Mapping[str, str]
+    features: frozenset[str]
     #: DefMemPerNode and DefMemPerCPU of the cluster (MB), None if not set.
     memory_per_node: float | None = None
     memory_per_cpu: float | None = None
@@ -86,7 +87,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
             f"nodes differ in cores or threads: CPUs of {some(unequal)} are taken {unit} by {unit}",
             hosts=unequal,
         )
-    names = {name: feature_name(name) for node in seen.nodes for name in node.features}
+    features = frozenset(feature_name(name) for node in seen.nodes for name in node.features)
     return SlurmSite(
         unit,
         threads,
@@ -94,7 +95,7 @@ def facts_of(seen: SlurmState, notes: Remarks) -> SlurmSite:
         select.endswith("/linear"),
         {node.name: node for node in seen.nodes},
         {partition.name: partition for partition in seen.partitions},
-        names,
+        features,
         *(_finite(settings.get(key)) for key in ("defmempernode", "defmempercpu")),
     )
 
@@ -122,9 +123,7 @@ def cluster_of(seen: SlurmState, facts: SlurmSite, notes: Remarks) -> Cluster:
     others = sorted({_resource(n) for node in seen.nodes for n in node.gres if not is_gpu(n)})
     weights = len({node.weight for node in seen.nodes}) > 1
     hosts = tuple(_host(node, facts, weighted=weights, notes=notes) for node in seen.nodes)
-    definitions = [
-        ResourceDefinition(name, "boolean") for name in sorted(set(facts.feature_names.values()))
-    ]
+    definitions = [ResourceDefinition(name, "boolean") for name in sorted(facts.features)]
     definitions += [ResourceDefinition(name) for name in others]
     if weights:
         definitions.append(
@@ -177,9 +176,10 @@ def _host(node: SlurmNode, facts: SlurmSite, *, weighted: bool, notes: Remarks) 
         node.cpus,
         ncpus=node.cpus,
         amounts=amounts,
-        booleans=frozenset(facts.feature_names[name] for name in node.features),
+        booleans=frozenset(map(feature_name, node.features)),
         load={WEIGHT: float(node.weight)} if weighted else {},
         status=status_of(node),
+        cores=max(1, node.cpus // node.threads),
         gpus=Gpus(sum(gpus.values()), models[0] if len(models) == 1 else "") if gpus else None,
     )
 
@@ -257,7 +257,66 @@ def _limit(seconds: float | None) -> int | None:
     return None if seconds is None or math.isinf(seconds) or not seconds else int(seconds)
 
 
-def params_of(seen: SlurmState) -> Params:
+def select_text(facts: SlurmSite) -> str:
+    """How the cluster allocates, as :func:`site_of` reads it: ``unit=2,memory``.
+
+    ``unit=2``: CPUs that are allocated together; sharing and default memory of partitions follow
+    their names.
+    """
+    words = [f"unit={facts.unit}"]
+    words += ["memory"] if facts.has_memory else []
+    words += ["linear"] if facts.whole_nodes else []
+    words += _memory_words("", facts.memory_per_node, facts.memory_per_cpu)
+    for item in facts.partitions.values():
+        if item.sharing != "NO":
+            words.append(f"{item.name}:OverSubscribe={item.sharing.replace(':', '/')}")
+        words += _memory_words(f"{item.name}:", item.memory_per_node, item.memory_per_cpu)
+    return ",".join(words)
+
+
+def _memory_words(prefix: str, per_node: float | None, per_cpu: float | None) -> list[str]:
+    named = (("DefMemPerNode", per_node), ("DefMemPerCPU", per_cpu))
+    return [f"{prefix}{name}={size:g}" for name, size in named if size]
+
+
+def site_of(instance: Instance) -> SlurmSite:
+    """The facts of an instance that was made of Slurm's output."""
+    words: dict[str, dict[str, str]] = {}
+    for word in filter(None, instance.params.select_parameters.split(",")):
+        where, colon, rest = word.partition(":")
+        name, _, value = (rest if colon else word).partition("=")
+        words.setdefault(where if colon else "", {})[name] = value
+    own = words.get("", {})
+    hosts = instance.cluster.hosts
+    threads = max((host.slots // (host.cores or host.slots or 1) for host in hosts), default=1)
+    features = frozenset(name for host in hosts for name in host.booleans)
+    return SlurmSite(
+        max(1, int(own.get("unit", "1"))),
+        max(1, threads),
+        "memory" in own,
+        "linear" in own,
+        {host.name: _node_of_host(host) for host in hosts},
+        {queue.name: _partition_of_queue(queue, words.get(queue.name, {}))
+         for queue in instance.queues},
+        features,
+        *(_finite(own.get(key)) for key in ("DefMemPerNode", "DefMemPerCPU")),
+    )  # fmt: skip
+
+
+def _node_of_host(host: Host) -> SlurmNode:
+    return SlurmNode(host.name, (), host.slots, memory=host.amounts.get("mem", 0.0))
+
+
+def _partition_of_queue(queue: Queue, words: Mapping[str, str]) -> SlurmPartition:
+    return SlurmPartition(
+        queue.name,
+        sharing=words.get("OverSubscribe", "NO").replace("/", ":"),
+        memory_per_node=_finite(words.get("DefMemPerNode")),
+        memory_per_cpu=_finite(words.get("DefMemPerCPU")),
+    )
+
+
+def params_of(seen: SlurmState, facts: SlurmSite) -> Params:
     """The parameters of an instance that is of Slurm."""
     default = next((item.name for item in seen.partitions if item.default), "")
     settings = {name.lower(): value for name, value in seen.settings.items()}
@@ -267,6 +326,7 @@ def params_of(seen: SlurmState) -> Params:
         family="Slurm",
         scheduler_parameters="" if values.blank(parameters) else parameters,
         scheduler_version=seen.version,
+        select_parameters=select_text(facts),
         max_user_priority=MAX_PRIORITY,
         mbd_sleep_time=_interval(parameters),
         max_job_array_size=int(settings.get("maxarraysize", "0") or 0) or DEFAULT_LARGEST,

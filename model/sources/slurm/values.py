@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from itertools import product
 from typing import Any
 
@@ -124,7 +124,7 @@ def clock_seconds(text: str) -> int:
 def stamp(value: Any, zone: tzinfo | None) -> int | None:
     """Seconds since 1970 of an instant; None if there is none.
 
-    A number, or ``2026-11-26T23:53:29`` in the zone of the cluster (None: of this machine).
+    A number, or ``2026-11-26T23:53:29`` in the zone of the cluster (None: UTC).
     """
     if isinstance(value, str) and not blank(value) and not value.strip().isdigit():
         word = value.strip()
@@ -135,7 +135,7 @@ def stamp(value: Any, zone: tzinfo | None) -> int | None:
         except ValueError:
             raise ValueError(f"{word!r} is no time such as 2026-11-26T23:53:29") from None
         if found.tzinfo is None:
-            found = found.astimezone() if zone is None else found.replace(tzinfo=zone)
+            found = found.replace(tzinfo=zone or UTC)
         return int(found.timestamp())
     return whole(value) or None
 

@@ -363,7 +363,8 @@ def _equal_order(instance: Instance, plain: Instance, budget: Budget) -> Plan | 
         return None
     running = tuple(run for run in plain.running if run.job.user != most)
     queues = tuple(_equal(queue) for queue in plain.queues)
-    world = replace(plain, queues=queues, partitions=(), running=running)
+    params = replace(plain.params, job_priority_over_time=None)
+    world = replace(plain, queues=queues, partitions=(), running=running, params=params)
     limit = budget.time_share(0.3)
     return plan(world, "time-based", time_limit=limit, cancel=budget.cancel)
 
@@ -376,6 +377,8 @@ def _equal(queue: Queue) -> Queue:
         fairshare_queues=(),
         slot_pool="",
         slot_share=None,
+        aps_priority=None,
+        queue_group=(),
     )
 
 
@@ -725,7 +728,11 @@ class _DiagnosisRun:
         start = self.runs.today.get(job.id)
         item = self._free_at(job.id)
         allocation = item.allocation if item is not None else {}
-        by_order = bool(remedies) and remedies[0].kind in ("fairshare", "queue priority")
+        by_order = bool(remedies) and remedies[0].kind in (
+            "fairshare",
+            "absolute priority",
+            "queue priority",
+        )
         passing = list(self._passing(job, start, by_submission=by_order))
         overtaken = [
             other.job

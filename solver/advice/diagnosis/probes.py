@@ -37,6 +37,7 @@ KINDS = (
     "too few reservations",
     "greedy estimate",
     "fairshare",
+    "absolute priority",
     "slot pool",
     "memory per slot",
     "memory",
@@ -49,7 +50,7 @@ KINDS = (
 )
 #: Causes that put others before a job.
 ONE_USER = "running jobs of one user"
-IN_LINE = frozenset({"fairshare", "slot pool", "queue priority", ONE_USER})
+IN_LINE = frozenset({"fairshare", "absolute priority", "slot pool", "queue priority", ONE_USER})
 #: Causes that lie in what a job asks for, and the hosts it may have.
 OF_THE_JOB = frozenset(
     {"memory per slot", "memory", "resource", "requirement", "compute units", "queue hosts"}

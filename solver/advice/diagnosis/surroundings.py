@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ....model.absolute_priority import StatedPriority
 from ....model.cluster import BUILTIN_AMOUNTS, DEAD_STATUSES, Host
 from ....model.configuration import HostPartition
 from ....model.display import HOUR
@@ -20,6 +21,7 @@ from ....model.resreq.syntax import Simple
 from ....model.resreq.vocabulary import UNITS
 from ....model.shares import queue_hosts, queue_sets
 from ...pending_reasons import counted
+from ..absolute_rank import absolute_rank
 from ..suggestions import is_compound, ladder, memory_edit, other_shapes, section, with_section
 from .probes import (
     Apply,
@@ -108,6 +110,7 @@ def queue_probes(instance: Instance, job: Job) -> Iterator[Probe]:
 def order_probes(instance: Instance, job: Job) -> Iterator[Probe]:
     """Shares and priorities that put others before it."""
     yield from _shares(instance, job)
+    yield from _absolute(instance, job)
     yield from _partitions(instance, job)
     yield from _priority(instance, job)
 
@@ -213,6 +216,38 @@ def _partitions(instance: Instance, job: Job) -> Iterator[Probe]:
             f"has {own} shares"
         )
         yield Probe("fairshare", cause, tuple(steps))
+
+
+def _absolute(instance: Instance, job: Job) -> Iterator[Probe]:
+    """The order of its APS group, and an administrator's priority above all values."""
+    found = absolute_rank(instance, job)
+    if found is None or found.before is None:
+        return
+    parent = instance.queue(found.queues[0])
+    known = (other.aps.value for other in instance.pending if other.aps is not None)
+    stated = StatedPriority("system", max([0.0, *known]) + 1)
+    yield Probe(
+        "absolute priority",
+        f"job {job.id} {found}",
+        (
+            SettingChange(
+                f"job {job.id} of user {job.user}",
+                f'bmod -aps "{stated}"',
+                job_as(replace(job, aps=stated)),
+                now="its calculated absolute priority",
+                line=f"-aps {stated}",
+                command=shlex.join(["bmod", "-aps", str(stated), job.id]),
+            ),
+        ),
+    )
+    plain = SettingChange(
+        f"lsb.queues, queue {parent.name}",
+        "no APS_PRIORITY (first come, first served by job priority)",
+        queue_with(parent.name, aps_priority=None, queue_group=()),
+        f"queues.{parent.name}.APS_PRIORITY=",
+        f"APS_PRIORITY = {parent.aps_priority}",
+    )
+    yield Probe("absolute priority", f"job {job.id} {found}", (plain,))
 
 
 def _partition_with(changed: HostPartition) -> Apply:

@@ -1,0 +1,117 @@
+"""Absolute priorities as ``bjobs -aps`` and ``bqueues -l`` print them (APS-01)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from ...absolute_priority import AbsolutePriority, StatedPriority
+from ...instance import Instance
+from ...job import Job
+from ...shares import aps_groups
+from . import values
+from .reading import Reading
+from .values import Remarks, Text
+
+#: The head of bjobs -aps.
+HEAD = re.compile(r"^\s*JOBID(?:\s+[A-Z_]{2,})*\s+APS\s*$", re.MULTILINE)
+#: What bqueues -l calls the factors and their parts.
+_PRINTED = {
+    "FAIRSHARE": "FS",
+    "RESOURCE": "RSRC",
+    "PROCESSORS": "PROC",
+    "MEMORY": "MEM",
+    "SWAP": "SWAP",
+    "WORK": "WORK",
+    **dict.fromkeys(("JOB PRIORITY", "JPRIORITY"), "JPRIORITY"),
+    **dict.fromkeys(("QUEUE PRIORITY", "QPRIORITY"), "QPRIORITY"),
+    **dict.fromkeys(("APPLICATION", "APP", "APPLICATION PRIORITY"), "APP"),
+    **dict.fromkeys(("USER GROUP", "UG", "USER GROUP PRIORITY"), "UG"),
+    **dict.fromkeys(("USER", "USER PRIORITY"), "USER"),
+}
+_ROW = re.compile(r"\s*([A-Z][A-Z ]*?)\s{1,}(\S+)\s+(\S+)\s+(\S+)\s*")
+_SYSTEM = re.compile(r"\((-?\d{1,12}(?:\.\d{1,9})?)\)")
+_VALUE = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
+#: By how much a printed value may differ, which has two decimals.
+ROUNDING = 0.011
+
+
+def stated(text: str) -> StatedPriority | None:
+    """A system priority as bjobs prints it, ``(10)``; nothing of any other text."""
+    match = _SYSTEM.fullmatch(text.strip())
+    value = float(match[1]) if match else 0.0
+    return StatedPriority("system", value) if value else None
+
+
+def read_aps(text: Text, reading: Reading) -> dict[str, str]:
+    """What the column APS of bjobs -aps says of each job; the id of an element has its index."""
+    found: dict[str, str] = {}
+    head = False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if HEAD.match(line):
+            head = True
+            continue
+        if not head or len(words) < 3:
+            continue
+        id, printed = words[0], words[-1]
+        reading.at(f"job {id}", number)
+        if not values.is_name(id):
+            reading.lost(f"{id!r} is no id of a job")
+        elif printed == "-" or _VALUE.fullmatch(printed) or stated(printed):
+            index = re.search(r"\[(\d{1,10})\](?=\s)", line)
+            found[f"{id}[{index[1]}]" if index and "[" not in id else id] = printed
+        else:
+            reading.unknown(f"APS {printed!r} is no absolute priority", name="APS")
+    return found
+
+
+def printed_formula(lines: Sequence[str]) -> AbsolutePriority | None:
+    """The formula below ``APS_PRIORITY:`` of bqueues -l, if there is one."""
+    weights: dict[str, float] = {}
+    limits: dict[str, float] = {}
+    delays: list[str] = []
+    for line in lines:
+        match = _ROW.fullmatch(line)
+        name = _PRINTED.get(" ".join(match[1].split())) if match else None
+        if match is None or name is None:
+            if weights or not line.strip().startswith("WEIGHT"):
+                break
+            continue
+        for cell, into in ((match[2], weights), (match[3], limits)):
+            if _VALUE.fullmatch(cell) and float(cell):
+                into[name] = float(cell)
+        if re.fullmatch(r"\d{1,9}[smh]?", match[4]):
+            delays.append(f"[{name}, {match[4]}]")
+    if not weights:
+        return None
+    text = f"{AbsolutePriority(weights, limits)} GRACE_PERIOD[{' '.join(delays)}]"
+    return AbsolutePriority.parse(text) if delays else AbsolutePriority(weights, limits)
+
+
+def with_absolute(instance: Instance, printed: Mapping[str, str], notes: Remarks) -> Instance:
+    """The instance with the system priorities of bjobs -aps; what it leaves open is a note."""
+    ordered = {name for group in aps_groups(instance) for name in group.queues}
+    unknown: dict[str, None] = {}
+
+    def settled(jobs: Iterable[Job]) -> tuple[Job, ...]:
+        found = []
+        for job in jobs:
+            text = printed.get(job.id, "-")
+            if text != "-" and job.queue not in ordered:
+                unknown[job.queue] = None
+            elif job.aps is None and (aps := stated(text)) is not None:
+                job = replace(job, aps=aps)
+            found.append(job)
+        return tuple(found)
+
+    instance = replace(instance, pending=settled(instance.pending))
+    before = len(notes.omissions)
+    if unknown:
+        notes.touch(
+            f"bjobs -aps shows absolute priorities in {', '.join(unknown)}, and nothing says by "
+            "which formula: here these jobs go first come, first served (lsb.queues has it)"
+        )
+    omissions = (*instance.omissions, *notes.omissions[before:])
+    return replace(instance, omissions=omissions)

@@ -1,0 +1,417 @@
+"""``sbatch`` lines and job scripts with ``#SBATCH``: the job that they would submit."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ...errors import InputError, Problem, nearest
+from ...formats.submit import Submission, submission
+from ...instance import Instance
+from ...job import ArraySpec, Job, parse_spec, too_large
+from . import values
+from .conditions import NeverSatisfied, condition_of
+from .requests import requested_of
+from .seen import SlurmJob, SlurmJobPlaces, SlurmJobSize
+from .site import site_of
+
+#: Words with which a line begins that this module reads.
+COMMANDS = ("sbatch", "srun", "salloc")
+_DIRECTIVE = re.compile(r"^#SBATCH(?:\s+(.*))?$")
+#: Short options and the long ones that they stand for.
+_SHORT = {
+    "-A": "account", "-a": "array", "-b": "begin", "-B": "extra-node-info", "-c": "cpus-per-task",
+    "-C": "constraint", "-d": "dependency", "-D": "chdir", "-e": "error", "-F": "nodefile",
+    "-G": "gpus", "-H": "hold", "-i": "input", "-J": "job-name", "-k": "no-kill",
+    "-L": "licenses", "-m": "distribution", "-M": "clusters", "-n": "ntasks", "-N": "nodes",
+    "-o": "output", "-O": "overcommit", "-p": "partition", "-q": "qos", "-Q": "quiet",
+    "-s": "oversubscribe", "-S": "core-spec", "-t": "time", "-v": "verbose", "-w": "nodelist",
+    "-W": "wait", "-x": "exclude",
+}  # fmt: skip
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Long options that take no value; those whose value may be missing.
+_SWITCHES = _names(
+    "contiguous hold ignore-pbs no-requeue overcommit oversubscribe parsable quiet reboot "
+    "requeue spread-job test-only use-min-nodes verbose wait"
+)
+_MAY_HAVE_VALUE = _names("exclusive get-user-env nice no-kill propagate")
+#: Those without an influence on the start.
+_QUIET = _names(
+    "acctg-freq batch chdir comment container container-id cpu-freq delay-boot distribution "
+    "error export export-file extra get-user-env gid gpu-bind gpu-freq gres-flags ignore-pbs "
+    "input job-name kill-on-invalid-dep mail-type mail-user mem-bind network no-kill no- "
+    "requeue open-mode output parsable profile propagate quiet requeue signal test-only tres- "
+    "bind uid verbose wait wait-all-nodes wckey wrap account"
+)
+#: Those that no method takes into account.
+_NAMED = _names(
+    "bb bbf clusters contiguous core-spec cores-per-socket cpus-per-gpu extra-node-info gpus- "
+    "per-socket mcs-label mem-per-gpu mincpus nice nodefile ntasks-per-core ntasks-per-gpu ntasks- "
+    "per-socket overcommit reboot reservation sockets-per-node spread-job switches thread- "
+    "spec tmp tres-per-task use-min-nodes"
+)
+#: Those that are read.
+_READ = _names(
+    "array begin constraint cpus-per-task deadline dependency exclude exclusive gpus gpus- "
+    "per-node gpus-per-task gres hint hold licenses mem mem-per-cpu nodelist nodes "
+    "ntasks ntasks-per-node oversubscribe partition prefer priority qos threads-per-core time "
+    "time-min"
+)
+_KNOWN = _QUIET | _NAMED | _READ
+_IN_TIME = re.compile(r"now(?:\+(\d{1,9})([a-z]*))?", re.IGNORECASE)
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?\s*(AM|PM)?", re.IGNORECASE)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+@dataclass(slots=True)
+class SbatchLine:
+    """The options by their long names; those of the command go before those of the script."""
+
+    given: dict[str, str] = field(default_factory=dict)
+    #: Line of the script that gave an option.
+    lines: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    #: The script that it names, "" if it names none.
+    script: str = ""
+
+    def complain(self, option: str, message: str) -> None:
+        """Something is wrong with an option."""
+        line = self.lines.get(option)
+        self.problems.append(
+            Problem(f"--{option}: {message}", line=line) if line
+            else Problem(f"--{option}: {message}", path="sbatch line")
+        )  # fmt: skip
+
+
+def is_sbatch(line: str) -> bool:
+    """Whether a line, or a script, is for sbatch."""
+    first = line.split(maxsplit=1)[:1]
+    return first in ([word] for word in COMMANDS) or has_directives(line)
+
+
+def has_directives(text: str) -> bool:
+    """Whether a text is a job script with ``#SBATCH`` lines."""
+    return any(_DIRECTIVE.match(line) for line in text.splitlines()[:500])
+
+
+def script_named(line: str) -> str:
+    """The script that a line of sbatch names, "" if it names none."""
+    return _line_of(line).script
+
+
+def sbatch_submission(
+    instance: Instance,
+    line: str,
+    *,
+    user: str = "user",
+    script: str | None = None,
+    script_name: str = "",
+) -> Submission:
+    """What a line of sbatch submits now, as the last job of its partition.
+
+    line: options with the word sbatch in front, or a script. script: the text of the script that
+    it names; script_name: its name in messages. Raises InputError with everything that is
+    wrong.
+    """
+    found = SbatchLine() if has_directives(line) and "\n" in line else _line_of(line)
+    text = line if has_directives(line) and "\n" in line else script
+    if text is not None:
+        _read_script(found, text)
+    job, array, notes = _job_of(instance, found, user)
+    if found.problems:
+        name = script_name or "job script"
+        raise InputError(
+            replace(problem, source=name) if problem.line else problem for problem in found.problems
+        )
+    try:
+        submitted = submission(instance, job)
+    except InputError as error:
+        raise InputError(
+            replace(problem, message=_in_words_of_slurm(problem.message), path="sbatch line")
+            for problem in error.problems
+        ) from None
+    quiet = tuple(f"--{name}" for name in found.given if name in _QUIET)
+    return replace(submitted, quiet=quiet, array=array, notes=tuple(notes))
+
+
+def _in_words_of_slurm(message: str) -> str:
+    for ours, theirs in (
+        ("-W:", "--time:"),
+        ("-q:", "--partition:"),
+        ("queue", "partition"),
+        ("-R:", "request:"),
+        ("RUNLIMIT", "MaxTime"),
+        ("host", "node"),
+    ):
+        message = message.replace(ours, theirs)
+    return message
+
+
+def _line_of(line: str) -> SbatchLine:
+    found = SbatchLine()
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise InputError([Problem(f"cannot be read: {error}", path="sbatch line")]) from None
+    if words and words[0] in COMMANDS:
+        words = words[1:]
+    rest = _read_words(found, words, 0)
+    found.script = rest[0] if rest else ""
+    return found
+
+
+def _read_script(found: SbatchLine, text: str) -> None:
+    """The directives of a script, up to its first command; its own options count first."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        directive = _DIRECTIVE.match(line)
+        if directive is not None:
+            try:
+                words = shlex.split(directive[1] or "", comments=True)
+            except ValueError as error:
+                found.problems.append(Problem(f"cannot be read: {error}", line=number))
+                continue
+            _read_words(found, words, number)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
+def _read_words(found: SbatchLine, words: Sequence[str], number: int) -> list[str]:
+    """Options of a line, of which the first that was given counts; what is behind them."""
+    rest = list(words)
+    own: dict[str, str] = {}
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--":
+            break
+        name, value = _name_and_value(word)
+        if name not in _KNOWN:
+            close = nearest(f"--{name}", [f"--{known}" for known in sorted(_KNOWN)])
+            message = f"unknown option {word!r}{close}"
+            found.problems.append(Problem(message, line=number or None))
+            return []
+        if value is None:
+            if name in _SWITCHES or name in _MAY_HAVE_VALUE:
+                value = ""
+            elif rest:
+                value = rest.pop(0)
+            else:
+                found.problems.append(Problem(f"--{name}: needs a value", line=number or None))
+                return []
+        own[name] = value
+    for name, value in own.items():  # of equal options the last of a line counts
+        if name not in found.given:
+            found.given[name] = value
+            if number:
+                found.lines[name] = number
+    return rest
+
+
+def _name_and_value(word: str) -> tuple[str, str | None]:
+    if word.startswith("--"):
+        name, equals, value = word[2:].partition("=")
+        return name, value if equals else None
+    name = _SHORT.get(word[:2], word[1:])
+    return name, word[2:].removeprefix("=") if len(word) > 2 else None
+
+
+def _read(found: SbatchLine, name: str, reader: Callable[[str], Any], default: Any = None) -> Any:
+    """The value of an option, read; what is wrong with it is added to the problems."""
+    if name not in found.given:
+        return default
+    try:
+        return reader(found.given[name])
+    except ValueError as error:
+        found.complain(name, str(error))
+        return default
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,8}", text.strip()):
+        raise ValueError(f"must be a number of 1 or more, not {text!r}")
+    return int(text)
+
+
+def _node_range(text: str) -> tuple[int, int | None]:
+    found = re.fullmatch(r"\s*(\d{1,7})(?:-(\d{0,7}))?\s*", text)
+    if found is None or int(found[1]) < 1:
+        raise ValueError(f"must be nodes such as 4 or 2-4, not {text!r}")
+    if found[2] is None:
+        return int(found[1]), int(found[1])
+    return int(found[1]), int(found[2]) if found[2] else None
+
+
+def _size(found: SbatchLine) -> SlurmJobSize:
+    nodes, most = _read(found, "nodes", _node_range, (1, None))
+    per_node = _read(found, "ntasks-per-node", _count, 0)
+    tasks = _read(found, "ntasks", _count, per_node * nodes if per_node else nodes)
+    per_task = _read(found, "cpus-per-task", _count, 1)
+    memory = _read(found, "mem", _megabytes)
+    by_cpu = _read(found, "mem-per-cpu", _megabytes)
+    gpus = {"gpu": found.given["gpus-per-node"]} if "gpus-per-node" in found.given else {}
+    per_node_gres = values.gres(found.given.get("gres", ""))
+    per_node_gres |= _gpus(gpus.get("gpu", ""))
+    one_thread = found.given.get("threads-per-core") == "1"
+    one_thread = one_thread or found.given.get("hint") == "nomultithread"
+    return SlurmJobSize(
+        tasks * per_task,
+        tasks,
+        per_task,
+        per_node,
+        nodes,
+        most,
+        memory,
+        by_cpu,
+        memory == 0,
+        per_node_gres,
+        _gpus(found.given.get("gpus", "")),
+        _gpus(found.given.get("gpus-per-task", "")),
+        one_thread,
+    )
+
+
+def _megabytes(text: str) -> float:
+    size = values.megabytes(text)
+    if size is None:
+        raise ValueError(f"must be a size such as 4000M or 4G, not {text!r}")
+    return size
+
+
+def _gpus(text: str) -> dict[str, int]:
+    """``2`` or ``a100:2`` of --gpus as generic resources."""
+    found: dict[str, int] = {}
+    for part in filter(None, text.split(",")):
+        kind, colon, count = part.rpartition(":")
+        name = f"gpu:{kind}" if colon else "gpu"
+        if not count.isdigit():
+            raise ValueError(f"must be GPUs such as 2 or a100:2, not {text!r}")
+        found[name] = found.get(name, 0) + int(count)
+    return found
+
+
+def _places(found: SbatchLine) -> SlurmJobPlaces:
+    given = found.given
+    sharing = "shared" if "oversubscribe" in given else ""
+    if "exclusive" in given:
+        sharing = given["exclusive"] or "none"
+    return SlurmJobPlaces(
+        given.get("constraint", ""),
+        given.get("prefer", ""),
+        given.get("licenses", ""),
+        _read(found, "nodelist", values.host_list, ()),
+        _read(found, "exclude", values.host_list, ()),
+        sharing,
+        "",
+    )
+
+
+def _job_of(
+    instance: Instance, found: SbatchLine, user: str
+) -> tuple[Job, ArraySpec | None, list[str]]:
+    """The job of a line with its notes; what is wrong is added to the problems."""
+    given, site = found.given, site_of(instance)
+    partitions = tuple(filter(None, given.get("partition", "").split(",")))
+    partitions = partitions or (instance.params.default_queue,)
+    notes = ["it has the lowest priority of its partition: give --priority for another"]
+    notes = [] if "priority" in given else notes
+    try:
+        size = _size(found)
+    except ValueError as error:
+        found.problems.append(Problem(str(error), path="sbatch line"))
+        size = SlurmJobSize()
+    named = tuple((f"--{name}", given[name] or "set") for name in given if name in _NAMED)
+    now = instance.now
+    begin = _read(found, "begin", lambda text: _instant(instance, text))
+    seen = SlurmJob(
+        "0", (), partitions=partitions, name=given.get("job-name", ""), user=user,
+        min_limit=_read(found, "time-min", values.clock_seconds),
+        dependency=given.get("dependency", ""), size=size, places=_places(found), named=named,
+    )  # fmt: skip
+    requested = requested_of(seen, site)
+    omitted = list(requested.omitted)
+    condition = _condition(instance, seen, omitted, found)
+    array = _read(found, "array", lambda text: _tasks(instance, text))
+    if "hold" in given:
+        omitted.append("--hold: it starts once it is released")
+    if "qos" in given and any(limit.name.startswith("qos_") for limit in instance.limits):
+        omitted.append(f"limits of --qos {given['qos']}")
+    account = given.get("account", "default")
+    job = Job(
+        "asked", requested.slots, user=user, queue=partitions[0], res_req=requested.res_req,
+        run_limit=_read(found, "time", _time_limit),
+        estimated_run_time=seen.min_limit,
+        submit=now,
+        begin=begin if begin is not None and begin > now else None,
+        deadline=_read(found, "deadline", lambda text: _instant(instance, text)),
+        priority=_read(found, "priority", int, instance.params.default_priority),
+        project=f"{account}/{given['qos']}" if "qos" in given else account,
+        hosts=requested.hosts, exclusive=requested.exclusive, gpu=requested.gpu,
+        name=given.get("job-name", ""), dependency=condition, unheeded=tuple(omitted),
+    )  # fmt: skip
+    return job, array, notes
+
+
+def _time_limit(text: str) -> int | None:
+    """Seconds in whole minutes; None if there is no limit."""
+    if text.strip().upper() in ("UNLIMITED", "INFINITE"):
+        return None
+    return -(-values.clock_seconds(text) // 60) * 60
+
+
+def _tasks(instance: Instance, text: str) -> ArraySpec:
+    spec = parse_spec(text, first=0, largest=10**9)
+    if spec.last >= instance.params.max_job_array_size:
+        raise ValueError(too_large(spec.last, instance.params.max_job_array_size - 1))
+    return spec
+
+
+def _condition(instance: Instance, seen: SlurmJob, omitted: list[str], found: SbatchLine) -> str:
+    """The dependency in the words of bsub -w, by the jobs that run and wait."""
+    here = (*(item.job for item in instance.running), *instance.pending)
+    listed: dict[str, list[SlurmJob]] = {}
+    for job in here:
+        number = job.array_id or job.id
+        if number.isdigit():
+            known = SlurmJob(number, (), name=job.name, user=job.user)
+            listed.setdefault(number, []).append(known)
+    try:
+        last = max((int(number) for number in listed), default=0) + 1
+        return condition_of(replace(seen, id=str(last)), listed, omitted)
+    except NeverSatisfied as error:
+        found.complain("dependency", f"{error} can never hold")
+        return ""
+
+
+def _instant(instance: Instance, text: str) -> int:
+    """Seconds from the origin of ``now+1hour``, ``16:00``, a date or ``2026-11-27T12:00``."""
+    word = text.strip()
+    if found := _IN_TIME.fullmatch(word):
+        unit = (found[2] or "seconds")[:1].lower()
+        if unit not in _SECONDS:
+            raise ValueError(f"{text!r} is no time such as now+1hour")
+        return instance.now + int(found[1] or 0) * _SECONDS[unit]
+    if instance.origin is None:
+        raise ValueError("the instance has no date: write now+1hour")
+    origin = datetime.fromisoformat(instance.origin)
+    now = origin + timedelta(seconds=instance.now)
+    if found := _CLOCK.fullmatch(word):
+        hour = int(found[1]) % 12 + 12 * (found[4].upper() == "PM") if found[4] else int(found[1])
+        found_at = now.replace(hour=hour, minute=int(found[2]), second=int(found[3] or 0))
+        found_at += timedelta(days=found_at < now)
+    else:
+        try:
+            found_at = datetime.fromisoformat(word)
+        except ValueError:
+            raise ValueError(
+                f"{text!r} is no time such as now+1hour, 16:00 or 2026-11-27T12:00"
+            ) from None
+        found_at = found_at.replace(tzinfo=found_at.tzinfo or origin.tzinfo)
+    return int((found_at - origin).total_seconds())

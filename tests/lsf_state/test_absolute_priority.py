@@ -1,0 +1,135 @@
+"""Absolute priorities as commands print them (APS-01)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from slotwise.cli.import_snapshot import Listings, Printed, make_instance
+from slotwise.cli.main import app
+from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
+from slotwise.model.formats import loads
+from slotwise.model.instance import Instance
+from slotwise.model.sources.lsf_state.values import Text
+from typer.testing import CliRunner
+
+pytestmark = pytest.mark.behaviour("APS-01")
+
+NOW = datetime(2026, 11, 27, 0, 34, tzinfo=UTC)
+FORMULA = (
+    "WEIGHT[[WORK, 1] [JPRIORITY, 1] [QPRIORITY, 10]] LIMIT[[WORK, 900]] GRACE_PERIOD[[MEM, 3h]]"
+)
+BLOCK = """APS_PRIORITY:
+                WEIGHT FACTORS     LIMIT FACTORS      GRACE PERIOD
+FAIRSHARE                     -                -                 -
+RESOURCE                      -                -                 -
+ MEMORY                       -                -                3h
+WORK                       1.00           900.00                 -
+ JOB PRIORITY              1.00                -                 -
+ QUEUE PRIORITY           10.00                -                 -
+"""
+
+
+def queue(name: str, priority: int, policies: str) -> str:
+    return f"""QUEUE: {name}
+  -- No description provided.
+
+PARAMETERS/STATISTICS
+PRIO NICE STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN SSUSP USUSP  RSV
+ {priority}    0  Open:Active       -    -    -    -     0     0     0     0     0    0
+
+{policies}
+USERS: all
+HOSTS:  all
+"""
+
+
+QUEUES = (
+    queue("normal", 30, f"SCHEDULING POLICIES:  APS_PRIORITY\n{BLOCK}QUEUE_GROUP:  normal short\n")
+    + "-" * 78
+    + "\n"
+    + queue("short", 20, "SCHEDULING POLICIES:  APS_PRIORITY\nQUEUE_GROUP:  normal short\n")
+)
+HOSTS = """HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV
+hostA              ok              -      1      0      0      0      0      0
+"""
+
+
+def jobs(*more: str) -> str:
+    """Three jobs; more: what else the first line says of each."""
+    text = ""
+    for number, queue, rest in zip("123", ("short", "normal", "short"), more, strict=True):
+        who = f"Job <{number}>, User <ann>, Project <default>, Status <PEND>, Queue <{queue}>"
+        text += f"\n{who}, Job Priority <50>{rest}, Command <x>\n"
+        text += "Fri Nov 27 00:30:00: Submitted from host <hostA>, CWD </>;\n"
+    return text
+
+
+APS = """JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME    APS
+3       ann     PEND  short      hostA       -           x          Nov 27 00:30   (10)
+2       ann     PEND  normal     hostA       -           x          Nov 27 00:30  350.00
+1       ann     PEND  short      hostA       -           x          Nov 27 00:30  250.00
+"""
+
+
+def made(bjobs: str, *facts: str, queues: str = QUEUES) -> Instance:
+    printed = Printed(
+        [Text(bjobs, "bjobs")],
+        [Text(HOSTS, "bhosts")],
+        [Text(queues, "bqueues")],
+        [],
+        facts=[Text(text, "aps") for text in facts],
+    )
+    return make_instance(printed, NOW, NOW, None)
+
+
+def test_long_forms_tell_the_formula_its_queues_and_what_was_set() -> None:
+    found = made(jobs(", Admin factor value <-2.5>", "", ", System Absolute Priority <10>"))
+    assert found.queue("normal").aps_priority == AbsolutePriority.parse(FORMULA)
+    assert found.queue("normal").queue_group == ("short",)
+    assert found.queue("short").aps_priority is None
+    assert [job.aps for job in found.pending] == [
+        *(StatedPriority("admin", -2.5), None, StatedPriority("system", 10.0)),
+    ]
+    assert not any("Absolute" in text for job in found.pending for text in job.unheeded)
+    assert not [item for item in found.omissions if "bsolute" in item.what]
+
+
+def test_bjobs_aps_tells_system_priorities_and_is_compared_with_the_formula(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = made(jobs("", "", ""), APS)
+    assert [job.aps for job in found.pending] == [None, None, StatedPriority("system", 10.0)]
+    assert not [item for item in found.omissions if "aps" in item.what]
+    other = made(jobs("", "", ""), APS.replace("350.00", "340.00"))
+    (omission,) = [item for item in other.omissions if "aps" in item.what]
+    assert "bjobs -aps shows 340.00 for job 2, by the formula of queue normal" in omission.what
+    assert "contradicts itself: bjobs -aps shows 340.00" in capsys.readouterr().err
+
+
+def test_an_order_whose_formula_nothing_says_is_named_and_proves_nothing() -> None:
+    bare = QUEUES.replace(BLOCK, "")
+    for found in (made(jobs("", "", ""), queues=bare), made(jobs("", "", ""), APS, queues=bare)):
+        assert any("nothing says by which formula" in item.what for item in found.omissions)
+    plain = queue("normal", 30, "") + "-" * 78 + "\n" + queue("short", 20, "")
+    found = made(jobs("", "", ""), APS, queues=plain)
+    (omission,) = [item for item in found.omissions if "aps" in item.what]
+    assert "bjobs -aps shows absolute priorities in short, normal" in omission.what
+
+
+def test_the_command_takes_the_table_from_an_option_and_from_a_folder(tmp_path: Path) -> None:
+    texts = {"j": jobs("", "", ""), "h": HOSTS, "q": QUEUES, "a": APS}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    by_folder = ["--from", str(tmp_path)]
+    by_option = [
+        *("--bjobs", str(tmp_path / "j"), "--bhosts", str(tmp_path / "h")),
+        *("--bqueues", str(tmp_path / "q"), "--aps", str(tmp_path / "a")),
+    ]
+    for words in (by_folder, by_option):
+        done = CliRunner().invoke(app, ["import", "snapshot", *words, "--now", NOW.isoformat()])
+        assert done.exit_code == 0, done.output
+        assert "aps: system=10" in done.stdout
+        assert loads(done.stdout).pending[2].aps == StatedPriority("system", 10.0)
+    assert Listings(aps=tmp_path / "a").facts

@@ -1,0 +1,134 @@
+"""sbatch lines and scripts in ask: the job that they submit, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import slotwise as sw
+from slotwise.model.errors import InputError
+from slotwise.model.sources.slurm.sbatch import sbatch_submission
+
+from tests.slurm.test_import import instance_of, run, texts_of
+
+pytestmark = pytest.mark.behaviour("SLU-03")
+
+
+@pytest.fixture(scope="module")
+def probes() -> sw.Instance:
+    return instance_of(texts_of("probes"))
+
+
+@pytest.fixture(scope="module")
+def live() -> sw.Instance:
+    return instance_of(texts_of("live"))
+
+
+#: Options of the recorded jobs, by id; their names say what each tried.
+RECORDED = {
+    "6": "-n 4 --mem-per-cpu=100 -t 10",
+    "7": "-N1 -n1 --mem=0 -t 10",
+    "9": "-N 2 --ntasks-per-node=2 -c 3 --mem=50 -t 10",
+    "10": "-N 1 -n 4 --mem 10 -C 'a&x' -t 10",
+    "11": "-N1 -n4 --mem=10M --constraint='x|y' -t 00:10:00",
+    "15": "-n 1 --mem=10 -L lic:2 -t 10",
+    "17": "-N1 -n 1 --mem=10 --exclusive -t 10",
+    "20": "-N1 -n 4 --mem=10 --hint=nomultithread -t 10",
+    "21": "-N1 -n 4 --mem=10 --threads-per-core=1 -t 10",
+    "24": "-N1 -n8 --mem=10 -x n[1,3] -t 10",
+    "36": "-n5 --mem=10 -t 7",
+    "37": "-N4 --ntasks=32 --mem=900 -t 33",
+}
+
+
+@pytest.mark.parametrize("number", RECORDED)
+def test_lines_ask_for_what_slurm_had_of_their_jobs(probes: sw.Instance, number: str) -> None:
+    job = sbatch_submission(probes, f"sbatch {RECORDED[number]}").job
+    known = next(job for job in probes.pending if job.id == number)
+    assert (job.slots, job.res_req, job.run_limit, job.exclusive) == (
+        known.slots, known.res_req, known.run_limit, known.exclusive
+    )  # fmt: skip
+
+
+def test_defaults_of_memory(probes: sw.Instance) -> None:
+    """DefMemPerCPU of a partition, else the whole node."""
+    assert sbatch_submission(probes, "sbatch -n1 -p hi").job.res_req == (
+        "rusage[mem=50/task] span[hosts=1]",
+    )
+    job = sbatch_submission(probes, "sbatch -n1").job
+    assert job.exclusive
+    assert job.queue == "main"
+
+
+def test_times_dependencies_arrays_and_priority(probes: sw.Instance) -> None:
+    line = "sbatch -n1 --mem=1 --begin=now+1hour --deadline=2026-11-27T03:00 -d afterok:1:2,after:3"
+    job = sbatch_submission(probes, f"{line} --priority=7 --time-min=5 -t 20").job
+    assert (job.begin, job.deadline, job.priority) == (3600, 11179, 7)
+    assert job.dependency == "done(1) && done(2) && started(3)"
+    assert job.estimated_run_time == 300
+    found = sbatch_submission(probes, "sbatch -n1 --mem=1 -a 0-7:2%2")
+    assert [job.array_index for job in found.jobs] == [0, 2, 4, 6]
+    assert found.jobs[0].array_limit == 2
+    assert "lowest priority" in found.notes[0]
+
+
+def test_scripts_and_which_option_counts(live: sw.Instance) -> None:
+    script = (
+        "#!/bin/bash\n# a comment\n#SBATCH -N 2 --ntasks-per-node=4\n#SBATCH --time=10 --mem=10M"
+        " # of a node\n\necho start\n#SBATCH -N 9\n"
+    )
+    job = sbatch_submission(live, "sbatch -t 20 job.sh", script=script).job
+    assert (job.slots, job.res_req, job.run_limit) == (
+        8, ("rusage[mem=10/host] span[ptile=4]",), 1200
+    )  # fmt: skip
+    assert sbatch_submission(live, script).job.run_limit == 600
+
+
+def test_what_no_method_obeys_is_named(live: sw.Instance) -> None:
+    found = sbatch_submission(live, "sbatch -n1 --mem=1 --contiguous --mail-type=END --nice=5")
+    assert found.job.unheeded == ("--contiguous (set)", "--nice (5)")
+    assert found.quiet == ("--mail-type",)
+    answer = sw.ask(live, "sbatch -n1 --mem=1 --contiguous -t 5")
+    assert any("--contiguous" in item.what for item in answer.omissions)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("sbatch --tim=4", "did you mean '--time'"),
+        ("sbatch -n x", "--ntasks: must be a number of 1 or more, not 'x'"),
+        ("sbatch -N 2-", "partition"),
+        ("sbatch -t 5d", "--time: '5d' is no time"),
+        ("sbatch -p nowhere -n1", "--partition: "),
+        ("sbatch -t 30-00 -n1", "--time: partition main takes jobs of 2d at most (MaxTime)"),
+        ("sbatch --begin=soon -n1", "--begin: 'soon' is no time"),
+        ("sbatch -n", "--ntasks: needs a value"),
+        ("sbatch -a 3-1", "--array: "),
+        ("sbatch -w 'n[1-' -n1", "--nodelist: 'n[1-' is no list of nodes"),
+        ("sbatch --gpus=a:b -n1", "must be GPUs such as 2 or a100:2"),
+    ],
+)
+def test_what_is_wrong_is_said(live: sw.Instance, line: str, message: str) -> None:
+    if line == "sbatch -N 2-":
+        assert "more nodes" in sbatch_submission(live, f"{line} --mem=1").job.unheeded[-1]
+        return
+    with pytest.raises(InputError) as caught:
+        sbatch_submission(live, line)
+    assert message in str(caught.value)
+
+
+def test_a_script_names_its_line(live: sw.Instance) -> None:
+    with pytest.raises(InputError, match=r"job\.sh:2: --ntasks"):
+        sbatch_submission(live, "#!/bin/sh\n#SBATCH -n none\n", script_name="job.sh")
+
+
+def test_the_command(tmp_path: Path, live: sw.Instance) -> None:
+    (tmp_path / "live.yaml").write_text(sw.dump(live))
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n#SBATCH -n 1 --mem=10 -t 2\nsleep 1\n")
+    for words in ((script,), (f"sbatch {script}",), ("sbatch", "-n1", "--mem=10", "-t2")):
+        code, said = run("ask", tmp_path / "live.yaml", *words)
+        assert code == 0, said
+    code, said = run("ask", tmp_path / "live.yaml", "sbatch --bogus")
+    assert code == 2
+    assert "--bogus" in said
