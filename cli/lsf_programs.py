@@ -151,6 +151,7 @@ def _is_read(name: str, text: Text) -> bool:
     from ..model.sources.lsf_state.facts import read_facts
     from ..model.sources.lsf_state.gpus import is_of_gpus, read_gpus
 
+    kind = kind_of_text(text.content)
     if name == "lsid":
         check_lsid(text.content, text.source)
     elif name == "bhpart":
@@ -159,10 +160,12 @@ def _is_read(name: str, text: Text) -> bool:
         of_kind, read = (is_of_gpus, read_gpus) if name == "gpus" else (is_of_shared, read_shared)
         if of_kind(text):
             read(text, Remarks())
-        elif kind_of_text(text.content):
+        elif kind:
             return False
         else:
             raise InputError([Problem("is no output of that command", text.source)])
+    elif name == "aps" and kind == "bjobs":
+        return False
     else:
         read_facts([text])
     return True

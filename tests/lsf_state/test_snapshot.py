@@ -410,7 +410,10 @@ def test_the_commands_are_run(path: Path) -> None:
     ]
     assert [job.id for job in instance.pending] == ["1"]
     assert instance.cluster.hosts[0].slots == 20
-    assert (path / "calls").read_text().splitlines() == ["-u all", "-l", "-gpu -l", "-r", "-s"]
+    assert (path / "calls").read_text().splitlines() == [
+        *("-u all", "-l", "-gpu -l", "-r", "-s"),
+        "-u all",  # -aps
+    ]
 
 
 def test_an_older_bjobs_without_json(path: Path) -> None:
