@@ -85,6 +85,7 @@ class PlanningProblem:
         margin: int = 0,
         partly: bool = False,
         due_dates: bool = False,
+        loans: bool = False,
     ) -> PlanningProblem:
         """Resolve an instance.
 
@@ -93,6 +94,7 @@ class PlanningProblem:
         entered whatever the budget is. partly: jobs that half of its grace does not last for are
         `unseen`, which the problem is then without; else OutOfTime is raised where it is over.
         due_dates: jobs may be late, as the tardiness objective weighs it, where -t would end them.
+        loans: of guaranteed pools count if every pending job may have one; no other job is asked.
         """
         budget = budget or Budget()
         instance = with_loaded_modules(instance)
@@ -102,7 +104,7 @@ class PlanningProblem:
             honour_windows=not as_lsf,
             margin=margin,
             due_dates=due_dates,
-            loans=True,
+            loans=loans,
         )
         base = profile_of_running(resolver)
         base.accepted = accepted_of(instance)

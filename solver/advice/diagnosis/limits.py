@@ -14,6 +14,7 @@ from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
 from ...pending_reasons import counted
+from .guarantees import guarantee_probes
 from .probes import (
     Apply,
     Probe,
@@ -43,6 +44,7 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         _queue_limits(instance, queue, job),
         _host_limits(instance),
         _advance_reservations(instance),
+        guarantee_probes(instance, job),
         _intervals(instance, queue),
     )
     yield from found
