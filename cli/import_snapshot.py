@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..model.instance import Instance
     from ..model.sources.lsf_state.assemble import Assembled
     from ..model.sources.lsf_state.bjobs import SeenJob
+    from ..model.sources.lsf_state.facts import SiteFacts
     from ..model.sources.lsf_state.seen import Seen
     from ..model.sources.lsf_state.values import Remarks, Text
 
@@ -28,7 +29,9 @@ BALANCE = "balance: "
 MAX_NOTES = 10
 SITE_HELP = "Instance with the site's configuration: resources, users, limits."
 SITE = option(None, SITE_HELP)
-FACTS = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "aps")
+FACTS = (
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs", "aps"),
+)
 #: What the text of an option is, if it is not called so.
 _KIND_OF = {"aps": "bjobs -aps"}
 
@@ -59,6 +62,7 @@ class Listings:
         None, "blimits -c or bresources, or blimits: limits, without --site."
     )
     bjgroup: Path | None = option(None, "bjgroup: limits of job groups.")
+    brsvs: Path | None = option(None, "brsvs -l or brsvs -w: advance reservations.")
     aps: Path | None = option(None, "bjobs -u all -aps: absolute priorities.")
     folder: Path | None = option(
         None, "Folder with what these commands printed, in files of any name.", "--from"
@@ -167,7 +171,6 @@ def make_instance(
     from ..model.sources.lsf_state.absolute import with_absolute
     from ..model.sources.lsf_state.assemble import assemble, moment_of, with_family
     from ..model.sources.lsf_state.facts import read_facts
-    from ..model.sources.lsf_state.limits import tell_others
     from ..solver.fairshare.reports import PrintedShares
     from .options import read_source
 
@@ -182,7 +185,7 @@ def make_instance(
     if facts.any and base is None:
         seen.machines = facts.machines
         told = facts.site((h.name for h in seen.hosts or ()), now.isoformat(), seen.notes)
-    elif replace(facts, job_groups=(), absolute={}).any:
+    elif replace(facts, job_groups=(), reservations=(), absolute={}).any:
         seen.notes.append("what bparams, bugroup and the like say is passed over: there is a site")
     if told is not None and facts.job_groups:  # which no file of a site has
         told = replace(told, job_groups=facts.job_groups)
@@ -190,8 +193,7 @@ def make_instance(
     if facts.absolute:
         known = with_absolute(made.instance, facts.absolute, made.notes)
         made = replace(made, instance=known, seen=replace(made.seen, absolute=facts.absolute))
-    if base is None and not facts.limits:
-        made = replace(made, instance=tell_others(made.instance, facts.limit_rows, made.notes))
+    made = _with_rows(made, facts, without_site=base is None)
     if not printed.lsid and base is None:
         listings = (*printed.bqueues, *printed.bjobs, *printed.facts)
         family, words = family_of_words(text.content for text in listings)
@@ -208,6 +210,19 @@ def make_instance(
         print_notes([f"differs: {text}" for text in shares.differences()])
     print_notes(notes)
     return _balanced(instance, made.seen) if printed.bjobs else instance
+
+
+def _with_rows(made: Assembled, facts: SiteFacts, *, without_site: bool) -> Assembled:
+    """With what rows of blimits leave open, and with advance reservations."""
+    from ..model.sources.lsf_state.limits import tell_others
+    from ..model.sources.lsf_state.reservations import with_reservations
+
+    instance = made.instance
+    if without_site and not facts.limits:
+        instance = tell_others(instance, facts.limit_rows, made.notes)
+    if facts.reservations:
+        instance = with_reservations(instance, facts.reservations, made.notes)
+    return replace(made, instance=instance)
 
 
 def _counting(made: Assembled, family: str) -> str:

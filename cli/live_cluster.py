@@ -64,8 +64,8 @@ def snapshot(
     """Make an instance of the LSF cluster of this machine, as it is now.
 
     Runs bjobs, bhosts, bqueues and, where they are there, bhpart, lsid, bparams, bugroup, bmgroup,
-    busers, lshosts, blimits, bjgroup and bjobs -aps. Other commands do the same with --cluster in
-    place of FILE; `slotwise import` takes files of another machine.
+    busers, lshosts, blimits, bjgroup, brsvs and bjobs -aps. Other commands do the same with
+    --cluster in place of FILE; `slotwise import` takes files of another machine.
 
     Exit codes: 0 done, 2 a command is missing or its output makes no instance.
     """

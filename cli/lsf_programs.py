@@ -59,6 +59,7 @@ COMMANDS = {
     "limits": (("blimits", "-c"), ("bresources",)),
     "blimits": (("blimits", "-a", "-w"), ("blimits", "-w"), ("blimits",)),
     "bjgroup": (("bjgroup",),),
+    "brsvs": (("brsvs", "-l"), ("brsvs", "-w"), ("brsvs",)),
     "aps": (("bjobs", "-u", "all", "-aps"),),
     "lsid": (("lsid",),),
 }
@@ -67,6 +68,8 @@ NEEDED = ("bjobs", "bhosts", "bqueues")
 #: Seconds to wait for each of the others, and how many such times for all of them.
 OPTIONAL_TIMEOUT = 30.0
 OPTIONAL_SHARE = 4
+#: What a site's configuration has, which counts instead.
+OF_SITE = ("bparams", "bugroup", "bmgroup", "busers", "lshosts", "limits", "blimits")
 #: What a program says of an option that it does not have.
 _NO_SUCH_OPTION = re.compile(
     r"(illegal|invalid|unknown|unrecognized|bad) option|^\s*usage\b", re.IGNORECASE | re.MULTILINE
@@ -92,8 +95,7 @@ def lsf_now(programs: Mapping[str, str], asking: Asking) -> Instance:
         facts=[text for name in (*FACTS, "limits") for text in texts.get(name, ())],
     )
     made = make_instance(printed, now, now, asking.site, asking.rusage)
-    # With a site nothing of the configuration is taken from them but these.
-    idle = () if asking.site is None else {*FACTS, "limits"} - {"bjgroup", "aps"}
+    idle = () if asking.site is None else OF_SITE
     lost = [item for name, item in answers.lost.items() if name not in idle]
     return replace(made, omissions=(*made.omissions, *lost))
 

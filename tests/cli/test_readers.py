@@ -87,6 +87,7 @@ READERS: dict[str, str] = {
     "import snapshot lshosts": f"import snapshot {JOBS} {HOSTS} --lshosts IN",
     "import snapshot blimits": f"import snapshot {JOBS} {HOSTS} --blimits IN",
     "import snapshot bjgroup": f"import snapshot {JOBS} {HOSTS} --bjgroup IN",
+    "import snapshot brsvs": f"import snapshot {JOBS} {HOSTS} --brsvs IN",
     "import snapshot folder": "import snapshot --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",

@@ -74,6 +74,7 @@ OTHERS = frozenset(
     {"--history", "--calibration", "--instance", "--cluster", "--events", "--changes", "--resume"}
     | {"--site", "--log", "--against", "--lshosts", "--usage-for", "--into", "--lsid"}
     | {"--from", "--bparams", "--bugroup", "--bmgroup", "--busers", "--blimits", "--bjgroup"}
+    | {"--brsvs"}
 )
 RUNNER = CliRunner()
 Writer = Callable[[Path], Result]

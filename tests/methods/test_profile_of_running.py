@@ -13,7 +13,8 @@ from slotwise.model.generate import generate
 from slotwise.model.instance import Instance
 from slotwise.model.job import RunningJob
 from slotwise.solver.availability.profile import Profile
-from slotwise.solver.resolve import Resolver, profile_of_running
+from slotwise.solver.problem import profile_of_running
+from slotwise.solver.resolve import Resolver
 
 EXAMPLES = ("headline", "memory-phases", "slot-limits", "exclusive-hosts", "cu-exclusive")
 
