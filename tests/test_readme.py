@@ -52,7 +52,14 @@ def test_ten_questions_have_ten_commands() -> None:
     assert {line.split()[1] for _, line in QUESTIONS} == set(ANSWERS)
 
 
-@pytest.mark.parametrize("line", [line for _, line in QUESTIONS])
+@pytest.mark.parametrize(
+    "line",
+    [
+        # Variants are run by processes, which takes the longest.
+        pytest.param(line, marks=[pytest.mark.slow] if line.split()[1] == "whatif" else [])
+        for _, line in QUESTIONS
+    ],
+)
 def test_the_command_of_a_question_answers_it(line: str, tmp_path: Path) -> None:
     """FILE is the example headline, JOB its job, LOG a small log; a forecast draws few futures."""
     stands = {"FILE": str(sw.example("headline")), "JOB": "job5"}

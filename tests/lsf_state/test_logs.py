@@ -543,7 +543,7 @@ def test_a_long_log_takes_the_memory_of_its_busiest_moment() -> None:
                 yield _status(n - 10, 102 + n, 64)
 
     peaks = []
-    for jobs in (400, 2400):
+    for jobs in (1000, 6000):
         tracemalloc.start()
         moment = cut(parse_events(lines(jobs), BadRecords(), {}), None)
         peaks.append(tracemalloc.get_traced_memory()[1])
