@@ -10,12 +10,9 @@ from pathlib import Path
 
 import pytest
 from sampling import some
+from slotwise import Gpus, InputError, Instance, dump, load, loads
 from slotwise.cli.main import app
-from slotwise.model.cluster import Gpus
-from slotwise.model.errors import InputError
-from slotwise.model.formats import dump, load, loads
 from slotwise.model.generate import generate
-from slotwise.model.instance import Instance
 from typer.testing import CliRunner
 
 DATA = Path(__file__).parents[1] / "data" / "lsf"
