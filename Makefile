@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# The program alone, for who tries it; what its makers need besides comes with $(STAMP).
+# The program alone, for who tries it, compiled as it is used; what its makers need comes with $(STAMP).
 PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
@@ -11,7 +11,7 @@ TYPES := .cache/types
 
 $(PROGRAM): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[highs,report]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[highs,report]'
 	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from .instances import example as example
     from .instances import examples as examples
     from .library import ask as ask
+    from .library import backtest as backtest
     from .library import compare as compare
     from .library import diagnose as diagnose
     from .library import explain as explain
     from .library import forecast as forecast
     from .library import outlook as outlook
     from .library import plan as plan
+    from .library import read_log as read_log
+    from .library import replay as replay
     from .library import simulate as simulate
     from .library import sweep as sweep
     from .library import validate as validate
@@ -106,12 +109,18 @@ if TYPE_CHECKING:
     from .solver.advice.likely import StartQuantiles as StartQuantiles
     from .solver.advice.suggestions import Suggestion as Suggestion
     from .solver.advice.what_if import StartAnswer as StartAnswer
+    from .solver.forecast.forecast import Calibration as Calibration
     from .solver.forecast.forecast import Forecasts as Forecasts
     from .solver.forecast.history import History as History
     from .solver.forecast.history import read_history as read_history
+    from .solver.forecast.logs import Backtest as Backtest
+    from .solver.forecast.logs import RecordedLog as RecordedLog
     from .solver.outlook.records import JobOutlook as JobOutlook
     from .solver.outlook.records import Outlook as Outlook
     from .solver.planner.planner import Planner as Planner
+    from .solver.replay.queue_policy import QueuePolicy as QueuePolicy
+    from .solver.replay.queue_policy import QueueView as QueueView
+    from .solver.replay.session import ReplayResult as ReplayResult
     from .solver.scheduler.methods import Reservation as Reservation
     from .solver.scheduler.metrics import LoopMetrics as LoopMetrics
     from .solver.scheduler.metrics import measure as measure

@@ -28,6 +28,7 @@ from .solver.advice import compare as _compare
 from .solver.advice import explain as _explain
 from .solver.advice.diagnosis import diagnose as _diagnosis
 from .solver.budget import MIN_LIMIT
+from .solver.forecast import logs as _logs
 from .solver.forecast import of_instance as _forecast
 from .solver.outlook import outlook as _outlook
 from .solver.scheduler import simulation as _simulation
@@ -130,6 +131,9 @@ explain = checked(_explain.explain)
 diagnose = checked(_diagnosis.diagnose)
 ask = checked(_ask.ask)
 sweep = _sweep.sweep
+read_log = _logs.read_log
+replay = _logs.replay
+backtest = _logs.backtest
 whatif = checked(_whatif.whatif)
 forecast = checked(_forecast.forecast)
 simulate = checked(_changes_checked(_simulation.simulate))

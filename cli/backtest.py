@@ -29,9 +29,8 @@ from .replay import PoolOptions, read_log, tell_left_out
 
 if TYPE_CHECKING:
     from ..model.errors import InputError
-    from ..model.workload import Workload
     from ..solver.forecast.backtest import GroupAccuracy, PastLog, Questions
-    from ..solver.forecast.history import JobNaming
+    from ..solver.forecast.logs import RecordedLog
 
 
 #: The log as it ran, and what is said about that.
@@ -53,34 +52,34 @@ class PastOfPool:
         from ..solver.replay import replay
 
         with cancel.reading():
-            workload, names = self._workload()
-        result = replay(workload, policy=self.policy, procs=self.procs, should_stop=cancel.is_set)
+            log = self._read()
+        result = replay(
+            log.workload, policy=self.policy, procs=self.procs, should_stop=cancel.is_set
+        )
         if not result.complete:
             cancel.leave()  # before anything was asked
         tell_left_out(result.workload)
-        replayed = Replayed.of(result, names)
+        replayed = Replayed.of(result, log.names)
         head = {"log": replayed.log.source, "policy": self.policy, "procs": replayed.procs}
         return replayed, head
 
-    def _workload(self) -> tuple[Workload, JobNaming]:
-        from ..model.formats.sniff import kind_of, refuse_other
-        from ..solver.forecast.history import JobNaming, read_recorded
+    def _read(self) -> RecordedLog:
+        from ..model.formats.sniff import kind_of
+        from ..solver.forecast.logs import without_preceding
 
-        refuse_other(self.log, "swf", "acct", "events")
-        if kind_of(self.log) not in ("acct", "events"):
-            log = read_log(self.log, self.reading, follows=False)
-            return log, JobNaming()
-        if self.reading.default_limit is not None:
+        of_lsf = kind_of(self.log) in ("acct", "events")
+        if of_lsf and self.reading.default_limit is not None:
             raise only_of_swf(self.log)
-        workload, names, remarks = read_recorded(self.log, keep_going=self.reading.keep_going)
-        for remark in remarks:
-            print_note(remark)
-        if self.procs is None:
-            size = workload.max_procs
+        found = read_log(self.log, self.reading)
+        if of_lsf and self.procs is None:
+            size = found.workload.max_procs
             print_note(
                 f"{self.log}: {size} slots were in use at most: the pool has so many (or --procs)"
             )
-        return workload, names
+        counted = without_preceding(found)
+        for remark in counted.remarks[len(found.remarks) :]:
+            print_note(remark)
+        return counted
 
 
 def only_of_swf(log: Path) -> InputError:
@@ -264,15 +263,12 @@ def backtest_output(
     """A backtest in one of the output formats, with a final newline."""
     from ..model.formats.sealed import BACKTEST, sealed
     from ..solver.forecast.backtest import accuracies, calibration_of, reliability
+    from ..solver.forecast.logs import Backtest
     from .tables import csv_text
 
     groups = accuracies(replayed, questions)
     if format == "csv":
-        rows = [
-            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
-            for group in groups
-            for item in group.estimators
-        ]
+        rows = Backtest(replayed, questions).accuracy_records()
         return csv_text(list(rows[0]), rows)
     diagram = reliability(questions)
     calibration = calibration_of(questions)
@@ -341,22 +337,12 @@ def _diagram(rows: list[tuple[float, float, float | None]]) -> str:
 
 def _records(replayed: PastLog, questions: Questions) -> list[dict[str, Any]]:
     """One record a job that was asked about; waits in seconds, None where no start is foreseen."""
-    log = replayed.log
-    names = [replayed.names.job(number) for number in log.job[questions.row].tolist()]
-    columns = {
-        "submit": log.submit[questions.row],
-        "procs": log.procs[questions.row],
-        "wait": questions.wait,
-        "by_limits": questions.by_limits,
-        "last_two": questions.last_two,
-        "p10": questions.raw(0.1),
-        "p50": questions.raw(0.5),
-        "p90": questions.raw(0.9),
-        "one_in_ten_by": questions.early.round(),
-        "nine_in_ten_by": questions.late.round(),
-    }
-    rows = zip(names, *(map(_whole, column.tolist()) for column in columns.values()), strict=True)
-    return [dict(zip(("job", *columns), row, strict=True)) for row in rows]
+    from ..solver.forecast.logs import Backtest
+
+    jobs, *columns = Backtest(replayed, questions).columns().items()
+    names = ("job", *(name for name, _ in columns))
+    rows = zip(jobs[1], *(map(_whole, column.tolist()) for _, column in columns), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _whole(seconds: float) -> int | None:

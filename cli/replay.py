@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +27,7 @@ from .tables import csv_rows, plain_metric
 
 if TYPE_CHECKING:
     from ..model.workload import Workload
+    from ..solver.forecast.logs import RecordedLog
     from ..solver.replay import Checkpoint, Metrics, Replay, ReplayResult
 
 Policy = Literal["fcfs", "easy", "easy-sjbf", "conservative", "replan"]
@@ -76,7 +77,7 @@ def replay(
     only_swf(log, "replay")
     with cancel_on_signal() as cancel:
         with cancel.reading():
-            workload = read_log(log, reading)
+            workload = read_log(log, reading).workload
             if resume is None:
                 policy = pool.policy or "easy"
                 session = Replay(workload, policy, pool.procs, pool.schedule_after)
@@ -111,21 +112,14 @@ def only_swf(log: Path, command: str) -> None:
         raise InputError([Problem(wrong, str(log))])
 
 
-def read_log(log: Path, reading: LogReading, *, follows: bool = True) -> Workload:
-    """The log, malformed records warned of with --keep-going, else refused.
+def read_log(log: Path, reading: LogReading) -> RecordedLog:
+    """The log; its remarks go to stderr."""
+    from ..solver.forecast import logs
 
-    follows: whether jobs may follow others (columns 17 and 18); else it is said that none does.
-    """
-    from ..model.errors import report
-    from ..model.sources.swf import NOT_HEEDED, read_swf
-
-    found = read_swf(log, keep_going=reading.keep_going, default_limit=reading.limit)
-    for line in report(found.problems):
-        print_note(f"warning: {line}")
-    if follows or found.workload.preceding is None:
-        return found.workload
-    print_note(f"{len(found.following(found.workload.job))} × {NOT_HEEDED}")
-    return replace(found.workload, preceding=None, think=None)
+    found = logs.read_log(log, keep_going=reading.keep_going, default_limit=reading.limit)
+    for remark in found.remarks:
+        print_note(remark)
+    return found
 
 
 def tell_left_out(workload: Workload) -> None:

@@ -199,6 +199,8 @@ class ViewOptions:
     alloc: str = "lsf"
     #: The GPUs of hosts.
     gpus: bool = False
+    #: Guaranteed resource pools.
+    guarantees: bool = False
 
     def wants(self, name: str) -> bool:
         """Whether something of this name is to be shown."""

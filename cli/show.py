@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.escaping import printable
 from .declare import argument, command, option, spelled, taking, values_of
-from .options import Source, print_note
+from .options import print_note
 from .selection import ViewOptions
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -30,12 +31,14 @@ VIEWS: dict[str, Sequence[str]] = {
     "blimits": "acuqm",
     "bmgroup": "r",
     "bqueues": "lrum",
-    "bresources": "s",
+    "bresources": "sgl",
+    "brsvs": "l",
+    "bsla": "",
     "bugroup": "lr",
     "busers": "",
 }
 #: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
-AFTER = ("bjgroup", "bjobs", "bhosts", "busers", "blimits")
+AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Switches:
     pending: bool = option(False, "bjobs: pending jobs, and why they wait.", "-p")
     shared: bool = option(False, "bhosts: shared resources. bjobs: suspended jobs.", "-s")
     gpu: bool = option(False, "bhosts: GPUs, and how many jobs each has.", "-gpu")
+    guarantees: bool = option(False, "bresources: guaranteed resource pools.", "-g")
     ended: bool = option(False, "bjobs: jobs that have ended (with --at).", "-d")
     everything: bool = option(False, "bjobs: ended jobs too. blimits: limits not in use too.", "-a")
     configured: bool = option(False, "blimits: as configured.", "-c")
@@ -88,13 +92,13 @@ def show(
     view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
     words: list[str] | None = argument(
         None,
-        "Instance file, YAML or JSON, - for standard input (none with --example); then only "
-        "these jobs, hosts, queues, groups, …",
+        "Instance file, YAML or JSON, - for standard input (none with --example, --cluster); then "
+        "only these jobs, hosts, queues, groups, …",
         metavar="[FILE] [NAME]...",
         show_default=False,
     ),
     *,
-    source: Annotated[Source, taking("example")],
+    source: Annotated[Source, taking("example live timeout")],
     name: list[str] | None = option(
         None, "Only this job, host, queue, …, as behind FILE; may be repeated."
     ),
@@ -103,7 +107,8 @@ def show(
     cycle: bool | None = option(
         None,
         "After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, busers and blimits, before for the others.",
+        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the "
+        "others.",
         "--cycle/--no-cycle",
     ),
     at: str | None = option(
@@ -134,8 +139,9 @@ def _asked(
     """What the view shows. Raises InputError for names that are not known."""
     jobs, recursive, shared = view == "bjobs", switches.recursive, switches.shared
     same = values_of(switches, "pending", "ended", "everything", "configured", "arrays", "absolute")
+    same["guarantees"] = switches.guarantees
     return ViewOptions(
-        names=_names(instance, view, list(names), shared=shared),
+        names=_names(instance, view, list(names), shared=shared, guarantees=switches.guarantees),
         long=switches.long or (recursive and view == "bugroup"),
         recursive=recursive and not jobs,
         running=recursive and jobs,
@@ -167,8 +173,13 @@ def _text(
     if at is not None:
         moment = snapshot_at(instance, _second(instance, at), **run)
     else:
-        after = view in AFTER if cycle is None else cycle
-        moment = snapshot_of(instance, after_cycle=after, hosts=view in AFTER)
+        with_hosts = view in AFTER or asked.guarantees
+        after = with_hosts if cycle is None else cycle
+        moment = snapshot_of(instance, after_cycle=after, hosts=with_hosts)
+    if view == "brsvs":  # recurring ones as they are configured
+        configured = instance.advance_reservations
+        seen = replace(moment.instance, advance_reservations=configured)
+        moment = replace(moment, instance=seen)
     if asked.absolute:
         from .views.absolute import bjobs_aps
 
@@ -199,7 +210,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import hosts, job_groups, limits, queues, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -212,7 +223,9 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "blimits": limits.blimits,
         "bmgroup": hosts.bmgroup,
         "bqueues": queues.bqueues,
-        "bresources": limits.bresources,
+        "bresources": guarantees.guaranteed_pools if asked.guarantees else limits.bresources,
+        "bsla": guarantees.bsla,
+        "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,
     }[view]
@@ -298,7 +311,9 @@ def _ids(jobs: Sequence[Job]) -> list[str]:
     )
 
 
-def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> tuple[str, ...]:
+def _names(
+    instance: Instance, view: str, names: list[str], *, shared: bool, guarantees: bool = False
+) -> tuple[str, ...]:
     """The names asked for; host groups and units as their hosts, ``all`` as nothing asked."""
     from .views.job_groups import known_job_groups
     from .views.users import known_users
@@ -315,10 +330,14 @@ def _names(instance: Instance, view: str, names: list[str], *, shared: bool) -> 
         "bmgroup": ("host group", [group.name for group in cluster.groups]),
         "bqueues": ("queue", [queue.name for queue in instance.queues]),
         "bresources": ("reservation usage of", [u.resource for u in instance.reservation_usage]),
+        "brsvs": ("advance reservation", [item.name for item in instance.advance_reservations]),
+        "bsla": ("service class", [item.name for item in instance.service_classes]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
         "busers": ("user", known_users(instance)),
     }
     kind, choices = known[view]
+    if guarantees:
+        kind, choices = "guaranteed pool", [pool.name for pool in instance.guaranteed_pools]
     if view == "bhosts" and shared:
         kind, choices = "shared resource", [item.name for item in cluster.shared]
     elif view == "bhosts":

@@ -26,10 +26,12 @@ class SlotwiseError(Exception):
 
 
 class Cancelled(SlotwiseError):
-    """A call was ended (cancelled, its limit) before its instance was known to be sound."""
+    """A call was cancelled, or its limit came, before it had any answer."""
 
-    def __init__(self, why: str = "cancelled") -> None:
-        super().__init__(f"{why} while the instance was still being looked at")
+    def __init__(
+        self, why: str = "cancelled", when: str = "while the instance was still being looked at"
+    ) -> None:
+        super().__init__(f"{why} {when}")
 
 
 @dataclass(frozen=True, slots=True)

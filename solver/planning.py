@@ -326,6 +326,7 @@ def _exact(
         margin=margin,
         partly=True,
         due_dates=objective.due_dates,
+        loans=True,
     )
     found = plan_exact(problem, budget, method=method, objective=objective, on_progress=on_progress)
     found = _with_unseen(found, problem.unseen, method) if problem.unseen else found

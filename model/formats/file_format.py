@@ -26,7 +26,7 @@ class DefaultLimit:
     factor: float | None = None
 
     @classmethod
-    def parse(cls, text: str) -> DefaultLimit:
+    def parse(cls, text: str, option: str = "--default-limit") -> DefaultLimit:
         """Raises InputError for what is neither a time such as 12h nor a multiple such as 2x."""
         multiple = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)x", text.strip())
         try:
@@ -38,7 +38,7 @@ class DefaultLimit:
                 raise ValueError("it must be longer than the run")
         except ValueError as error:
             wrong = f"must be a time such as 12h, or a multiple of the run time such as 2x: {error}"
-            raise InputError([Problem(wrong, path="--default-limit")]) from None
+            raise InputError([Problem(wrong, path=option)]) from None
         return found
 
     def of(self, run_time: Ints) -> Ints:

@@ -73,7 +73,7 @@ TITLES = "a title row ignored"
 PARTS = "a partial execution (status 2 to 4) ignored: the line of its whole job is read"
 ONLY_PARTS = "a job recorded in partial executions only (status 2 to 4): their run times added up"
 #: Of forecasts, which go by the recorded submissions.
-NOT_HEEDED = "a preceding job (columns 17 and 18) is ignored: the recorded submission counts"
+PRECEDING_IGNORED = "a preceding job (columns 17 and 18) is ignored: the recorded submission counts"
 
 
 def with_default_limit(workload: Workload, limit: DefaultLimit | None) -> Workload:

@@ -14,8 +14,10 @@ from ...model.duration import expected_duration, expected_finish, granted_run_li
 from ...model.errors import InputError
 from ...model.formats.submit import refusals
 from ...model.gpu_request import gpu_options
+from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.reserved_periods import may_use
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
@@ -352,7 +354,9 @@ def _ideas(trials: Trials) -> Iterator[Idea]:
     if not is_compound(job):
         yield from _numbers(trials)
     for minutes, answer in trials.limits():
-        change = f"with -W {limit_text(minutes * MINUTE)} or less (backfill)"
+        loans = any(pool.loans is not None for pool in forecast.instance.guaranteed_pools)
+        what = "backfill, or a loan" if loans else "backfill"
+        change = f"with -W {limit_text(minutes * MINUTE)} or less ({what})"
         own = trials.demand.runs
         useful = own is None or is_useful(minutes, -(-own // MINUTE))
         yield Idea("limit", change, answer, useful)
@@ -409,6 +413,18 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "begin", "without -b", replace(job, begin=None)
     if job.dependency:
         yield "dependency", "without -w", replace(job, dependency="")
+    if job.reservation:
+        yield "reservation", "without -U", replace(job, reservation="")
+    for name in dict.fromkeys(item.name for item in instance.advance_reservations):
+        asked = instance.advance_reservation(name)
+        mine = asked is not None and may_use(asked, job.user, instance.groups)
+        if mine and name != job.reservation:
+            yield "reservation", f"with -U {name}", replace(job, reservation=name)
+    classes = ServiceClasses(instance)
+    for item in classes.by_name.values():
+        if item.name != classes.of(job) and classes.admits(item, job):
+            named = replace(job, service_class=item.name)
+            yield "service class", f"with -sla {item.name}", named
     for queue in instance.queues:
         if queue.name != job.queue:
             yield "queue", f"in queue {queue.name}", with_queue(job, queue.name)

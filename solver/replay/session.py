@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from ...model.workload import Ints, Workload, canonical, machine_size
 from .engine import Engine, ScheduleAfter
 from .policies import Conservative, Easy, EasySjbf, Fcfs, Replan
 from .queue_policy import OF_LITERATURE, Ordered, QueuePolicy, ordered, registered
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 #: The policies by name; docs/replay.md says what each one does.
 POLICIES: dict[str, type[Engine]] = {
@@ -102,6 +105,17 @@ class ReplayResult:
             "run_time": log.run_time,
             "wait": self.wait,
         }
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a job."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    @property
+    def metrics(self) -> Metrics:
+        """Waits, slowdowns and utilisation, as :func:`measure` has them."""
+        return measure(self)
 
 
 @dataclass

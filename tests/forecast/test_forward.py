@@ -14,6 +14,7 @@ from slotwise.solver.forecast.jobs import NO_START, ints
 from slotwise.solver.forecast.moment import PoolWorld
 from slotwise.solver.replay import POLICIES, replay
 from slotwise.solver.replay.engine import synthetic
+from slotwise.solver.replay.queue_policy import OF_LITERATURE
 
 PROCS = 5
 JOBS = st.lists(
@@ -22,7 +23,7 @@ JOBS = st.lists(
     max_size=14,
 )
 #: Of `conservative` the promises made before the moment are not known, so it may plan otherwise.
-FORGETFUL = [name for name in POLICIES if name != "conservative"]
+FORGETFUL = [name for name in POLICIES if name not in ("conservative", *OF_LITERATURE)]
 
 
 def _log(jobs) -> Workload:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 import slotwise as sw
+from slotwise import InputError, Instance
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.file_format import DefaultLimit, ReadOptions
-from slotwise.model.instance import Instance
 from slotwise.model.sources.swf import (
-    NOT_HEEDED,
     ONLY_PARTS,
     PARTS,
+    PRECEDING_IGNORED,
     ROUNDED,
     TITLES,
     parse_swf,
@@ -183,7 +182,7 @@ def test_what_follows_another_job_waits_for_it(tmp_path: Path) -> None:
     found = replay(read_swf(log).workload)
     assert found.start.tolist() == [0, 430]
     assert found.wait.tolist() == [0, 0]
-    assert NOT_HEEDED in run("backtest", log)[1]
+    assert PRECEDING_IGNORED in run("backtest", log)[1]
     cut = tmp_path / "cut.yaml"
     assert run("import", "swf", log, "--at", "100", "-o", cut)[0] == 0
     (waits,) = sw.load(cut).pending

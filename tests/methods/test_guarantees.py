@@ -9,9 +9,11 @@ from dataclasses import replace
 import pytest
 import slotwise as sw
 from loop_lab import HOUR, host, instance, job, run, running
+from slotwise import Instance
+from slotwise.cli.main import app
 from slotwise.model.formats.encode import to_document
-from slotwise.model.instance import Instance
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
+from typer.testing import CliRunner
 
 pytestmark = pytest.mark.behaviour("GUA-01")
 
@@ -171,6 +173,39 @@ def test_what_is_not_modelled_is_named_and_nothing_proved(old: str, new: str, sa
     (item,) = [item for item in found.omissions if says in item.what]
     assert item.jobs
     assert not any(entry.proved for entry in found if entry.job in item.jobs)
+
+
+@pytest.mark.behaviour("GUA-02")
+def test_bresources_shows_the_sample_of_the_manual() -> None:
+    """130 slots, 7 free, 25 configured, 18 used."""
+
+    def shown(*words: str) -> str:
+        found = CliRunner().invoke(app, ["show", words[0], "-", *words[1:]], input=DOCUMENT)
+        assert found.exit_code == 0
+        return found.stdout
+
+    lines = [line.split() for line in shown("bresources", "-g", "-l", "--no-cycle").splitlines()]
+    for words in (
+        "GUARANTEED RESOURCE POOL: p1",
+        "DISTRIBUTION: [sc1, 15] [sc2, 10]",
+        "STATUS: ok",
+        "TOTAL 130",
+        "FREE 7",
+        "GUARANTEE CONFIGURED 25",
+        "GUARANTEE USED 18",
+        "sc1 15 12 12",
+        "sc2 10 6 6",
+    ):
+        assert words.split() in lines
+    row = shown("bresources", "-g", "--format", "csv", "--no-cycle").splitlines()[1]
+    assert row == "p1,slots,ok,130.0,7.0,25.0,7.0,0.0"
+    after = shown("bresources", "-g", "--format", "csv").splitlines()[1]
+    assert after == "p1,slots,ok,130.0,0.0,25.0,0.0,0.0"
+    classes = shown("bsla", "sc1", "--no-cycle")
+    assert "ACCESS CONTROL:  QUEUES[own]\nAUTO ATTACH:  Y\n\nGOAL:  GUARANTEE" in classes
+    assert classes.splitlines()[-1].split() == ["p1", "slots", "15", "12", "12"]
+    (record,) = json.loads(shown("bsla", "sc2", "--format", "json"))
+    assert record["pools"][0]["total_used"] == 10
 
 
 def literal(

@@ -13,7 +13,9 @@ from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
+from ....model.reserved_periods import of_jobs
 from ...pending_reasons import counted
+from .guarantees import guarantee_probes
 from .probes import (
     Apply,
     Probe,
@@ -43,6 +45,7 @@ def limit_probes(instance: Instance, job: Job) -> Iterator[Probe]:
         _queue_limits(instance, queue, job),
         _host_limits(instance),
         _advance_reservations(instance),
+        guarantee_probes(instance, job),
         _intervals(instance, queue),
     )
     yield from found
@@ -329,7 +332,8 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
 
 def _advance_reservations(instance: Instance) -> Iterator[Probe]:
     parts = []
-    for item in instance.advance_reservations:
+    used = {item.name for item in of_jobs(instance)}  # without which their jobs would be
+    for item in (each for each in instance.advance_reservations if each.name not in used):
         change = SettingChange(
             "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)
         )

@@ -24,6 +24,8 @@ KINDS = (
     "user limit",
     "queue limit",
     "host limit",
+    "service class",
+    "guaranteed pool",
     "advance reservation",
     "accept interval",
     "scheduler module",

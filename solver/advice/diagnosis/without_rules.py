@@ -27,6 +27,7 @@ def without_limits(instance: Instance) -> Instance:
         queues=tuple(map(_without_limits, instance.queues)),
         users=users,
         limits=(),
+        guaranteed_pools=(),
         advance_reservations=(),
         params=replace(instance.params, job_accept_interval=0),
     )

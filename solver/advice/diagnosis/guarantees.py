@@ -1,0 +1,191 @@
+"""Probes of guaranteed pools: service classes, loans, and guarantees that nothing uses (GUA-01)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ....model.display import MINUTE, duration_text
+from ....model.duration import expected_duration, granted_run_limit
+from ....model.formats.guarantee_text import distribution_text, loans_text
+from ....model.instance import Instance
+from ....model.job import Job
+from ....model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, LoanPolicy
+from ...availability.guarantees import GuaranteeRows, MeasuredPool, takes
+from .probes import Apply, Probe, SettingChange, job_as, named
+
+KIND = "guaranteed pool"
+
+
+def guarantee_probes(instance: Instance, job: Job) -> Iterator[Probe]:
+    """What guaranteed pools keep for others, and what would change that."""
+    if not instance.guaranteed_pools:
+        return
+    rows = GuaranteeRows(instance)
+    own = rows.members.of(job)
+    for number, pool in enumerate(rows.pools):
+        if rows.may_reach(number, job):
+            yield from _classes(rows, pool, job, own)
+            yield from _loans(instance, rows, number, job)
+            yield from _distribution(instance, rows, pool, job, own)
+
+
+def _classes(rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str) -> Iterator[Probe]:
+    """Classes with a guarantee that the job may name."""
+    for name, amount in pool.guaranteed.items():
+        item = rows.members.by_name.get(name)
+        if item is None or name == own or not amount or not rows.members.admits(item, job):
+            continue
+        change = SettingChange(
+            f"job {job.id} of user {job.user}",
+            f"submit it with -sla {name}",
+            job_as(replace(job, service_class=name)),
+            now=f"-sla {job.service_class}" if job.service_class else "no -sla",
+            line=f"-sla {name}",
+            command=shlex.join(["bmod", "-sla", name, job.id]),
+        )
+        cause = (
+            f"guaranteed pool {pool.pool.name} keeps {amount:g} {_unit(pool.pool)} for service "
+            f"class {name}, which takes job {job.id}, and the job does not name it"
+        )
+        yield Probe("service class", cause, (change,))
+
+
+def _unit(pool: GuaranteedPool) -> str:
+    return {"package": "packages", "resource": pool.arguments.get("name", "")}.get(
+        pool.kind, pool.kind
+    )
+
+
+def _loans(instance: Instance, rows: GuaranteeRows, number: int, job: Job) -> Iterator[Probe]:
+    """What of LOAN_POLICIES denies the job guaranteed resources that owners leave idle."""
+    pool = rows.pools[number].pool
+    policy = pool.loans
+    keeps = f"guaranteed pool {pool.name} keeps what its owners leave idle"
+    if policy is None or not policy.takes(job.queue):
+        wider = LoanPolicy((job.queue,))
+        if policy is not None:
+            wider = replace(policy, queues=(*policy.queues, job.queue))
+        steps = [_policy(pool, wider)]
+        if not takes(instance, replace(pool, loans=wider), job):
+            steps.append(_policy(pool, replace(wider, duration=_span(instance, job))))
+        cause = f"{keeps}: it has no loans for jobs of queue {job.queue} (LOAN_POLICIES)"
+        yield Probe(KIND, cause, tuple(steps))
+        return
+    if not rows.loan_of(number, job) and policy.duration is not None:
+        yield from _duration(instance, pool, policy, job)
+        return
+    if policy.close_on_demand:
+        owners = [other.id for other in _owners(instance, rows, number) if other.id != job.id]
+        cause = (
+            f"{keeps} while jobs of its classes wait ({named(owners) or 'none now'}): "
+            "CLOSE_ON_DEMAND of LOAN_POLICIES"
+        )
+        yield Probe(KIND, cause, (_policy(pool, replace(policy, close_on_demand=False)),))
+    if policy.retain is not None or policy.idle_buffer is not None:
+        cause = f"{keeps} in part: RETAIN or IDLE_BUFFER of LOAN_POLICIES"
+        bare = replace(policy, retain=None, idle_buffer=None)
+        yield Probe(KIND, cause, (_policy(pool, bare),))
+
+
+def _owners(instance: Instance, rows: GuaranteeRows, number: int) -> list[Job]:
+    guaranteed = rows.pools[number].guaranteed
+    return [job for job in instance.pending if guaranteed.get(rows.members.of(job), 0) > 0]
+
+
+def _span(instance: Instance, job: Job) -> int | None:
+    """Seconds that DURATION is compared with, in whole minutes."""
+    spans = expected_duration(instance, job), granted_run_limit(instance, job)
+    known = [span for span in spans if span is not None]
+    return -(-min(known) // MINUTE) * MINUTE if known else None
+
+
+def _duration(
+    instance: Instance, pool: GuaranteedPool, policy: LoanPolicy, job: Job
+) -> Iterator[Probe]:
+    """A job that may run longer than loans: a shorter limit, or longer loans."""
+    assert policy.duration is not None
+    span = _span(instance, job)
+    runs = "has no run limit" if span is None else f"may run for {duration_text(span)}"
+    cause = (
+        f"guaranteed pool {pool.name} has loans for jobs of at most "
+        f"{duration_text(policy.duration)}, and job {job.id} {runs}: DURATION of LOAN_POLICIES"
+    )
+    minutes = policy.duration // MINUTE
+    limit = f"-W {minutes // 60}:{minutes % 60:02d}"
+    shorter = SettingChange(
+        f"job {job.id} of user {job.user}",
+        f"submit it with {limit}",
+        job_as(replace(job, run_limit=policy.duration)),
+        now="no -W" if job.run_limit is None else f"-W {duration_text(job.run_limit)}",
+        line=limit,
+        command=shlex.join(["bmod", *limit.split(), job.id]),
+    )
+    yield Probe(KIND, cause, (shorter,))
+    yield Probe(KIND, cause, (_policy(pool, replace(policy, duration=span)),))
+
+
+def _policy(pool: GuaranteedPool, policy: LoanPolicy) -> SettingChange:
+    now = f"LOAN_POLICIES = {loans_text(pool.loans)}" if pool.loans else "no LOAN_POLICIES"
+    return SettingChange(
+        f"lsb.resources, GuaranteedResourcePool {pool.name}",
+        f"LOAN_POLICIES = {loans_text(policy)}",
+        _pool_as(replace(pool, loans=policy)),
+        now=now,
+    )
+
+
+def _pool_as(changed: GuaranteedPool) -> Apply:
+    def apply(instance: Instance) -> Instance:
+        pools = instance.guaranteed_pools
+        return replace(
+            instance,
+            guaranteed_pools=tuple(changed if p.name == changed.name else p for p in pools),
+        )
+
+    return apply
+
+
+def _distribution(
+    instance: Instance, rows: GuaranteeRows, pool: MeasuredPool, job: Job, own: str
+) -> Iterator[Probe]:
+    """Less guaranteed to other classes, where their jobs neither use it nor wait for it."""
+    for name, amount in pool.guaranteed.items():
+        needed = _needed(instance, rows, pool, name)
+        if name == own or needed >= amount:
+            continue
+        wanted = {max(needed, amount - job.slots), needed}
+        steps = tuple(
+            _distributed(pool.pool, name, number) for number in sorted(wanted, reverse=True)
+        )
+        cause = (
+            f"guaranteed pool {pool.pool.name} keeps {amount:g} {_unit(pool.pool)} for service "
+            f"class {name}, whose jobs use and want {needed:g}: DISTRIBUTION = "
+            f"{distribution_text(pool.pool.distribution)}"
+        )
+        yield Probe(KIND, cause, steps)
+
+
+def _needed(instance: Instance, rows: GuaranteeRows, pool: MeasuredPool, name: str) -> float:
+    """Slots that jobs of a class use on the hosts of a pool or wait for."""
+    hosts = {h.name for h, inside in zip(instance.cluster.hosts, pool.mask, strict=True) if inside}
+    found = sum(
+        sum(slots for host, slots in item.allocation.items() if host in hosts)
+        for item in instance.running
+        if rows.members.of(item.job) == name
+    )
+    return float(found + sum(j.slots for j in instance.pending if rows.members.of(j) == name))
+
+
+def _distributed(pool: GuaranteedPool, name: str, amount: float) -> SettingChange:
+    shares = tuple(
+        Guarantee(name, GuaranteedAmount(amount)) if item.service_class == name else item
+        for item in pool.distribution
+    )
+    return SettingChange(
+        f"lsb.resources, GuaranteedResourcePool {pool.name}",
+        f"DISTRIBUTION = {distribution_text(shares)}",
+        _pool_as(replace(pool, distribution=shares)),
+        now=f"DISTRIBUTION = {distribution_text(pool.distribution)}",
+    )

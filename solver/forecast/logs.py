@@ -1,0 +1,247 @@
+"""A log of finished jobs for `import slotwise`: read, replayed on a pool, asked about past jobs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ...model.errors import Cancelled, InputError, Problem, report
+from ...model.formats.file_format import DefaultLimit
+from ...model.formats.sniff import kind_of, refuse_other
+from ...model.progress import OnProgress, Progress
+from ...model.sources.swf import PRECEDING_IGNORED, read_swf
+from ...model.workload import Workload
+from ..budget import OutOfTime
+from ..replay import Policy, Replay, ReplayResult
+from ..replay.engine import ScheduleAfter
+from .backtest import (
+    JOBS,
+    SAMPLES,
+    GroupAccuracy,
+    PastLog,
+    Questions,
+    Replayed,
+    accuracies,
+    calibration_of,
+    reliability,
+)
+from .backtest import backtest as ask_past_jobs
+from .forecast import Calibration
+from .history import JobNaming, read_recorded
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+#: When a call was cancelled that has no answer to give.
+UNANSWERED = "before the first question was answered"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedLog:
+    """The jobs of a log as numbers, and what the numbers stand for."""
+
+    workload: Workload
+    #: Empty for SWF, whose jobs and queues are numbers.
+    names: JobNaming = field(default_factory=JobNaming)
+    #: What is invalid in the file, a sentence each.
+    remarks: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a job; times in seconds, -1 for unknown."""
+        import pandas
+
+        log = self.workload
+        names = ("job", "submit", "run_time", "req_time", "procs", "user", "queue")
+        return pandas.DataFrame({name: getattr(log, name) for name in names})
+
+
+def read_log(
+    path: str | Path, *, keep_going: bool = False, default_limit: str | DefaultLimit | None = None
+) -> RecordedLog:
+    """A log of finished jobs: SWF, lsb.acct or lsb.events, gzipped or not.
+
+    keep_going: leave malformed records out, with a remark each, instead of an error.
+    default_limit: of SWF, the requested time of jobs that have none, such as "12h" or "2x".
+    Raises InputError with everything that is wrong with the file.
+    """
+    path = path if isinstance(path, Path) else Path(path)
+    refuse_other(path, "swf", "acct", "events")
+    if kind_of(path) in ("acct", "events"):
+        if default_limit is not None:
+            wrong = "default_limit is for SWF: queues of LSF have limits of their own"
+            raise InputError([Problem(wrong, str(path))])
+        return RecordedLog(*read_recorded(path, keep_going=keep_going))
+    if isinstance(default_limit, str):
+        default_limit = DefaultLimit.parse(default_limit, "default_limit")
+    found = read_swf(path, keep_going=keep_going, default_limit=default_limit)
+    return RecordedLog(
+        found.workload, remarks=tuple(f"warning: {x}" for x in report(found.problems))
+    )
+
+
+def without_preceding(log: RecordedLog) -> RecordedLog:
+    """The log with each job submitted when it says, whichever job it follows; a remark says so."""
+    preceding = log.workload.preceding
+    if preceding is None:
+        return log
+    remark = f"{int((preceding >= 0).sum())} × {PRECEDING_IGNORED}"
+    workload = replace(log.workload, preceding=None, think=None)
+    return replace(log, workload=workload, remarks=(*log.remarks, remark))
+
+
+def replay(
+    log: RecordedLog | Workload,
+    *,
+    policy: Policy = "easy",
+    procs: int | None = None,
+    schedule_after: ScheduleAfter | None = None,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> ReplayResult:
+    """A log replayed on one pool of identical processors.
+
+    policy: "fcfs", "easy", "easy-sjbf", "conservative", "replan", "saf", "wfp3", "f1", a name of an
+    installed package, or a :class:`~slotwise.QueuePolicy`. procs: processors, by default what the
+    log says. schedule_after: each "event" or once a "timestamp", by default as the policy is
+    defined. cancel: set it to stop; the starts so far are returned, not `complete`.
+    on_progress: called every few hundred events.
+    """
+    session = Replay(_workload(log), policy, procs, schedule_after)
+    begun, total = monotonic(), len(session.workload)
+    while not (cancel is not None and cancel.is_set()) and session.advance():
+        if on_progress is not None:
+            seconds = monotonic() - begun
+            on_progress(Progress(session.finished, total, None, None, seconds, session.now))
+    return session.result()
+
+
+def _workload(log: RecordedLog | Workload) -> Workload:
+    found = log.workload if isinstance(log, RecordedLog) else log
+    if not isinstance(found, Workload):
+        raise InputError(f"must be a log (sw.read_log), not {type(log).__name__}")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backtest:
+    """Past jobs that were asked about with what was known then, the answers, and what happened."""
+
+    past: PastLog
+    questions: Questions
+    #: What of the log does not count, a sentence each.
+    remarks: tuple[str, ...] = ()
+    #: All questions were answered.
+    complete: bool = True
+
+    @property
+    def groups(self) -> tuple[GroupAccuracy, ...]:
+        """How near each estimator was: over all jobs, by size and by queue."""
+        return accuracies(self.past, self.questions)
+
+    @property
+    def calibration(self) -> Calibration:
+        """What all these answers say of the next forecast."""
+        return calibration_of(self.questions)
+
+    @property
+    def reliability(self) -> list[tuple[float, float, float | None]]:
+        """Stated probability, share that had started by then, that of calibrated forecasts."""
+        return reliability(self.questions)
+
+    def columns(self) -> dict[str, Any]:
+        """One value a job that was asked about; waits in seconds, infinite for no start."""
+        log, asked = self.past.log, self.questions
+        return {
+            "job": [self.past.names.job(number) for number in log.job[asked.row].tolist()],
+            "submit": log.submit[asked.row],
+            "procs": log.procs[asked.row],
+            "wait": asked.wait,
+            "by_limits": asked.by_limits,
+            "last_two": asked.last_two,
+            "p10": asked.raw(0.1),
+            "p50": asked.raw(0.5),
+            "p90": asked.raw(0.9),
+            "one_in_ten_by": asked.early.round(),
+            "nine_in_ten_by": asked.late.round(),
+        }
+
+    def to_frame(self) -> DataFrame:
+        """A pandas data frame, one row a job that was asked about."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def accuracy_records(self) -> list[dict[str, Any]]:
+        """One record an estimator and group of jobs."""
+        return [
+            {"by": group.by, "group": group.group, "mean_wait": group.mean_wait, **item.to_dict()}
+            for group in self.groups
+            for item in group.estimators
+        ]
+
+
+def backtest(
+    log: RecordedLog | Workload | ReplayResult,
+    *,
+    policy: Policy = "easy",
+    procs: int | None = None,
+    questions: int = JOBS,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    workers: int = 1,
+    cancel: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+) -> Backtest:
+    """How good forecasts would have been on a log, asked with what was known then.
+
+    log: one that is replayed first (`policy` and `procs` as for :func:`replay`), or a complete
+    replay. questions: past jobs that are asked about. samples: simulations of each. workers:
+    processes; the answer is the same with any number. cancel: set it to stop; what is answered by
+    then is returned. Raises InputError where nothing can be asked, Cancelled before any answer.
+    """
+    event = cancel or threading.Event()
+    names, remarks = JobNaming(), tuple[str, ...]()
+    if isinstance(log, ReplayResult):
+        result = log
+    else:
+        known = log.names if isinstance(log, RecordedLog) else names
+        read = without_preceding(RecordedLog(_workload(log), known))
+        names, remarks = read.names, read.remarks
+        result = replay(read, policy=policy, procs=procs, cancel=event)
+    if not result.complete:
+        if event.is_set():
+            raise Cancelled(when=UNANSWERED)
+        raise InputError("the replay was stopped before its end: resume it first")
+    past = Replayed.of(result, names)
+    tell = _progress(questions, on_progress)
+    try:
+        found = ask_past_jobs(
+            past,
+            jobs=questions,
+            samples=samples,
+            seed=seed,
+            workers=workers,
+            tell=tell,
+            stop=event.is_set,
+        )
+    except OutOfTime:
+        raise Cancelled(when=UNANSWERED) from None
+    return Backtest(past, found, remarks, complete=not event.is_set())
+
+
+def _progress(total: int, on_progress: OnProgress | None) -> Callable[[int], None]:
+    begun = monotonic()
+
+    def report_answers(done: int) -> None:
+        if on_progress is not None:
+            on_progress(Progress(done, total, None, None, monotonic() - begun))
+
+    return report_answers
