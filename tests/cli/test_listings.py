@@ -15,10 +15,10 @@ from forked import slotwise
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import pairwise, some
+from slotwise import loads
 from slotwise.cli.main import app, main
 from slotwise.cli.tables import Column, ListingRow, hosts_text, listing_text
 from slotwise.model.display import duration_text, smallest_difference
-from slotwise.model.formats import loads
 from slotwise.model.generate import generate
 from typer.testing import CliRunner
 

@@ -21,9 +21,9 @@ import typer
 from all_commands import all_commands
 from forked import program, slotwise
 from sampling import pairwise, some
+from slotwise import InputError
 from slotwise.cli import start
 from slotwise.cli.output import whole_file
-from slotwise.model.errors import InputError
 
 RUN = [sys.executable, "-c", "from slotwise.cli.start import main; main()"]
 HEADLINE = str(sw.example("headline"))

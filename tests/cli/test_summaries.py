@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise import JobOutlook, Plan, PlannedJob, Unplaced
 from slotwise.cli.main import app
 from slotwise.model.display import WrittenTimes
 from slotwise.model.objective import objective_named
 from slotwise.model.omissions import Omission
-from slotwise.model.plan import Plan, PlannedJob, Unplaced
 from slotwise.solver.advice.comparison import cautions_of
 from slotwise.solver.advice.sentences import (
     configuration_of,
@@ -24,7 +24,6 @@ from slotwise.solver.advice.sentences import (
     plan_sentences,
     proof_sentence,
 )
-from slotwise.solver.outlook.records import JobOutlook
 from slotwise.solver.rules.omitted import RUN_OUT, WITHOUT
 from slotwise.solver.scheduler.continuation import simulated_starts
 from typer.testing import CliRunner

@@ -7,10 +7,7 @@ from dataclasses import asdict
 
 import pytest
 from sampling import pairwise, some
-from slotwise.model.cluster import Cluster, Host
-from slotwise.model.configuration import Params, Queue
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
+from slotwise import Cluster, Host, Instance, Job, Params, Queue
 from slotwise.solver.fairshare.waiting_jobs import WaitingJobs
 from slotwise.solver.scheduler.cycle_state import CycleState
 from slotwise.solver.scheduler.simulation import simulate
@@ -74,7 +71,7 @@ def test_trying_each_one_gives_the_same(
     monkeypatch.setattr(CycleState, "begin", forgetting)
     monkeypatch.setattr(WaitingJobs, "any_but", lambda *_: True)
     monkeypatch.setattr(
-        "slotwise.solver.scheduler.cycle._FailedBackfills.record_failure", lambda *_: None
+        "slotwise.solver.scheduler.backfill._FailedBackfills.record_failure", lambda *_: None
     )
     whole = simulate(instance, reservation=method, keep_log=True)
     assert [asdict(job) for job in short.jobs] == [asdict(job) for job in whole.jobs]

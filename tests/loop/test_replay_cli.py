@@ -15,8 +15,8 @@ import pytest
 import traces
 import typer
 from sampling import some
+from slotwise import InputError
 from slotwise.cli.replay import replay
-from slotwise.model.errors import InputError
 from slotwise.solver.replay import Replay
 from typer.testing import CliRunner
 

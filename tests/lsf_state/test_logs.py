@@ -12,9 +12,9 @@ import pytest
 from event_lines import job_new as _new
 from event_lines import job_start as _start
 from event_lines import job_status as _status
+from slotwise import InputError, Problem, load, loads
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError, Problem, report
-from slotwise.model.formats import load, loads
+from slotwise.model.errors import report
 from slotwise.model.formats.sniff import kind_of
 from slotwise.model.input_limits import limited
 from slotwise.model.sources.acct import FinishedJob, read_acct
