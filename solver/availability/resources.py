@@ -343,6 +343,7 @@ class ResourceTable:
         if self.guarantees is not None:
             span = None if simple is None else simple.span
             limit_pools += self._guarantee_uses(job, span, held)
+            limit_hosts += self._guarantee_slots_per_host(job)
         access = self._access(asked)
         return Alternative(
             (*host_uses, *limit_hosts),
@@ -440,6 +441,21 @@ class ResourceTable:
                 pool = self._add_pool(key, most, self._mask(None), reason, Pending.JOB_GROUP)
                 self._pool_index[key] = [pool]
             yield self._pool_index[key][0]
+
+    def _guarantee_slots_per_host(self, job: Job) -> Iterator[Use]:
+        """SLOTS_PER_HOST of pools that guarantee the class of a job something (GUA-01)."""
+        assert self.guarantees is not None
+        own = self.guarantees.members.of(job)
+        for item in self.guarantees.pools:
+            number = item.pool.slots_per_host
+            if number is None or own not in item.guaranteed:
+                continue
+            name = f"SLOTS_PER_HOST of guaranteed pool {item.pool.name}"
+            index = self._host_index.get(name)
+            if index is None:
+                capacity = np.where(item.mask, float(number), np.inf)
+                index = self._add_host(name, capacity, name, Pending.GUARANTEE, item.pool.name)
+            yield Use(index, Per.SLOT, flat("slots", 1.0))
 
     def _guarantee_uses(
         self, job: Job, span: Span | None, held: Mapping[str, tuple[Reservation, Per]]

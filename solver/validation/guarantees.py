@@ -42,6 +42,7 @@ def kept_for_owners(facts: Facts) -> Iterator[Violation]:
         for time, starting in facts.starts().items():
             facts.poll()
             yield from _at(facts, found, of_class, starting, time)
+            yield from _by_host(facts, found, of_class, starting, time)
 
 
 def _pools(facts: Facts) -> Iterator[Guaranteed]:
@@ -202,6 +203,29 @@ def _free(facts: Facts, found: Guaranteed, items: list[Holding], time: int) -> f
         mem = host.amounts.get("mem", 0.0) - taken
         left += max(0, _whole(found.pool, slots, mem))
     return float(left)
+
+
+def _by_host(
+    facts: Facts,
+    found: Guaranteed,
+    of_class: dict[int, str],
+    starting: list[Holding],
+    time: int,
+) -> Iterator[Violation]:
+    """Jobs of classes with a guarantee use no more than SLOTS_PER_HOST of a host."""
+    number = found.pool.slots_per_host
+    mine = [item for item in starting if of_class[id(item)] in found.amounts]
+    hosts = dict.fromkeys(host for item in mine for host in item.allocation if host in found.hosts)
+    for host in hosts if number is not None else ():
+        there = [item for item in facts.by_host[host] if item.active(time)]
+        used = sum(item.allocation[host] for item in there if of_class[id(item)] in found.amounts)
+        guilty = [item for item in mine if host in item.allocation and item.active(time)]
+        if guilty and used > (number or 0):
+            text = (
+                f"{used} slots in use by classes of guaranteed pool {found.pool.name} on host "
+                f"{host} at {time} s, SLOTS_PER_HOST allows {number}"
+            )
+            yield blame("guarantee", guilty, text, host, time)
 
 
 def _beyond(found: Guaranteed, own: dict[str, float], name: str) -> bool:
