@@ -3,15 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# The program alone, for who tries it; what its makers need besides comes with $(STAMP).
+# The program alone, for who tries it, compiled as it is used; what its makers need comes with $(STAMP).
 PROGRAM := $(VENV)/.program
 TYPES := .cache/types
 
-.PHONY: demo report quick test test-cost test-all check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
+.PHONY: demo report quick test test-cost test-all live check lint types imports bench fuzz docs pictures mutants matrix wheel locked clean
 
 $(PROGRAM): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[highs,report]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[highs,report]'
 	@touch $@
 
 $(STAMP): pyproject.toml constraints.txt
@@ -63,6 +63,10 @@ test-cost: $(STAMP)
 # Whole products of cases, long proofs, whole traces, many examples of every property.
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m '' --hypothesis-profile=thorough $(ARGS)
+
+# A live Slurm of this machine against method slurm; SLOTWISE_LIVE_QUEUES=30 for more random queues.
+live: $(STAMP)
+	$(BIN)/python -m pytest -n 0 -m slow tests/live $(ARGS)
 
 check: lint types imports test
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..model.escaping import printable
 from .declare import argument, command, option, spelled, taking, values_of
-from .options import Source, print_note
+from .options import print_note
 from .selection import ViewOptions
+from .source import Source
 
 if TYPE_CHECKING:
     from ..model.instance import Instance
@@ -31,12 +32,13 @@ VIEWS: dict[str, Sequence[str]] = {
     "bmgroup": "r",
     "bqueues": "lrum",
     "bresources": "sgl",
+    "brsvs": "l",
     "bsla": "",
     "bugroup": "lr",
     "busers": "",
 }
 #: Views of jobs, hosts, users and limits are of the time after the cycle, the others before.
-AFTER = ("bjgroup", "bjobs", "bhosts", "bsla", "busers", "blimits")
+AFTER = ("bjgroup", "bjobs", "bhosts", "brsvs", "bsla", "busers", "blimits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,13 @@ def show(
     view: str = argument(..., f"Which command's table: {', '.join(VIEWS)}.", show_default=False),
     words: list[str] | None = argument(
         None,
-        "Instance file, YAML or JSON, - for standard input (none with --example); then only "
-        "these jobs, hosts, queues, groups, …",
+        "Instance file, YAML or JSON, - for standard input (none with --example, --cluster); then "
+        "only these jobs, hosts, queues, groups, …",
         metavar="[FILE] [NAME]...",
         show_default=False,
     ),
     *,
-    source: Annotated[Source, taking("example")],
+    source: Annotated[Source, taking("example live timeout")],
     name: list[str] | None = option(
         None, "Only this job, host, queue, …, as behind FILE; may be repeated."
     ),
@@ -105,7 +107,8 @@ def show(
     cycle: bool | None = option(
         None,
         "After or before the scheduling cycle at the instance's now. Default: after for "
-        "bjgroup, bjobs, bhosts, bresources -g, bsla, busers and blimits, before for the others.",
+        "bjgroup, bjobs, bhosts, bresources -g, brsvs, bsla, busers and blimits, before for the "
+        "others.",
         "--cycle/--no-cycle",
     ),
     at: str | None = option(
@@ -173,6 +176,10 @@ def _text(
         with_hosts = view in AFTER or asked.guarantees
         after = with_hosts if cycle is None else cycle
         moment = snapshot_of(instance, after_cycle=after, hosts=with_hosts)
+    if view == "brsvs":  # recurring ones as they are configured
+        configured = instance.advance_reservations
+        seen = replace(moment.instance, advance_reservations=configured)
+        moment = replace(moment, instance=seen)
     if asked.absolute:
         from .views.absolute import bjobs_aps
 
@@ -203,7 +210,7 @@ def told_cautions(instance: Instance, asked: ViewOptions) -> dict[str, list[Omis
 
 
 def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewFormat) -> str:
-    from .views import guarantees, hosts, job_groups, limits, queues, users
+    from .views import guarantees, hosts, job_groups, limits, queues, reservations, users
 
     if format == "lsf-json":
         from .views.lsf_json import lsf_json
@@ -218,6 +225,7 @@ def _rendered(view: str, moment: Snapshot, asked: ViewOptions, format: ViewForma
         "bqueues": queues.bqueues,
         "bresources": guarantees.guaranteed_pools if asked.guarantees else limits.bresources,
         "bsla": guarantees.bsla,
+        "brsvs": reservations.brsvs,
         "bugroup": users.bugroup,
         "busers": users.busers,
     }[view]
@@ -322,6 +330,7 @@ def _names(
         "bmgroup": ("host group", [group.name for group in cluster.groups]),
         "bqueues": ("queue", [queue.name for queue in instance.queues]),
         "bresources": ("reservation usage of", [u.resource for u in instance.reservation_usage]),
+        "brsvs": ("advance reservation", [item.name for item in instance.advance_reservations]),
         "bsla": ("service class", [item.name for item in instance.service_classes]),
         "bugroup": ("user group", [group.name for group in instance.groups]),
         "busers": ("user", known_users(instance)),

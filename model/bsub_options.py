@@ -79,7 +79,6 @@ UNHEEDED = {
     "-jsdl_strict": "a file of job terms (-jsdl_strict)",
     "-json": "a file of job terms (-json)",
     "-yaml": "a file of job terms (-yaml)",
-    "-U": "that the job runs in an advance reservation only (-U)",
 }
 #: Times of day of a line where nothing says which day it is, in words.
 WITHOUT_DATE = {

@@ -246,6 +246,10 @@ class Params:
     )
     #: LSB_BSUB_PARSE_SCRIPT, bsub reads the #BSUB lines of a script that is its command.
     parse_script: Annotated[bool, Fact("flag", "LSB_BSUB_PARSE_SCRIPT", place="lsf.conf")] = False
+    #: LSB_DISABLE_SUSPEND_FOR_OPEN_AR, jobs of an open advance reservation continue at its end.
+    open_reservations_continue: Annotated[
+        bool, Fact("flag", "LSB_DISABLE_SUSPEND_FOR_OPEN_AR", place="lsf.conf")
+    ] = False
     #: The scheduler's family: "LSF", of its open descendants "OpenLava" or "volclava", or "Slurm".
     family: Annotated[str, Fact("family")] = "LSF"
     #: SchedulerParameters of Slurm, with commas: what they change of its backfill (bf_window …).

@@ -7,6 +7,7 @@ from dataclasses import replace
 from .display import clock_text, duration_text
 from .instance import Instance
 from .job import Job, RunningJob
+from .reserved_periods import end_of_reservation
 
 
 def within_queue_limit(instance: Instance, job: Job) -> Job:
@@ -152,6 +153,12 @@ def ended_by_deadline(job: Job, finish: int | None) -> int | None:
     return job.deadline if finish is None else min(finish, job.deadline)
 
 
+def killed_by_clock(instance: Instance, job: Job, start: int) -> int | None:
+    """When -t or the end of its advance reservation kills a job that starts then; None if never."""
+    closes = end_of_reservation(instance, job, start) if job.reservation else None
+    return ended_by_deadline(job, closes)
+
+
 def expected_run_time(estimate: int | None, limit: int | None, elapsed: int) -> int | None:
     """Seconds that a job which has run so long is expected to run in all, None when nothing tells.
 
@@ -165,9 +172,12 @@ def expected_finish(instance: Instance, running: RunningJob) -> int | None:
     """When a running job frees its slots (seconds), or None when its end is unknown.
 
     A job that runs now ends in the next second or later, also where its limit is over. Of a
-    suspended job it is not known when it goes on; -t ends it all the same.
+    suspended job it is not known when it goes on; -t, and the end of a closed advance reservation,
+    end it all the same.
     """
-    finish = ended_by_deadline(running.job, undisturbed_finish(instance, running))
+    finish = undisturbed_finish(instance, running)
+    killed = killed_by_clock(instance, running.job, running.start)
+    finish = killed if finish is None else finish if killed is None else min(finish, killed)
     return None if finish is None else max(finish, instance.now + 1)
 
 

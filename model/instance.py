@@ -17,12 +17,22 @@ from .service_class import GuaranteedPool, ServiceClass
 
 @dataclass(frozen=True, slots=True)
 class AdvanceReservation:
-    """`slots` of `host` set aside over [start, end) seconds (TBR-19)."""
+    """Slots by host set aside over [start, end) seconds, or again and again (TBR-19, ARV-01)."""
 
+    #: Its id, as brsvs and bsub -U have it: ``user1#0``.
     name: str
-    start: int
-    end: int
+    #: When one that is active once begins and ends; both 0 for a recurring one.
+    start: int = 0
+    end: int = 0
     slots: dict[str, int] = field(default_factory=dict)
+    #: Users and groups whose jobs may run in it (-U); a system reservation has none.
+    users: tuple[str, ...] = ()
+    #: Its jobs continue after it as others do (brsvadd -o); those of a closed one are killed.
+    open: bool = False
+    #: When a recurring one is active, such as ``3:0:00-3:3:00`` (brsvadd -t).
+    windows: str = ""
+    #: Running jobs of others are suspended as soon as one of its own waits; False: -nosusp.
+    suspends: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +142,10 @@ class Instance:
             if queue.name == name:
                 return queue
         raise UnknownNameError.among("queue", name, [queue.name for queue in self.queues])
+
+    def advance_reservation(self, name: str) -> AdvanceReservation | None:
+        """The advance reservation of that name, or None."""
+        return next((item for item in self.advance_reservations if item.name == name), None)
 
     def application(self, name: str) -> Application | None:
         """The application profile of that name, or None."""

@@ -98,6 +98,8 @@ class Job:
     whole_hosts: Annotated[bool, Fact("boolean")] = False
     #: -g, its job group, such as ``/risk/daily``; "" for the root.
     job_group: Annotated[str, Fact("job_group_or_none")] = ""
+    #: -U, the advance reservation in which it runs, "" if in none.
+    reservation: Annotated[str, Fact("name")] = ""
     #: What an administrator set of its absolute priority (bmod -aps), None if nothing.
     aps: Annotated[StatedPriority | None, Fact("aps_stated")] = None
     #: -sla, the service class to which it was submitted.

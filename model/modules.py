@@ -8,6 +8,7 @@ from dataclasses import replace
 from .configuration import Queue
 from .errors import nearest
 from .instance import Instance
+from .reserved_periods import with_periods
 
 #: Modules that LSF ships; a site may have written others.
 MODULES = (
@@ -26,11 +27,11 @@ def with_loaded_modules(instance: Instance) -> Instance:
     """The instance as the scheduler sees it: without what only missing modules would act on.
 
     That is preemption, fairshare of all kinds, absolute priority, Limit sections and advance
-    reservations.
+    reservations; recurring ones become one a period.
     (schmod_reserve and schmod_parallel are looked at where slots and memory are reserved.)
     """
     if instance.params.modules is None:
-        return instance
+        return with_periods(instance) if instance.advance_reservations else instance
     if not loaded(instance, "schmod_preemption"):
         queues = (replace(q, preemptive=None, preemptable=None) for q in instance.queues)
         instance = replace(instance, queues=tuple(queues))
@@ -44,7 +45,7 @@ def with_loaded_modules(instance: Instance) -> Instance:
         instance = replace(instance, limits=())
     if not loaded(instance, "schmod_advrsv"):
         instance = replace(instance, advance_reservations=())
-    return instance
+    return with_periods(instance) if instance.advance_reservations else instance
 
 
 def _without_shares(queue: Queue) -> Queue:

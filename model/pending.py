@@ -44,6 +44,8 @@ class Pending(Enum):
     USER_SLOTS_PARALLEL = 603, "The user has not enough job slots for the parallel job"
     GROUP_SLOTS_PARALLEL = 604, "One of user's groups has not enough job slots for the parallel job"
     NO_SHARE = 0, "User is not defined in the fairshare policy of the queue"
+    #: LSF's own words are not known.
+    RESERVATION_INACTIVE = 0, "The advance reservation of the job is not active"
     REFUSED = 0, "System is unable to schedule the job"
 
     REQUIREMENT = 1001, "Job's resource requirements not satisfied"

@@ -433,6 +433,9 @@ def reason_and_shortage(
     times = profile.candidate_times(demand.earliest, finishes_only=finishes_only)
     instant = next(time for time in reversed(times) if time < start.time)
     if not profile.open_for(demand, instant):
+        reserved = None if demand.calendar is None else demand.calendar.reserved
+        if reserved is not None and not reserved.is_active(instant):
+            return sentence(not_active(reserved.name)), ""
         return "a dispatch or run window", ""
     ends = _opening_hosts(problem, demand, start, profile, instant) or _enders(
         problem, demand, start, planned
@@ -444,9 +447,18 @@ def reason_and_shortage(
 def held_back_by(demand: Demand) -> Reason:
     """What a job waits for that could start but for the time: its -b, or other jobs (-w)."""
     job = demand.job
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    if reserved is not None and any(demand.earliest == start for start, _ in reserved.periods):
+        return not_active(job.reservation)
     if job.dependency and demand.earliest != job.begin:
         return not_yet(job)
     return BEGIN_TIME
+
+
+def not_active(reservation: str) -> Reason:
+    """Of a job whose advance reservation (-U) is not active yet, or not any more."""
+    words = f"advance reservation {reservation} (-U) is not active"
+    return Reason.of(Pending.RESERVATION_INACTIVE, words)
 
 
 def not_yet(job: Job) -> Reason:
@@ -517,7 +529,7 @@ def _enders(
         for item in planned
         if item.finish == start.time - problem.margin and names & set(item.allocation)
     ]
-    if problem.honours_windows:
+    if problem.honours_windows or problem.resolver.table.unreserved != SLOTS:
         enders += [
             f"advance reservation {item.name}"
             for item in problem.instance.advance_reservations
@@ -655,6 +667,9 @@ def closed_now(
 
 def _no_window(demand: Demand) -> str:
     """Why a job that has room has no start inside the windows."""
+    if demand.calendar is not None and demand.calendar.reserved is not None:
+        name = demand.calendar.reserved.name
+        return f"the periods of advance reservation {name} (-U) leave it no start"
     text = demand.queue.run_window
     if text and demand.duration is None:
         return f"has no known end, so that it fits into no run window ({text}) of its queue"

@@ -1,21 +1,21 @@
-"""From an instance to arrays: the demand of every pending job and the profile of what runs."""
+"""From an instance to arrays: the demand of every pending job, and what running jobs use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 
 from ..model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES
 from ..model.configuration import Queue
-from ..model.duration import expected_duration, expected_finish, granted_run_limit
+from ..model.duration import expected_duration, granted_run_limit
 from ..model.errors import InputError
 from ..model.gpu_request import GpuRequest
 from ..model.instance import Instance
 from ..model.job import OTHERS, HostRequest, Job, RunningJob
 from ..model.reservation import Reservation
+from ..model.reserved_periods import may_use, reserved_periods
 from ..model.resreq import (
     HostTable,
     RequirementMerging,
@@ -29,18 +29,14 @@ from ..model.resreq.syntax import LSF_7, Compound, Cu, Requirement, Simple, Span
 from . import alike
 from .availability.calendar import Calendar, accept_interval
 from .availability.demand import Demand, TermDemand, UnitDemand, with_deadline
-from .availability.profile import FOREVER, Profile, constant_amount
 from .availability.resources import (
     Allocation,
     Alternative,
     BoolArray,
     FloatArray,
     IntArray,
-    Per,
     ResourceTable,
-    Use,
 )
-from .availability.running_profile import RunningProfile
 from .placement.earliest import held_by_terms
 from .placement.supply import split_over_terms, suits, unsuitable
 
@@ -60,9 +56,7 @@ class _ResolverCache:
     intervals: dict[str, int | None] = field(default_factory=dict)
     homes: dict[str, tuple[str, str]] = field(default_factory=dict)
     requirements: dict[Hashable, Requirement] = field(default_factory=dict)
-    selected: dict[tuple[int, tuple[str | None, str | None]], BoolArray] = field(
-        default_factory=dict
-    )
+    selected: dict[tuple[int, Local], BoolArray] = field(default_factory=dict)
     orders: dict[tuple[object, ...], tuple[IntArray, UnitDemand | None]] = field(
         default_factory=dict
     )
@@ -78,6 +72,7 @@ class _ResolverCache:
     demands: dict[Hashable, Demand] = field(default_factory=dict)
     gpus: dict[Hashable, GpuRequest | None] = field(default_factory=dict)
     spans: dict[Hashable, tuple[int | None, int | None]] = field(default_factory=dict)
+    reserved: dict[tuple[str, int], tuple[Calendar, Calendar | None]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -140,15 +135,22 @@ class Resolver:
         parts = split_over_terms(allocation, counts, masks)
         return list(held_by_terms(zip(uses, parts, strict=True), self.table.pools))
 
-    def _select(self, simple: Simple, home: tuple[str | None, str | None]) -> BoolArray:
+    def _select(self, simple: Simple, home: Local) -> BoolArray:
         """Hosts that meet a select section of a job from a host of this type and model."""
         key = (id(simple), home)
         if key not in self._kept.selected:
-            local_type, local_model = home
-            self._kept.selected[key] = select_mask(
-                simple.select, self.hosts, local_type=local_type, local_model=local_model
-            )
+            self._kept.selected[key] = self._meeting(simple, home)
         return self._kept.selected[key]
+
+    def _meeting(self, simple: Simple, home: Local) -> BoolArray:
+        """As :meth:`_select`, not kept: for a requirement that lasts no longer than the call."""
+        return select_mask(
+            simple.select,
+            self.hosts,
+            local_type=home.type,
+            local_model=home.model,
+            default_type=home.default,
+        )
 
     def _running_use(self, running: RunningJob, simple: Simple, position: int) -> Alternative:
         """What the term at `position` holds, looked up once for equal jobs."""
@@ -211,7 +213,7 @@ class Resolver:
 
     def unsure_of_home(self, job: Job) -> bool:
         """Whether hosts are chosen by a submission host of which nobody knows type or model."""
-        local = Local(*self.home(job))
+        local = self.home(job)
         return any(unsure_of_local(one.select, self.hosts, local) for one in self._simples(job))
 
     def spreads_tasks(self, job: Job) -> bool:
@@ -259,6 +261,40 @@ class Resolver:
             self._kept.calendars[queue.name] = Calendar.of(self.instance, queue)
         return self._kept.calendars[queue.name]
 
+    def calendar_of(self, job: Job, queue: Queue) -> Calendar | None:
+        """The windows of a job: of its queue and hosts if they are honoured, of its -U always.
+
+        One object for all jobs of a queue, or of a queue and an advance reservation.
+        """
+        of_queue = self.calendar(queue) if self.honour_windows else None
+        return self.in_reservation(job, of_queue)
+
+    def in_reservation(self, job: Job, of_queue: Calendar | None) -> Calendar | None:
+        """The calendar of a job with the periods of its advance reservation (-U), if it has one."""
+        if not job.reservation:
+            return of_queue
+        periods = reserved_periods(self.instance, job.reservation)
+        if periods is None:
+            return of_queue
+        key = (job.reservation, id(of_queue))
+        if key not in self._kept.reserved:
+            own = replace(of_queue or Calendar(), reserved=periods)
+            self._kept.reserved[key] = (own, of_queue)
+        return self._kept.reserved[key][0]
+
+    def _not_in_reservation(self, job: Job) -> str:
+        """Why a job cannot run in the advance reservation that it names, "" if it can."""
+        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if item is None:
+            return ""
+        if not may_use(item, job.user, self.instance.groups):
+            whose = f"is for {', '.join(item.users)}" if item.users else "is the system's"
+            return f"advance reservation {item.name} {whose}: bsub rejects user {job.user}"
+        if sum(item.slots.values()) < job.slots:
+            total = sum(item.slots.values())
+            return f"advance reservation {item.name} has {total} slots, the job needs {job.slots}"
+        return ""
+
     def blocked_units(self, job: Job, allocation: Iterable[int]) -> set[int]:
         """All hosts of the units that a running cu[excl] job owns."""
         requirement = self.requirement(job)
@@ -285,11 +321,18 @@ class Resolver:
         except TypeError:  # lists in the place of tuples: such a job is alone of its kind
             found = self._resolved(job)
         runs = self.spans(job)[0]
+        earliest = max(self.instance.now, job.begin or self.instance.now)
+        reserved = None if found.calendar is None else found.calendar.reserved
+        if reserved is not None:
+            first = reserved.next_start(earliest)
+            over = f"advance reservation {job.reservation} is over" if first is None else ""
+            found = replace(found, impossible=found.impossible or over)
+            earliest = earliest if first is None else first
         found = replace(
             found,
             job=job,
             duration=None if runs is None else runs + self.margin,
-            earliest=max(self.instance.now, job.begin or self.instance.now),
+            earliest=earliest,
         )
         return found if self.due_dates else with_deadline(self.instance, found)
 
@@ -307,7 +350,7 @@ class Resolver:
     def _resolved(self, job: Job) -> Demand:
         """The demand of a job, and of all that are alike, but for its times."""
         queue = self.instance.queue(job.queue)
-        calendar = self.calendar(queue) if self.honour_windows else None
+        calendar = self.calendar_of(job, queue)
         notes: tuple[str, ...] = ()
         terms: tuple[TermDemand, ...] = ()
         try:
@@ -316,6 +359,7 @@ class Resolver:
             terms = tuple(self._terms(job, queue, merged.requirement))
             asked = merged.requirement
             impossible = self._refusal(job, queue, asked) or self._nowhere(job, queue, asked, terms)
+            impossible = self._not_in_reservation(job) or impossible
             if not queue.active:
                 impossible = f"queue {queue.name} is inactive"
         except InputError as error:
@@ -373,6 +417,7 @@ class Resolver:
         key = (
             *(simple.select, simple.order, simple.cu, job.hosts, queue.name, self.home(job)),
             self._gpus_chosen(job),
+            job.reservation,
             *(None if item.hosts is None else item.hosts.tobytes() for item in alternatives),
         )
         if key not in self._kept.orders:
@@ -382,18 +427,14 @@ class Resolver:
     def _find_candidates(
         self, job: Job, queue: Queue, simple: Simple, alternatives: Sequence[Alternative]
     ) -> tuple[IntArray, UnitDemand | None]:
-        local_type, local_model = self.home(job)
-        mask = select_mask(
-            simple.select, self.hosts, local_type=local_type, local_model=local_model
-        )
-        mask &= self.hosts.ok
+        mask = self._meeting(simple, self.home(job)) & self.hosts.ok
         preference, asked = self._preference(job.hosts)
         mask &= asked
         from_queue, allowed = self._preference(queue.hosts)
         mask &= allowed & ~self._names(queue.excluded_hosts)
         preference = preference if job.hosts else from_queue
         mask &= np.logical_or.reduce([self._open_to(item) for item in alternatives])
-        mask &= self._suiting(self._gpus_chosen(job))
+        mask &= self._suiting(self._gpus_chosen(job)) & self._reserved_hosts(job)
         unit = None
         if simple.cu is not None:
             unit = self._unit_of(simple.cu, preference)
@@ -403,6 +444,12 @@ class Resolver:
         order = order[np.argsort(-preference[order], kind="stable")]
         known = self._kept.same_orders.setdefault(hash(order.tobytes()), order)
         return (known if np.array_equal(known, order) else order), unit
+
+    def _reserved_hosts(self, job: Job) -> BoolArray:
+        """Hosts on which the advance reservation of a job has slots, [H]; all for other jobs."""
+        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        hosts = self.instance.cluster.hosts
+        return np.array([item is None or item.slots.get(h.name, 0) > 0 for h in hosts], dtype=bool)
 
     def gpus(self, job: Job) -> GpuRequest | None:
         """What GPUs a job needs, None for none; looked up once for equal jobs (GPU-02)."""
@@ -529,15 +576,19 @@ class Resolver:
         firsts = [mask for request, mask in self._listed(job.hosts) if request.first]
         return np.logical_or.reduce(firsts) if firsts else None
 
-    def home(self, job: Job) -> tuple[str | None, str | None]:
-        """Type and model of the host a job was submitted from; None where that is not known."""
+    def home(self, job: Job) -> Local:
+        """Type and model of the host a job was submitted from; None where that is not known.
+
+        The default of its selection is type==local; that of a job with -U is type==any (ARV-01).
+        """
         if job.from_host and not self._kept.homes:
             hosts = self.instance.cluster.hosts
             for host in hosts:  # a machine is like its first node
                 if host.node_of:
                     self._kept.homes.setdefault(host.node_of, (host.type, host.model))
             self._kept.homes.update({host.name: (host.type, host.model) for host in hosts})
-        return self._kept.homes.get(job.from_host, (None, None))
+        kind, model = self._kept.homes.get(job.from_host, (None, None))
+        return Local(kind, model, default=not job.reservation)
 
     def _refusal(self, job: Job, queue: Queue, requirement: Requirement) -> str:
         """Why the queue does not take such a job at all, "" if it does (PLC-11, PLC-13)."""
@@ -573,7 +624,10 @@ class Resolver:
 
     def _where_not(self, job: Job, queue: Queue, simple: Simple) -> str:
         """``: `` and what fails, and where, of a term that no host suits."""
-        key = (simple.select, job.hosts, queue.name, self.home(job), self._gpus_chosen(job))
+        key = (
+            *(simple.select, job.hosts, queue.name, job.reservation),
+            *(self.home(job), self._gpus_chosen(job)),
+        )
         if key not in self._kept.unmet:
             met = self._select(simple, self.home(job))
             found = [*self.narrowing(simple, job), *self._closed_to(job, queue, met)]
@@ -591,7 +645,7 @@ class Resolver:
     def narrowing(self, simple: Simple, job: Job) -> list[str]:
         """The conditions of one selection of a job that some host fails, and where."""
         unit = self.instance.params.unit_for_limits
-        found = narrowing(simple.select, self.hosts, Local(*self.home(job)), unit)
+        found = narrowing(simple.select, self.hosts, self.home(job), unit)
         gpus = self._gpus_chosen(job)
         if gpus is not None and not self._suiting(gpus).all():
             found.append(unsuitable(gpus, self.instance.cluster.hosts))
@@ -606,6 +660,7 @@ class Resolver:
         for why, open_there in (
             ("not among those of -m", asked),
             (f"not among the HOSTS of queue {queue.name}", allowed),
+            (f"not in advance reservation {job.reservation}", self._reserved_hosts(job)),
             ("down or closed", self.hosts.ok),
         ):
             shut, left = left, left & open_there
@@ -645,255 +700,3 @@ def _alternatives(simple: Simple) -> tuple[tuple[Reservation, ...], ...]:
         return ((),)
     count = len(simple.rusage.alternatives)
     return tuple(simple.rusage.reservations(index) for index in range(count))
-
-
-# Running jobs entered all at once, for a plan of one moment: columns instead of one job's parts.
-#
-# Only jobs that hold the same as long as they run, in one term, are taken, and none
-# that ends by now. What they come to is what adding them one by one makes of them, but for what a
-# job gives back.
-
-
-#: In place of a kind: nobody has looked at it yet.
-_UNKNOWN = -2
-#: In place of a kind of use: the job is entered by itself.
-_BY_ITSELF = -1
-#: Owner, host, begin, end and amount of rows.
-_Rows = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """Jobs that run, [n] each: themselves, their numbers, ascending, and when they should end."""
-
-    jobs: Sequence[RunningJob]
-    numbers: IntArray
-    #: FOREVER for unknown.
-    finishes: IntArray
-    #: Those that run on beyond now, which may be entered.
-    open: BoolArray
-
-
-@dataclass(slots=True)
-class _LoaderColumns:
-    """Jobs that are entered, [n], in the order of what they use, and their hosts, [rows]."""
-
-    numbers: IntArray
-    starts: IntArray
-    finishes: IntArray
-    job: IntArray
-    hosts: IntArray
-    slots: FloatArray
-
-
-class RunningJobLoader:
-    """What enters running jobs into the books of a plan."""
-
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
-        self._index = resolver.host_index()
-        self._uses: list[Alternative] = []
-        self._place: dict[int, int] = {}
-
-    def enter(
-        self,
-        running: Running,
-        profile: RunningProfile,
-        *,
-        other: Callable[[int], None],
-    ) -> IntArray:
-        """Enter what can be entered at once.
-
-        other: called, in order, with the place of each job that is not. Numbers of those that are.
-        """
-        use_of = self._kinds(running, other)
-        taken = np.flatnonzero(use_of >= 0)
-        if taken.size:
-            self._write(running, taken, use_of[taken], profile)
-        return running.numbers[taken]
-
-    def _kinds(self, running: Running, other: Callable[[int], None]) -> IntArray:
-        """Which use is that of each job, [n]; requirements are resolved in the jobs' order."""
-        places: dict[Hashable, int] = {}
-        asked = self.resolver.asked
-        kinds = [
-            places.setdefault((asked(item.job), item.alternative), len(places))
-            for item in running.jobs
-        ]
-        known = [_UNKNOWN] * len(places)
-        found = np.full(len(kinds), _BY_ITSELF, dtype=np.int64)
-        for at, (kind, is_open) in enumerate(zip(kinds, running.open.tolist(), strict=True)):
-            if is_open:
-                use = known[kind]
-                if use == _UNKNOWN:
-                    use = known[kind] = self._kind(running.jobs[at])
-                if use >= 0:
-                    found[at] = use
-                    continue
-            other(at)
-        return found
-
-    def _kind(self, running: RunningJob) -> int:
-        allocation = {self._index[name]: slots for name, slots in running.allocation.items()}
-        asked = self.resolver.requirement(running.job)
-        if isinstance(asked, Compound) or (asked.cu is not None and asked.cu.excl):
-            return _BY_ITSELF
-        loads = self.resolver.load_reservations(running.job, running.alternative)
-        if any(load.drops() for load in loads):
-            return _BY_ITSELF
-        terms = self.resolver.running_uses(running, allocation)
-        if len(terms) != 1 or terms[0][1] is not allocation:
-            return _BY_ITSELF
-        uses = terms[0][0]
-        if any(use.per is Per.JOB for use in uses.host_uses) or any(
-            constant_amount(use) is None for use in (*uses.host_uses, *uses.pool_uses)
-        ):
-            return _BY_ITSELF
-        if id(uses) not in self._place:
-            self._place[id(uses)] = len(self._uses)
-            self._uses.append(uses)
-        return self._place[id(uses)]
-
-    def _write(
-        self,
-        running: Running,
-        taken: IntArray,
-        use_of: IntArray,
-        profile: RunningProfile,
-    ) -> None:
-        order = np.argsort(use_of, kind="stable")
-        members = self._members(running, taken[order])
-        np.maximum.at(profile.last_accepted, members.hosts, members.starts[members.job])
-        first = np.searchsorted(use_of[order], np.arange(len(self._uses) + 1))
-        of_hosts: dict[int, list[_Rows]] = {}
-        of_pools: dict[int, list[_Rows]] = {}
-        for uses, low, high in zip(self._uses, first, first[1:], strict=False):
-            if low < high:
-                self._rows(uses, _part(members, int(low), int(high)), of_hosts, of_pools)
-        finishes = running.finishes[taken].tolist()
-        profile.finish.update(zip(running.numbers[taken].tolist(), finishes, strict=True))
-        for index, found in _by_owner(of_hosts).items():
-            profile.enter_rows(index, *found, pool=False)
-        for index, found in _by_owner(of_pools).items():
-            profile.enter_rows(index, *found, pool=True)
-
-    def _members(self, running: Running, at: IntArray) -> _LoaderColumns:
-        """The jobs at these places, with their hosts."""
-        jobs = [running.jobs[place] for place in at.tolist()]
-        allocations = [item.allocation for item in jobs]
-        counts = np.fromiter(map(len, allocations), np.int64, len(jobs))
-        rows = int(counts.sum())
-        names = chain.from_iterable(allocations)
-        slots = chain.from_iterable(map(_values, allocations))
-        return _LoaderColumns(
-            running.numbers[at],
-            np.fromiter((item.start for item in jobs), np.int64, len(jobs)),
-            running.finishes[at],
-            np.repeat(np.arange(len(jobs)), counts),
-            np.fromiter(map(self._index.__getitem__, names), np.int64, rows),
-            np.fromiter(slots, float, rows),
-        )
-
-    def _rows(
-        self,
-        uses: Alternative,
-        part: _LoaderColumns,
-        of_hosts: dict[int, list[_Rows]],
-        of_pools: dict[int, list[_Rows]],
-    ) -> None:
-        """The rows of jobs that use the same, by host resource and by pool."""
-        table, job, hosts, slots = self.resolver.table, part.job, part.hosts, part.slots
-        numbers, starts, finishes = part.numbers, part.starts, part.finishes
-        for use in uses.host_uses:
-            amounts = _of_hosts(table, use, hosts, slots)
-            rows = (numbers[job], hosts, starts[job], finishes[job], amounts)
-            of_hosts.setdefault(use.index, []).append(rows)
-        for use in uses.pool_uses:
-            amounts = _of_pool(table, use, job, hosts, slots, len(numbers))
-            some = np.flatnonzero(amounts)
-            where = np.zeros(len(some), dtype=np.int64)
-            rows = (numbers[some], where, starts[some], finishes[some], amounts[some])
-            of_pools.setdefault(use.index, []).append(rows)
-
-
-def _values(allocation: Mapping[str, int]) -> Iterable[int]:
-    return allocation.values()
-
-
-def _part(members: _LoaderColumns, low: int, high: int) -> _LoaderColumns:
-    """The jobs from one place to another."""
-    first, after = np.searchsorted(members.job, (low, high))
-    return _LoaderColumns(
-        members.numbers[low:high],
-        members.starts[low:high],
-        members.finishes[low:high],
-        members.job[first:after] - low,
-        members.hosts[first:after],
-        members.slots[first:after],
-    )
-
-
-def profile_of_running(resolver: Resolver) -> Profile:
-    """The profile of the running jobs of an instance; one that is overdue ends now."""
-    instance, table = resolver.instance, resolver.table
-    index = resolver.host_index()
-    found = RunningProfile(table, instance.now)
-    jobs = instance.running
-    ends = (expected_finish(instance, running) for running in jobs)
-    finishes = np.array([FOREVER if end is None else end for end in ends], dtype=np.int64)
-    others: list[tuple[Alternative, Allocation, int, int, Collection[int]]] = []
-
-    def by_itself(at: int) -> None:
-        item = jobs[at]
-        allocation = {index[name]: slots for name, slots in item.allocation.items()}
-        blocked = resolver.blocked_units(item.job, allocation)
-        uses = resolver.running_uses(item, allocation)
-        others.extend((use, part, item.start, int(finishes[at]), blocked) for use, part in uses)
-
-    running = Running(jobs, np.arange(len(jobs)), finishes, np.ones(len(jobs), dtype=bool))
-    RunningJobLoader(resolver).enter(running, found, other=by_itself)
-    profile = found.copy()
-    for use, part, start, finish, blocked in others:
-        known = None if finish == FOREVER else finish
-        profile.allocate(use, part, start, known, whole_hosts=blocked)
-    profile.freeze()
-    return profile
-
-
-def _of_hosts(table: ResourceTable, use: Use, hosts: IntArray, slots: FloatArray) -> FloatArray:
-    """What jobs hold of a host resource, row by row."""
-    amount = constant_amount(use)
-    assert amount is not None
-    if use.per is Per.SLOT:
-        return slots * amount
-    if use.per is Per.WHOLE:
-        return table.host_resources[use.index].capacity[hosts] * amount
-    return np.full(len(hosts), amount)
-
-
-def _of_pool(
-    table: ResourceTable, use: Use, job: IntArray, hosts: IntArray, slots: FloatArray, count: int
-) -> FloatArray:
-    """What jobs hold of a pool, job by job; 0 for those outside it."""
-    amount = constant_amount(use)
-    assert amount is not None
-    inside = table.pools[use.index].mask[hosts]
-    if use.per is Per.SLOT:
-        times = np.bincount(job[inside], weights=slots[inside], minlength=count)
-    else:
-        times = np.bincount(job[inside], minlength=count).astype(float)
-        if use.per is not Per.HOST:
-            times = np.minimum(times, 1.0)
-    return np.asarray(times * amount, dtype=np.float64)
-
-
-def _by_owner(rows: Mapping[int, list[_Rows]]) -> dict[int, _Rows]:
-    """The rows of each resource in the order of the jobs, as if they had come one by one."""
-    found: dict[int, _Rows] = {}
-    for index, parts in rows.items():
-        owner, where, begin, end, amount = (
-            np.concatenate([part[at] for part in parts]) for at in range(5)
-        )
-        order = np.argsort(owner, kind="stable")
-        found[index] = owner[order], where[order], begin[order], end[order], amount[order]
-    return found

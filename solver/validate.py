@@ -12,7 +12,16 @@ from ..model.compact import no_collection
 from ..model.instance import Instance
 from ..model.modules import with_loaded_modules
 from ..model.plan import Plan
-from .validation import capacity, claims, hosts, idle, order, schedule, shape, times
+from .validation import (
+    capacity,
+    claims,
+    hosts,
+    idle,
+    order,
+    schedule,
+    shape,
+    times,
+)
 from .validation.facts import Facts, Unfinished, Violation
 from .validation.hosts import may_be_closed
 from .validation.shape import split
@@ -30,6 +39,7 @@ _RULES: tuple[Callable[[Facts], Iterator[Violation]], ...] = (
     times.dependencies,
     times.dispatch_windows,
     times.run_windows,
+    times.reserved_times,
     *schedule.OF_SHAPE,
     shape.resizable,
     hosts.candidates,

@@ -9,21 +9,36 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slotwise import (
+    AdvanceReservation,
+    Application,
+    Cluster,
+    ComputeUnit,
+    Gpus,
+    Host,
+    HostRequest,
+    InputError,
+    Instance,
+    Job,
+    Limit,
+    Method,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+)
 from slotwise.model.absolute_priority import StatedPriority
-from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
-from slotwise.model.configuration import Limit, Params, Queue, Scope, User
 from slotwise.model.duration import expected_duration, granted_run_limit
-from slotwise.model.errors import InputError
-from slotwise.model.instance import Instance
-from slotwise.model.job import Application, HostRequest, Job, JobGroup, RunningJob
-from slotwise.model.plan import Method
+from slotwise.model.job import JobGroup
 from slotwise.model.resreq import effective_requirement
 from slotwise.model.service_class import Guarantee, GuaranteedAmount, GuaranteedPool, ServiceClass
 from slotwise.solver import alike
 from slotwise.solver.availability.demand import Demand
 from slotwise.solver.planning import plan
-from slotwise.solver.problem import PlanningProblem
-from slotwise.solver.resolve import Resolver, profile_of_running
+from slotwise.solver.problem import PlanningProblem, profile_of_running
+from slotwise.solver.resolve import Resolver
 from slotwise.solver.scheduler.simulation import simulate
 from slotwise.solver.validate import validate
 from slotwise.solver.validation import facts
@@ -66,6 +81,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "array_limit": (1,),
     "whole_hosts": (True,),
     "job_group": ("/x/y",),
+    "reservation": ("u#0",),
     "aps": (StatedPriority("admin", 2.0),),
     "service_class": ("sc",),
 }
@@ -125,6 +141,7 @@ def site(*pending: Job, running: tuple[RunningJob, ...] = ()) -> Instance:
         applications=(Application("app", res_req="rusage[float=1]", cpu_limit=80),),
         users=(User("v", max_slots=2),),
         job_groups=(JobGroup("/x", 1),),
+        advance_reservations=(AdvanceReservation("u#0", 500, 900, {"a": 1}, users=("u",)),),
         service_classes=(ServiceClass("sc"),),
         guaranteed_pools=(
             GuaranteedPool(

@@ -139,6 +139,7 @@ FOREIGN = {
     "--first-seed",  # our benchmarks, as all above
     *("--host", "--protocol", "--tls-ca-file", "--tls-cert", "--tls-key"),  # dask
     "--start",  # squeue
+    *("--deadline", "--time-min"),  # sbatch
 }
 
 

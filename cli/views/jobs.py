@@ -326,6 +326,7 @@ def head_lines(instance: Instance, job: Job, status: str) -> Iterator[str]:
     extsched = f", Extsched <{job.extsched}>" if job.extsched else ""
     name = f", Job Name <{job.shown_name}>" if job.shown_name else ""
     group = f", User Group <{job.group}>" if job.group else ""
+    group += f", Reservation <{job.reservation}>" if job.reservation else ""
     group += f", Job Group <{job.job_group}>" if job.job_group else ""
     state = f", Status <{status}>, Queue <{job.queue}>" if status else ""
     yield (

@@ -124,6 +124,7 @@ def _job(instance: Instance, job: Job, status: str) -> dict[str, str]:
         "USER": job.user,
         "USER_GROUP": job.group,
         "JOB_GROUP": job.job_group,
+        "RSVID": job.reservation,
         "QUEUE": job.queue,
         "PROJ_NAME": job.project,
         "APPLICATION": job.application,

@@ -770,6 +770,7 @@ _VALUES: dict[str, Callable[[BsubLine, str], None]] = {
     "-P": _line("project"),
     "-app": _text("application"),
     "-g": _job_group,
+    "-U": _text("reservation"),
     "-sla": _text("service_class"),
     "-gpu": _line("gpu"),
     "-ext": _line("extsched"),

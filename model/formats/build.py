@@ -203,12 +203,33 @@ def _reservations(
 ) -> tuple[AdvanceReservation, ...]:
     built: list[AdvanceReservation] = []
     for index, entry in enumerate(document.advance_reservations):
-        try:
-            start, end = clock.seconds(entry.start), clock.seconds(entry.end)
-        except ValueError as error:
-            findings.append(Finding(("advance_reservations", index, "start"), str(error)))
+        where: Location = ("advance_reservations", index)
+        both = entry.start is not None and entry.end is not None
+        if (entry.windows and (entry.start, entry.end) != (None, None)) or not (
+            entry.windows or both
+        ):
+            message = "give start and end, or windows for one that is active again and again"
+            findings.append(Finding(where, message))
             continue
-        built.append(AdvanceReservation(entry.name, start, end, entry.allocation))
+        try:
+            start, end = (
+                0 if time is None else clock.seconds(time) for time in (entry.start, entry.end)
+            )
+        except ValueError as error:
+            findings.append(Finding((*where, "start"), str(error)))
+            continue
+        built.append(
+            AdvanceReservation(
+                entry.name,
+                start,
+                end,
+                entry.allocation,
+                users=entry.users,
+                open=entry.open,
+                windows=entry.windows,
+                suspends=entry.suspends,
+            )
+        )
     return tuple(built)
 
 

@@ -110,6 +110,7 @@ class ModifyEntry(Section):
     array_limit: f.Count | None = None
     whole_hosts: f.YesNo | None = None
     job_group: f.JobGroupOrNone | None = None
+    reservation: f.Name | None = None
     aps: f.AbsoluteStated | Literal[""] | None = None
     service_class: f.Name | None = None
 

@@ -262,12 +262,16 @@ class LimitEntry(Section):
 
 
 class ReservationEntry(Section):
-    """An advance reservation."""
+    """An advance reservation: from start to end, or in windows."""
 
     name: f.NewName
-    start: f.Instant
-    end: f.Instant
+    start: f.Instant | None = None
+    end: f.Instant | None = None
     allocation: f.Allocation
+    users: f.Names = ()
+    open: f.YesNo = False
+    windows: f.Windows = ""
+    suspends: f.YesNo = True
 
 
 class OmissionEntry(Section):

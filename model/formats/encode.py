@@ -260,12 +260,19 @@ def _size(megabytes: float, *, bare: bool) -> str | int | float:
 
 
 def _reservation(item: AdvanceReservation) -> Plain:
-    return {
-        "name": item.name,
-        "start": item.start,
-        "end": item.end,
-        "allocation": allocation_text(item.slots),
-    }
+    once = not item.windows
+    return _kept(
+        {
+            "name": item.name,
+            "start": item.start if once else None,
+            "end": item.end if once else None,
+            "windows": _some(item.windows),
+            "allocation": allocation_text(item.slots),
+            "users": _some(" ".join(item.users)),
+            "open": item.open or None,
+            "suspends": None if item.suspends else False,
+        }
+    )
 
 
 def allocation_text(slots: Mapping[str, int]) -> str:

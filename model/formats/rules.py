@@ -318,6 +318,7 @@ class _References:
         self._classes = {item.name for item in instance.service_classes}
         self._machines = cluster.machines()
         self._hosts = {OTHERS, *NamedHosts(cluster)}
+        self._reserved = {item.name for item in instance.advance_reservations}
         self._members = {group.name: group.members for group in instance.groups}
         self._reached: dict[str, set[str]] = {}
         #: Whom USERS names, without and with ``~``.
@@ -344,6 +345,10 @@ class _References:
             hint = nearest(job.application, self._applications)
             message = f"unknown application {job.application!r}{hint}"
             yield Finding((*place, "application"), message, undefined=True)
+        if job.reservation and self._reserved and job.reservation not in self._reserved:
+            hint = nearest(job.reservation, self._reserved)
+            message = f"unknown advance reservation {job.reservation!r}{hint}"
+            yield Finding((*place, "reservation"), message, undefined=True)
         if job.service_class and self._classes and job.service_class not in self._classes:
             hint = nearest(job.service_class, self._classes)
             message = f"unknown service class {job.service_class!r}{hint}"
@@ -652,7 +657,7 @@ def _reservations(instance: Instance) -> Iterator[Finding]:
     slots = {host.name: host.slots for host in instance.cluster.hosts}
     for index, item in enumerate(instance.advance_reservations):
         place: Location = ("advance_reservations", index)
-        if item.end <= item.start:
+        if item.end <= item.start and not item.windows:
             yield Finding((*place, "end"), "must be later than start")
         for host, count in item.slots.items():
             if host not in slots:

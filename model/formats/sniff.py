@@ -70,7 +70,7 @@ KINDS = {
         Kind("bhpart", "output of bhpart", f"{_IMPORT} snapshot --bhpart"),
         *(
             Kind(name, f"output of {name}", f"{_IMPORT} snapshot --{name}")
-            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup")
+            for name in ("bparams", "bugroup", "bmgroup", "busers", "blimits", "bjgroup", "brsvs")
         ),
         Kind("configuration", "a file of LSF's configuration", f"{_IMPORT} lsf"),
         Kind("lsf.conf", "lsf.conf", f"{_IMPORT} lsf"),
@@ -119,6 +119,7 @@ _TEXT = (
     (re.compile(r"^\s*(?i:RESOURCE\s+VALUE\s+LOCATION)\b", re.M), "lsload -s"),
     (re.compile(r"^\s*USER/GROUP\s+JL/P\b", re.M), "busers"),
     (re.compile(r"^\s*GROUP_NAME\s+NJOBS\b", re.M), "bjgroup"),
+    (re.compile(r"^\s*RSVID\s+TYPE\b", re.M), "brsvs"),
     (re.compile(r"^\s*(?:Default Queues:|System default queues for)", re.M), "bparams"),
     (re.compile(r"^\s*lsb\.params configuration at\b", re.M), "bparams"),
     (re.compile(r"^\s*(?:INTERNAL|EXTERNAL) RESOURCE LIMITS:", re.M), "blimits"),

@@ -33,7 +33,13 @@ from ..availability.profile import FOREVER, Profile
 from ..budget import OutOfTime
 from ..fairshare.accounts import Account, ShareTree, significant
 from ..outlook.records import JobOutlook
-from ..pending_reasons import NOTHING_SHORT, amounts_short, find_shortage, held_back_by
+from ..pending_reasons import (
+    NOTHING_SHORT,
+    amounts_short,
+    find_shortage,
+    held_back_by,
+    not_active,
+)
 from ..placement.earliest import can_start
 from ..scheduler.configured import CONFIGURED
 from ..scheduler.history import snapshot_of
@@ -408,7 +414,9 @@ def _finding(
     if demand.latest is not None and time > demand.latest:
         return BlockedInstant(time, False, OVER)
     if not base.open_for(demand, time):
-        return BlockedInstant(time, False, CLOSED)
+        reserved = None if demand.calendar is None else demand.calendar.reserved
+        closed = reserved is not None and not reserved.is_active(time)
+        return BlockedInstant(time, False, not_active(demand.job.reservation) if closed else CLOSED)
     planned = can_start(base, demand, time)
     if planned and not looked_at and can_start(view.profile, demand, time):
         return BlockedInstant(time, False, BETWEEN_CYCLES if method == CONFIGURED else BETWEEN_ENDS)
@@ -684,7 +692,7 @@ def _obstacles(
         yield Obstacle(found.now, None, UNMET.format(demand.job.dependency), 1)
         return
     fits = None if found.method != CONFIGURED else forecast.in_turn(demand.job)
-    if start is None or fits is None or fits >= start:
+    if start is None or fits is None or fits >= start or demand.job.reservation:
         yield from find_obstacles(view, demand, start, found.method, stop)
         return
     yield from find_obstacles(view, demand, fits, "time-based", stop)

@@ -17,6 +17,7 @@ from ...model.gpu_request import gpu_options
 from ...model.guarantees import ServiceClasses
 from ...model.instance import Instance
 from ...model.job import Job
+from ...model.reserved_periods import may_use
 from ...model.resreq import effective_requirement
 from ...model.resreq.syntax import Simple
 from ...model.resreq.vocabulary import UNITS
@@ -412,6 +413,13 @@ def _job_edits(instance: Instance, job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "begin", "without -b", replace(job, begin=None)
     if job.dependency:
         yield "dependency", "without -w", replace(job, dependency="")
+    if job.reservation:
+        yield "reservation", "without -U", replace(job, reservation="")
+    for name in dict.fromkeys(item.name for item in instance.advance_reservations):
+        asked = instance.advance_reservation(name)
+        mine = asked is not None and may_use(asked, job.user, instance.groups)
+        if mine and name != job.reservation:
+            yield "reservation", f"with -U {name}", replace(job, reservation=name)
     classes = ServiceClasses(instance)
     for item in classes.by_name.values():
         if item.name != classes.of(job) and classes.admits(item, job):

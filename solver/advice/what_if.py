@@ -174,13 +174,14 @@ class PlanView:
         return cls(problem, _profile(problem, planned, guarded=False), planned)
 
     @classmethod
-    def of_cycle(cls, cycle: NextCycle, *, guarded: bool) -> PlanView:
-        """Everything that a cycle starts or foresees."""
+    def of_cycle(cls, cycle: NextCycle, *, guarded: bool, without: str = "") -> PlanView:
+        """Everything that a cycle starts or foresees, but for one job."""
         said = {item.job: item for item in cycle.results()}
         planned = tuple(
             Planned(demand, item, start, cycle.held.get(demand.job.id))
             for demand in cycle.problem.demands
-            if isinstance(item := said[demand.job.id], PlannedJob)
+            if demand.job.id != without
+            and isinstance(item := said[demand.job.id], PlannedJob)
             and (start := cycle.planned_start(demand.job.id)) is not None
         )
         profile = _profile(cycle.problem, planned, guarded=guarded)
@@ -536,7 +537,11 @@ class WhatIfPlanner:
         ahead = self.jobs_ahead(job)
         if self.method != "optimal":
             guarded = not self.instance.queue(job.queue).backfill
-            return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
+            if not job.reservation:
+                return PlanView.of_cycle(self._cycle(ahead), guarded=guarded)
+            # Its reservation is known to a cycle that the job is in.
+            cycle = self._next_cycle(replace(self.instance, pending=(*ahead, job)))
+            return PlanView.of_cycle(cycle, guarded=guarded, without=job.id)
         part = self._before(job, ahead)
         problem = PlanningProblem.of(part, as_lsf=False, margin=self.margin)
         return PlanView.of(problem, self._plan(part), without=job.id)
@@ -575,7 +580,7 @@ class WhatIfPlanner:
 
     def _of_cycle(self, job: Job, *, first: bool) -> tuple[StartAnswer, NextCycle]:
         """What the next cycle says of a job, and that cycle."""
-        if not self._behind_count and not job.dependency:
+        if not self._behind_count and not (job.dependency or job.reservation):
             cycle = self._cycle(() if first else self.jobs_ahead(job))
             found = answer_of_cycle(job, cycle, cycle.hypothetical_result(job))
         else:
@@ -601,7 +606,10 @@ class WhatIfPlanner:
     def _some_come_later(self) -> bool:
         """Whether some jobs hold nothing yet, whatever comes behind them (-w, -b)."""
         instance = self.instance
-        return any(job.dependency or (job.begin or 0) > instance.now for job in instance.pending)
+        return any(
+            job.dependency or job.reservation or (job.begin or 0) > instance.now
+            for job in instance.pending
+        )
 
     @cached_property
     def _behind_count(self) -> bool:
@@ -614,7 +622,7 @@ class WhatIfPlanner:
         instance = self.instance
         if has_policy(instance) or any(queue.backfill for queue in instance.queues):
             return True
-        if any(job.dependency for job in instance.pending):
+        if any(job.dependency or job.reservation for job in instance.pending):
             return True
         if any(job.begin is not None and job.begin > instance.now for job in instance.pending):
             return True

@@ -11,6 +11,7 @@ import numpy as np
 from ...model.configuration import Queue
 from ...model.display import WEEK
 from ...model.instance import Instance
+from ...model.reserved_periods import ReservedPeriods
 from ...model.windows import open_periods
 from .resources import BoolArray, IntArray
 
@@ -54,6 +55,8 @@ class Calendar:
     hosts: tuple[tuple[BoolArray, Windows], ...] = ()
     #: (hosts [H], second) pairs; those hosts take no job before it.
     closed_until: tuple[tuple[BoolArray, int], ...] = ()
+    #: Those of its advance reservation: it starts inside them (ARV-01).
+    reserved: ReservedPeriods | None = None
 
     @classmethod
     def of(cls, instance: Instance, queue: Queue) -> Calendar | None:
@@ -73,6 +76,8 @@ class Calendar:
     def allows(self, start: int, duration: int | None) -> bool:
         """Whether a job may start at `start` (seconds) and run for `duration` (None: no end)."""
         if self.dispatch is not None and not self.dispatch.is_open(start):
+            return False
+        if self.reserved is not None and not self.reserved.is_active(start):
             return False
         if self.run is None:
             return True
@@ -94,8 +99,14 @@ class Calendar:
         """
         all_windows = [w for w in (self.dispatch, self.run) if w is not None]
         all_windows += [windows for _, windows in self.hosts]
-        found = {opening for windows in all_windows for opening in windows.openings(time)}
+        since = [time] if self.reserved is None else self.reserved.starts_after(time)
+        found = {at for windows in all_windows for begin in since for at in windows.openings(begin)}
+        found.update(() if self.reserved is None else since)
         return found | {until for _, until in self.closed_until if until >= time}
+
+    def ends_run(self, start: int) -> int | None:
+        """When the end of its advance reservation kills a job that starts then, None if never."""
+        return None if self.reserved is None else self.reserved.ends_run(start)
 
     def closings(self, time: int, duration: int | None) -> set[int]:
         """From when on a window that opens by a week from `time` is shut to a start of the job.
@@ -106,6 +117,8 @@ class Calendar:
         found = {end for windows in plain for end in windows.closings(time)}
         if self.dispatch is not None:
             found |= set(self.dispatch.closings(time))
+        if self.reserved is not None:
+            found |= set(self.reserved.ends_after(time))
         if self.run is not None and duration is not None:
             found |= {max(time, end - duration + 1) for end in self.run.closings(time)}
         return found

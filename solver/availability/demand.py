@@ -143,11 +143,19 @@ class Demand:
         """Seconds the job itself is expected to run, None when unknown."""
         return None if self.duration is None else self.duration - self.margin
 
+    @property
+    def may_be_killed(self) -> bool:
+        """Whether -t or the end of its advance reservation may end it before its duration does."""
+        of_reservation = None if self.calendar is None else self.calendar.reserved
+        return self.killed is not None or (of_reservation is not None and not of_reservation.open)
+
     def duration_from(self, start: int) -> int | None:
-        """The duration from a start at this second: -t may end it sooner."""
-        if self.killed is None:
+        """The duration from a start at this second: -t or its reservation may end it sooner."""
+        closes = None if self.calendar is None else self.calendar.ends_run(start)
+        end = min((time for time in (self.killed, closes) if time is not None), default=None)
+        if end is None:
             return self.duration
-        left = max(1, self.killed - start) + self.margin
+        left = max(1, end - start) + self.margin
         return left if self.duration is None else min(left, self.duration)
 
     def end_of_run(self, start: int) -> int | None:
@@ -157,12 +165,21 @@ class Demand:
 
     def begun_at(self, start: int) -> Demand:
         """The job with the duration that it has from a start at this second."""
-        return self if self.killed is None else replace(self, duration=self.duration_from(start))
+        return replace(self, duration=self.duration_from(start)) if self.may_be_killed else self
 
     @property
     def slots(self) -> int:
         """Slots that every start of the job needs at least."""
         return sum(term.slots for term in self.terms)
+
+
+def known_kills(demand: Demand) -> set[int]:
+    """The seconds at which -t or the end of a period of its reservation may end a job."""
+    reserved = None if demand.calendar is None else demand.calendar.reserved
+    ends = set() if demand.killed is None else {demand.killed}
+    if reserved is not None and not reserved.open:
+        ends.update(reserved.ends_after(demand.earliest))
+    return ends
 
 
 #: All fields of a demand but whose it is and what is said of it.

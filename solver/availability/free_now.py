@@ -126,9 +126,13 @@ class FreeNow:
         else:
             self.host(part.index)[part.hosts] -= more * part.times
 
-    def free_slots(self, host: int, slots: int) -> None:
-        """Free slots of a host without more ado: for trials on a copy."""
-        self.host(SLOTS)[host] += slots
+    def free_slots(self, host: int, slots: int, indices: Iterable[int] = (SLOTS,)) -> None:
+        """Free slots of a host without more ado: for trials on a copy.
+
+        indices: of the host resources of which they were taken.
+        """
+        for index in indices:
+            self.host(index)[host] += slots
 
     def report(self, index: int, host: int, amount: float) -> None:
         """A host reports what it has of an amount, as it would be without jobs."""
@@ -249,14 +253,16 @@ def parts_of(
         times = {Per.SLOT: slots, Per.WHOLE: capacity[hosts]}.get(use.per, ones)
         yield HeldPart(False, use.index, hosts, times, use.reservation, 0.0)
     whole = np.array(sorted(whole_hosts), dtype=np.int64)
-    if whole.size and alternative.host_uses[0].per is not Per.WHOLE:
-        own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
-        rest = table.host_resources[SLOTS].capacity[whole] - own
-        yield HeldPart(False, SLOTS, whole, rest, alternative.host_uses[0].reservation, 0.0)
-    elif whole.size:
-        other = np.setdiff1d(whole, hosts)
-        rest = table.host_resources[SLOTS].capacity[other]
-        yield HeldPart(False, SLOTS, other, rest, alternative.host_uses[0].reservation, 0.0)
+    for use in alternative.host_uses if whole.size else ():
+        if use.index not in table.slot_indices:
+            continue
+        capacity = table.host_resources[use.index].capacity
+        if use.per is Per.WHOLE:
+            other = np.setdiff1d(whole, hosts)
+            yield HeldPart(False, use.index, other, capacity[other], use.reservation, 0.0)
+        else:
+            own = np.array([allocation.get(int(host), 0) for host in whole], dtype=float)
+            yield HeldPart(False, use.index, whole, capacity[whole] - own, use.reservation, 0.0)
     for use in alternative.pool_uses:
         inside = slots[table.pools[use.index].mask[hosts]]
         if inside.size:
@@ -297,7 +303,7 @@ class Residual:
         held = self.held.hosts.get(index)
         if held is not None:
             amounts = amounts - held
-        if index == SLOTS and self.blocked is not None:
+        if index == self.table.unreserved and self.blocked is not None:
             amounts = amounts - self.blocked
         return amounts
 

@@ -182,7 +182,7 @@ def find_capacity(
         times = _pool_times(availability, use, points)
         _pool_cap(use, table.pools[use.index], times, whole, groups)
     exclusive = term.unit is not None and term.unit.excl
-    idle = _idle(availability, points) if exclusive else None
+    idle = _idle(availability, alternative, points) if exclusive else None
     return TermCapacity(whole, tuple(groups), idle, first=first)
 
 
@@ -253,10 +253,19 @@ def _pool_cap(use: Use, pool: Pool, times: float, caps: IntArray, groups: list[G
         groups.append(GroupCap(pool.mask, hosts=left, reason=pool.reason, short=pool.short))
 
 
-def _idle(availability: Availability, points: Sequence[int]) -> BoolArray:
-    """Hosts on which no other job holds a slot at any of `points`, [H]."""
+def _idle(availability: Availability, alternative: Alternative, points: Sequence[int]) -> BoolArray:
+    """Hosts on which no other job holds a slot at any of `points`, [H]; nor a reservation."""
     capacity = availability.table.host_resources[SLOTS].capacity
-    return np.asarray(availability.min_free(SLOTS, points) >= capacity)
+    found = np.ones(len(capacity), dtype=bool)
+    for index in _slots_taken(availability.table, alternative):
+        found &= availability.min_free(index, points) >= capacity
+    return found
+
+
+def _slots_taken(table: ResourceTable, alternative: Alternative) -> list[int]:
+    """The host resources among what a job takes that are the slots of hosts."""
+    taken = {use.index for use in alternative.host_uses}
+    return [index for index in table.slot_indices if index in taken]
 
 
 #: "For ever": the finish of a job whose end is unknown.
@@ -367,8 +376,8 @@ class Profile:
             slots = alternative.host_uses[0]
             held = allocation.get(host, 0)
             rest = 0 if held and slots.per is Per.WHOLE else capacity[host] - held
-            if rest > 0:
-                self._usage(SLOTS).add(host, start, end, slots, rest)
+            for index in _slots_taken(self.table, alternative) if rest > 0 else ():
+                self._usage(index).add(host, start, end, slots, rest)
 
     def _hold_pool(self, use: Use, allocation: Allocation, start: int, end: int) -> None:
         mask = self.table.pools[use.index].mask
@@ -405,8 +414,9 @@ class Profile:
 
     def block(self, host: int, slots: float, start: int, end: int) -> None:
         """Close `slots` of a host over [start, end): windows and advance reservations (TBR-19)."""
-        use = Use(SLOTS, Per.SLOT, flat("slots", 1.0))
-        self._usage(SLOTS).add(host, start, end, use, slots)
+        index = self.table.unreserved
+        use = Use(index, Per.SLOT, flat("slots", 1.0))
+        self._usage(index).add(host, start, end, use, slots)
         if start > self.now:
             _insert(self._starts, start)
         if self.now < end < FOREVER:
@@ -680,7 +690,8 @@ def max_advance_reserved(
     """Slots free now that advance reservations need at most over a run from now on, [H].
 
     duration: of the run, None for one whose end is unknown. freed: ends, hosts and slots of what
-    runs now, ascending: what comes free by the beginning of a reservation is there for it.
+    runs now outside reservations, ascending: what comes free by the beginning of one is there for
+    it.
     """
     ours = [
         item

@@ -87,6 +87,10 @@ class Alternative:
 SLOTS = 0
 #: The cores of hosts, which jobs with affinity[] take beside slots.
 CORES = "affinity cores"
+#: The slots of hosts that are no advance reservation's, which jobs without -U take too (ARV-01).
+UNRESERVED = "slots outside advance reservations"
+#: The slots of one are called so, and by its name.
+RESERVED = "advance reservation "
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +242,8 @@ class ResourceTable:
             bool(self.instance.users)
             or self._user_slots is not None
             or any(queue.user_slots is not None for queue in self.instance.queues)
-            or any(limit.users is not None for limit in limits_of),
+            or any(limit.users is not None for limit in limits_of)
+            or any(item.users for item in self.instance.advance_reservations),
             any(limit.projects is not None for limit in limits_of),
         )
         running = [item.job for item in self.instance.running]
@@ -255,6 +260,9 @@ class ResourceTable:
             self._add_host(name, capacity, f"{name} available", Pending.RUSAGE, name)
         self._add_gpus()
         self._add_cores()
+        if any(item.users for item in self.instance.advance_reservations):
+            reason = "advance reservation of slots"
+            self._add_host(UNRESERVED, slots, reason, Pending.RESERVED)
         for shared in self.instance.cluster.shared:
             mask = self._mask(shared.hosts)
             reason = f"{shared.name} available"
@@ -280,6 +288,40 @@ class ResourceTable:
         if any(count is not None for count in counts):
             capacity = np.array([np.inf if count is None else float(count) for count in counts])
             self._add_host(CORES, capacity, "free cores", Pending.RUSAGE, "affinity")
+
+    @property
+    def unreserved(self) -> int:
+        """Index of the slots that reservations take away: all, or those that jobs without -U take.
+
+        The latter are there if jobs may be in reservations.
+        """
+        return self._host_index.get(UNRESERVED, SLOTS)
+
+    @property
+    def slot_indices(self) -> tuple[int, ...]:
+        """Host resources that are the slots of hosts: an exclusive job has them whole."""
+        return (SLOTS,) if self.unreserved == SLOTS else (SLOTS, self.unreserved)
+
+    def is_slots(self, index: int) -> bool:
+        """Whether a host resource is slots of hosts, all of them or those of a reservation."""
+        return index in self.slot_indices or self.host_resources[index].name.startswith(RESERVED)
+
+    def slots_taken(self, job: Job) -> tuple[int, ...]:
+        """The host resources that are slots of hosts of which a job takes its own."""
+        reserved = self._reserved_slots(job)
+        return self.slot_indices if reserved is None else (SLOTS, reserved)
+
+    def _reserved_slots(self, job: Job) -> int | None:
+        """The slots of the advance reservation in which a job runs, None if it runs in none."""
+        item = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if item is None or self.unreserved == SLOTS:
+            return None
+        name = RESERVED + item.name
+        if name not in self._host_index:
+            hosts = self.instance.cluster.hosts
+            slots = np.array([item.slots.get(host.name, 0) for host in hosts], dtype=float)
+            self._add_host(name, slots, name, Pending.FEW_SLOTS)
+        return self._host_index[name]
 
     def reported_used(self) -> dict[int, FloatArray]:
         """What hosts report to be gone of mem, swp and tmp before any job, [H] by index (RSV-01).
@@ -314,7 +356,13 @@ class ResourceTable:
         simple: the term, whose affinity[] says how many cores each of its slots takes.
         """
         whole = Per.WHOLE if exclusive else Per.SLOT
-        host_uses = [Use(SLOTS, whole, flat("slots", 1.0), once=exclusive)]
+        one_each = flat("slots", 1.0)
+        host_uses = [Use(SLOTS, whole, one_each, once=exclusive)]
+        reserved = self._reserved_slots(job)
+        if reserved is not None:
+            host_uses.append(Use(reserved, Per.SLOT, one_each))
+        elif self.unreserved != SLOTS:
+            host_uses.append(Use(self.unreserved, whole, one_each, once=exclusive))
         pool_uses: list[Use] = []
         missing = ""
         held: dict[str, tuple[Reservation, Per]] = {}

@@ -408,7 +408,7 @@ class RunningProfile(Profile):
 
     def _set_slots(self, job: int, amount: float) -> None:
         for part in self.parts.get(job, ()):
-            if not part.pool and part.index == SLOTS:
+            if not part.pool and self.table.is_slots(part.index):
                 self.free_now.change(part, amount)
 
     def _give_rows_back(self, job: int) -> None:
@@ -525,6 +525,10 @@ class RunningProfile(Profile):
     def slots_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
         """(finish, host, slots) of the running jobs with a known end, ascending by finish."""
         return self._ascending(SLOTS)
+
+    def unreserved_by_finish(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """As slots_by_finish, without jobs in advance reservations."""
+        return self._ascending(self.table.unreserved)
 
     def when_freed(self, index: int, host: int, amount: float, now: int) -> int | None:
         """The first instant by which so much of a host resource has come free since now.

@@ -11,7 +11,7 @@ from typing import Any
 from ...model.objective import Objective
 from ...model.plan import Plan, PlannedJob, Unplaced
 from ...model.progress import Progress
-from ..availability.demand import Demand, with_eligible_time
+from ..availability.demand import Demand, known_kills, with_eligible_time
 from ..availability.profile import Profile
 from ..budget import Budget, OutOfTime
 from ..optimal.backends import ModelSizeLimit, PairWeight
@@ -79,7 +79,7 @@ def closure(
     Raises TooManyCandidates when there are more than `most` in all.
     """
     known: dict[tuple[int, int], set[int]] = {}
-    ends_by_deadline = {d.killed + d.margin for d in demands if d.killed is not None}
+    ends_by_deadline = {end + d.margin for d in demands for end in known_kills(d)}
     full = (1 << len(demands)) - 1
     count = 0
 

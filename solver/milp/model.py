@@ -599,7 +599,7 @@ class PlacementModel:
             return
         job, unit = option.demand.job.id, variables.term.unit
         capacity = self.base.table.host_resources[use.index].capacity
-        if use.index == SLOTS and unit is not None and unit.excl:
+        if use.index in self.base.table.slot_indices and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of):
                 if int(number) in variables.unit:
                     whole = (job, variables.unit[int(number)], float(capacity[host]), 1)
@@ -659,7 +659,7 @@ class PlacementModel:
         for key, used in on_hosts.items():
             # Job slots are here for an exclusive job, which has its hosts whole.
             capacity = self.base.table.host_resources[SLOTS].capacity[key[1]]
-            amount = float(capacity) if key[0] == SLOTS else 1.0
+            amount = float(capacity) if key[0] in self.base.table.slot_indices else 1.0
             hosts[key].append((job, self._touched(used), amount, 1))
         for index, used in in_pools.items():
             if used:

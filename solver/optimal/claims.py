@@ -546,7 +546,7 @@ def _borrows(problem: PlanningProblem, demand: Demand) -> int | None:
 def _lent_as_planned(problem: PlanningProblem, demand: Demand) -> bool:
     """Whether the loop lends the job what is held for as long as a plan lets it run."""
     seconds = _borrows(problem, demand)
-    return seconds is not None and seconds == demand.runs and demand.killed is None
+    return seconds is not None and seconds == demand.runs and not demand.may_be_killed
 
 
 def _lent_until(problem: PlanningProblem, demand: Demand, time: int) -> int:

@@ -207,9 +207,8 @@ def with_exact_fits(
         if demand.job.id in starts
     ]
     reserved: dict[int, str] = {}
-    if problem.honours_windows:
-        for item in problem.instance.advance_reservations:
-            reserved.setdefault(item.start, f"advance reservation {item.name}")
+    for item in problem.instance.advance_reservations:
+        reserved.setdefault(item.start, f"advance reservation {item.name}")
     stopped = False
 
     def stop() -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ..availability.demand import Demand
-from ..availability.resources import SLOTS, FloatArray, Per, Use
+from ..availability.resources import FloatArray, Per, Use
 from ..budget import Budget
 from ..placement.earliest import Start, counts_once
 from ..precedence import After, Event, Known, Several
@@ -201,10 +201,11 @@ class IntervalModel:
     def _use_hosts(
         self, demand: Demand, start: cp_model.IntVar, shape: TermShape, use: Use
     ) -> None:
-        capacity = self.problem.resolver.table.host_resources[use.index].capacity
+        table = self.problem.resolver.table
+        capacity = table.host_resources[use.index].capacity
         pieces = self._pieces(demand, start, use)
         unit = shape.term.unit
-        if use.index == SLOTS and unit is not None and unit.excl:
+        if use.index in table.slot_indices and unit is not None and unit.excl:
             for host, number in enumerate(unit.unit_of):
                 if int(number) in shape.unit:
                     whole = int(capacity[host]) * self._scale * shape.unit[int(number)]

@@ -459,7 +459,7 @@ class SharedCapacity:
     ) -> tuple[np.ndarray, FloatArray | float]:
         """The hosts that a term may hold something of, and the most that it would be on each."""
         capacity = self.base.table.host_resources[use.index].capacity
-        if use.index == SLOTS and shape.takes_units:
+        if use.index in self.base.table.slot_indices and shape.takes_units:
             hosts = np.fromiter(shape.unit_hosts(), np.int64)
             return hosts, capacity[hosts]
         hosts = np.fromiter(shape.used, np.int64, len(shape.used))
@@ -476,7 +476,8 @@ class SharedCapacity:
         rows: dict[int, Terms],
     ) -> None:
         capacity = self.base.table.host_resources[use.index].capacity
-        if use.index == SLOTS and shape.takes_units:  # cu[excl] takes its units whole (PLC-11)
+        if use.index in self.base.table.slot_indices and shape.takes_units:
+            # cu[excl] takes its units whole (PLC-11).
             for host in shape.unit_hosts():
                 if tight[host]:
                     rows[host].append((shape.unit_variable(host), float(capacity[host]), 1))
@@ -510,7 +511,8 @@ class SharedCapacity:
             for (index, host), uses in literals.items():
                 # Job slots are here for an exclusive job, which has its hosts whole.
                 capacity = self.base.table.host_resources[SLOTS].capacity
-                weight = float(capacity[host]) if index == SLOTS else 1.0
+                whole = index in self.base.table.slot_indices
+                weight = float(capacity[host]) if whole else 1.0
                 found.append(((index, host), (self._any(uses), weight, 1)))
         return found
 

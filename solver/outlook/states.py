@@ -195,7 +195,7 @@ class Reasons:
     @cached_property
     def _endless(self) -> bool:
         """Whether the end of a running or pending job is unknown."""
-        pending = any(d.duration is None and d.killed is None for d in self.problem.demands)
+        pending = any(d.duration is None and not d.may_be_killed for d in self.problem.demands)
         return pending or bool(self.problem.endless())
 
     @cached_property

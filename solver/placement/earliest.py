@@ -112,7 +112,7 @@ def _split(
 
 def feasible_times(profile: Profile, demand: Demand, times: list[int]) -> list[int]:
     """The instants, ascending, without those whose windows are known to be too crowded."""
-    if profile.full_windows is None or demand.killed is not None or not _by_slots(demand):
+    if profile.full_windows is None or demand.may_be_killed or not _by_slots(demand):
         return times
     at = np.array(times, dtype=np.int64)
     slots = max(term.slots for term in demand.terms)
@@ -498,7 +498,7 @@ def _fits(profile: Profile, demand: Demand, time: int, found: LastFit | None = N
 
 def _least_of(demand: Demand) -> Demand | None:
     """What a job of one term needs at every instant of its window; None for other jobs."""
-    if len(demand.terms) > 1 or demand.calendar is not None or demand.killed is not None:
+    if len(demand.terms) > 1 or demand.calendar is not None or demand.may_be_killed:
         return None
     if is_constant(demand):
         return replace(demand, floors=(), interval=None)

@@ -168,7 +168,7 @@ def _may_fit(item: Commitment, begins: set[int]) -> bool:
     if item.place is None:
         return False
     demand, start = item.place
-    if demand.duration is None or demand.margin or demand.killed is not None:
+    if demand.duration is None or demand.margin or demand.may_be_killed:
         return False
     calendar = demand.calendar
     closes = calendar is not None and not calendar.allows(start.time, demand.duration + 1)

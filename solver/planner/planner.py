@@ -67,8 +67,10 @@ class LiveInstance:
     @property
     def loaded_jobs(self) -> LoadedRunningJobs:
         """What runs, entered."""
-        if self._kept is None:
-            self._kept = LoadedRunningJobs(self._as_entered(), margin=self._margin)
+        seen = self._as_entered()
+        reserved = seen.advance_reservations
+        if self._kept is None or self._kept.requests.instance.advance_reservations != reserved:
+            self._kept = LoadedRunningJobs(seen, margin=self._margin)
         return self._kept
 
     def _as_entered(self) -> Instance:

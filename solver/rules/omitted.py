@@ -17,10 +17,12 @@ from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job, classes
 from ...model.omissions import Omission
+from ...model.reserved_periods import of_jobs, with_periods
 from ...model.resreq.syntax import Compound, Requirement, simples
 from ..fairshare.queue_order import has_policy
 from ..resolve import Resolver
 from .eligibility import preempting_now
+from .reservations import SUSPENDED, suspending
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,12 @@ def note_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def estimator_view(instance: Instance) -> Instance:
-    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19)."""
-    return replace(_without_windows(instance), advance_reservations=(), future=())
+    """Without windows and advance reservations, which LSF's estimates leave out (TBR-19).
+
+    Those that jobs are in stay: where else would an estimate have these jobs start (ARV-01).
+    """
+    kept = of_jobs(instance) if instance.advance_reservations else ()
+    return replace(_without_windows(instance), advance_reservations=kept, future=())
 
 
 def _readable(instance: Instance, resolver: Resolver) -> Iterator[Job]:
@@ -162,6 +168,12 @@ def _nobody_grows(instance: Instance) -> Instance:
     return replace(plain, running=tuple(running))
 
 
+def _no_suspension(instance: Instance) -> Instance:
+    """No running job is suspended for an advance reservation."""
+    kept = (replace(item, suspends=False) for item in instance.advance_reservations)
+    return replace(instance, advance_reservations=tuple(kept))
+
+
 #: Nobody knows when and how: no start hangs on it but of jobs that it leaves none.
 LOADS = "that reported loads change"
 #: Loads as jobs reserve some and give it back; a cycle sees what is reserved at its moment.
@@ -170,8 +182,16 @@ OF_THE_INSTANCE: tuple[EstimateRule, ...] = (
     EstimateRule("dispatch and run windows", _windows, _without_windows),
     EstimateRule(
         "advance reservations",
-        lambda instance: bool(instance.advance_reservations),
-        lambda instance: replace(instance, advance_reservations=()),
+        lambda instance: bool(
+            instance.advance_reservations
+            and len(of_jobs(instance)) < len(instance.advance_reservations)
+        ),
+        lambda instance: replace(instance, advance_reservations=of_jobs(instance)),
+    ),
+    EstimateRule(
+        SUSPENDED,
+        lambda instance: bool(instance.advance_reservations and suspending(with_periods(instance))),
+        _no_suspension,
     ),
     EstimateRule(
         "preemption",

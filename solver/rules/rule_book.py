@@ -32,6 +32,7 @@ from ..fairshare.priority_order import Admission, admissions
 from ..placement.supply import suits
 from ..precedence import COUNT, EXIT, NOT, Precedence
 from ..resolve import Resolver
+from . import reservations
 from .eligibility import Eligibility, InitialSituation, preempting_now
 from .guarantees import left_to_the_loop, unmodelled
 from .scopes import Scopes, remarks
@@ -231,6 +232,8 @@ def _of(job: Job, resolver: Resolver) -> Iterator[str]:
         yield UNHEEDED.get(option) or WITHOUT_DATE.get(option, text)
     if job.job_group and not resolver.instance.job_groups:
         yield JOB_GROUPS
+    if job.reservation and resolver.instance.advance_reservation(job.reservation) is None:
+        yield reservations.UNDESCRIBED
     if job.service_class or resolver.instance.service_classes:
         yield from unmodelled(job, resolver)
     with suppress(InputError):
@@ -438,6 +441,17 @@ class RuleBook:
                 found[resource.name] = np.where(resource.capacity < 0, np.nan, amounts)
         return found
 
+    def _of_reservations(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
+        """What advance reservations do to jobs that no plan of starts can say."""
+        if waiting := reservations.suspending(self.instance):
+            every = frozenset(demand.job.id for demand in demands)
+            rule = reservations.SUSPENDED
+            yield OmittedRule(rule, every, can_only_advance=True, unless_now=waiting)
+        for rule, moved in reservations.touched(self.instance, demands):
+            later = rule == reservations.AFTER_OPEN
+            jobs = all_near(demands, moved)
+            yield OmittedRule(rule, jobs, can_only_advance=later, applied_by_loop=False)
+
     def _always_left_out(self, demands: Sequence[Demand]) -> Iterator[OmittedRule]:
         """Rules that change what runs, which no plan of starts can say, and what nobody heeds."""
         everybody = frozenset(demand.job.id for demand in demands)
@@ -449,6 +463,8 @@ class RuleBook:
             if any(run.suspended for run in self.instance.running):
                 asking = frozenset()
             yield OmittedRule("preemption", everybody, can_only_advance=True, unless_now=asking)
+        if self.instance.advance_reservations:
+            yield from self._of_reservations(demands)
         beyond = frozenset(
             demand.job.id
             for demand in demands
@@ -464,7 +480,7 @@ class RuleBook:
             if demand.calendar is not None
             and demand.calendar.run is not None
             and demand.duration is None
-            and demand.killed is None
+            and not demand.may_be_killed
         )
         if endless - beyond:
             yield OmittedRule(STOPPED_BY_WINDOWS, endless - beyond)

@@ -304,6 +304,7 @@ def _restore_jobs(world: World, saved: Mapping[str, Any]) -> None:
         state = world.states.activate(plain["number"])
         for name in _PLAIN:
             setattr(state, _ATTRIBUTES.get(name, name), plain[name])
+        state.reserved = world.requests.reserved(state.job)
         state.terms = tuple({int(h): int(n) for h, n in term} for term in plain["terms"])
         held = tuple(plain["held"])
         state.holding = ReservationTimer(held, plain["held_since"], plain["rest_until"])

@@ -31,6 +31,7 @@ from ..rules.omitted import (
     note_of,
     setting_of,
 )
+from ..rules.reservations import SUSPENDED
 from .events import EFFORT
 from .job_state import JobState
 from .methods import looking_ahead, settings_for
@@ -305,7 +306,14 @@ def _with_its_jobs(effect: Omission, others: Sequence[Omission]) -> Omission:
 
 
 def _unseen(instance: Instance, found: Plan, names: Sequence[str]) -> list[str]:
-    """Rules about loads, where a job waits for what hosts report: no loop sees that change."""
+    """What no comparison of starts shows.
+
+    Rules about loads, where a job waits for what hosts report: no loop sees that change. That jobs
+    are suspended for a reservation if one of its jobs cannot be placed otherwise.
+    """
+    reserved = {job.id for job in instance.pending if job.reservation}
+    if SUSPENDED in names and any(item.start is None and item.job in reserved for item in found):
+        return [SUSPENDED]
     closing = [name for name in (LOADS, RESERVED_LOADS) if name in names]
     if closing and _load_closes(instance, found):
         return closing

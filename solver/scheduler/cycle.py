@@ -28,6 +28,7 @@ from ..placement.earliest import Start
 from ..placement.holding import full_allocation
 from ..placement.single import place_most
 from ..rules.eligibility import Eligibility, may_preempt, preempting_pairs
+from .advance_reservations import has_waiting_reservation, suspend_for_reservations
 from .cycle_reservations import JobReservation
 from .cycle_state import CycleRecord, CycleState
 from .events import Settings
@@ -138,12 +139,16 @@ def resume(cycle: CycleState) -> None:
     world, eligibility = cycle.world, cycle.eligibility
     if eligibility.any_windows or eligibility.watches_load:
         _by_load_and_window(cycle)
+    if cycle.instance.advance_reservations and not cycle.settings.planning:
+        suspend_for_reservations(cycle)
     stopped = [state for state in world.subsets.suspended.values() if state.status == PREEMPTED]
     for state in sorted(stopped, key=lambda s: (-cycle.queues[s.job.queue].priority, s.number)):
-        free = world.free_now.host(SLOTS)
-        if cycle.instance.advance_reservations:
+        table = world.table
+        capacities = {index: world.free_now.host(index) for index in table.slots_taken(state.job)}
+        if cycle.instance.advance_reservations and state.reserved is None:
             rest = None if state.duration is None else max(1, state.duration - state.elapsed)
-            free = free - cycle.set_aside(rest)
+            capacities[table.unreserved] = capacities[table.unreserved] - cycle.set_aside(rest)
+        free = np.minimum.reduce(list(capacities.values()))
         place = world.running_profile.slots_of(state.number)
         if all(free[host] >= slots for host, slots in place.items()):
             world.resume(state, world.now)
@@ -211,7 +216,7 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     start = None
     for victim in _victims(cycle, state):
         for host, slots in world.running_profile.slots_of(victim.number).items():
-            trial.free_slots(host, slots)
+            trial.free_slots(host, slots, world.table.slots_taken(victim.job))
         chosen.append(victim)
         start = cycle.try_start(shape, residual)
         if start is not None:
@@ -221,12 +226,13 @@ def _preempt(cycle: CycleState, state: JobState, offer: Offer, ahead: Collection
     for victim in chosen[:-1]:
         # Give back what was not needed after all.
         place = world.running_profile.slots_of(victim.number)
+        taken = world.table.slots_taken(victim.job)
         for host, slots in place.items():
-            trial.free_slots(host, -slots)
+            trial.free_slots(host, -slots, taken)
         without = cycle.try_start(shape, residual)
         if without is None:
             for host, slots in place.items():
-                trial.free_slots(host, slots)
+                trial.free_slots(host, slots, taken)
         else:
             start = without
             chosen = [other for other in chosen if other is not victim]
@@ -253,6 +259,7 @@ def _victims(cycle: CycleState, state: JobState) -> list[JobState]:
         other
         for other in cycle.world.running.values()
         if other.status == RUNNING
+        and other.job.reservation == state.job.reservation
         and may_preempt(own, cycle.queues[other.job.queue])
         and not (spares and rows is not None and rows.members.of(other.job))
     ]
@@ -621,6 +628,7 @@ class Cycle:
         self._passed = None
         if (
             self.preempts
+            or (state.instance.advance_reservations and has_waiting_reservation(state))
             or self.has_loans
             or world.subsets.suspended
             or world.subsets.growing
@@ -696,8 +704,8 @@ class Cycle:
         say why they hold a newcomer back only when its turn comes.
         """
         state, world = self.state, self.world
-        if self.settings.planning and state.precedence:
-            return False  # those that wait for others get an estimate all the same
+        if self.settings.planning and (state.precedence or state.instance.advance_reservations):
+            return False  # those that wait for others, or for the clock, get an estimate
         told = isinstance(world.order, FirstCome)
         if not told and (self.settings.planning or self.whole_walks):
             return False
@@ -721,7 +729,8 @@ class Cycle:
                 shape = self.state.shape(job)
                 closed = self.state.eligibility.closed(job.job.queue, None)
                 known = self.world.order.infeasibility(job.job) or shape.infeasibility
-                if not known and not isinstance(self.world.order, FirstCome):
+                asked = job.reserved is not None or not isinstance(self.world.order, FirstCome)
+                if not known and asked:
                     known = self.state.deferral_reason(job)
                 self.state.set_reason(job, known or self.state.pending_reason(job, shape, closed))
         self.world.arrivals.new.clear()

@@ -31,7 +31,7 @@ from ..availability.resources import (
 from ..budget import Budget
 from ..fairshare.dispatch_policy import FirstCome
 from ..fairshare.stages import Offer
-from ..pending_reasons import BEGIN_TIME, not_yet, shortage
+from ..pending_reasons import BEGIN_TIME, not_active, not_yet, shortage
 from ..placement.earliest import Start, can_start, start_at
 from ..placement.single import place_most
 from ..precedence import After, Event, Precedence, earliest
@@ -270,6 +270,8 @@ class CycleState:
             release = self.eligible_from(job)
             if release is None or release > self.world.now or self._let_go_just_now(job):
                 return sentence(not_yet(job))
+        if state.reserved is not None and not state.reserved.is_active(self.world.now):
+            return sentence(not_active(job.reservation))
         return self.eligibility.queue_open(job, self.duration_now(state))
 
     def duration_now(self, state: JobState) -> int | None:
@@ -337,7 +339,8 @@ class CycleState:
         """The first second at which a job may start, for a place in the future."""
         now, job = max(self.world.now, self.planned.since), state.job
         release = self.eligible_from(job) if self.settings.planning else now
-        return max(now, job.begin or now, now if release is None else release)
+        found = max(now, job.begin or now, now if release is None else release)
+        return found if state.reserved is None else state.reserved.next_start(found) or found
 
     def _never_on(self, shape: Shape, hosts: frozenset[str] | None) -> str:
         """Why such a job can never start on the hosts of a partition alone: it holds none there."""
@@ -345,7 +348,8 @@ class CycleState:
             return ""
         key = (shape.number, hosts)
         if key not in self._nowhere:
-            demand = without_hosts(shape.demand, ~self.eligibility.membership(hosts))
+            whole = replace(shape.demand, calendar=None)  # whenever its reservation is active
+            demand = without_hosts(whole, ~self.eligibility.membership(hosts))
             fits = can_start(self.world.requests.empty(), demand, self.instance.now)
             self._nowhere[key] = "" if fits else NOT_IN_A_PARTITION
         return self._nowhere[key]
@@ -375,14 +379,14 @@ class CycleState:
             every = range(len(table.guarantees.pools))
             limits = (index for number in every for index in table.guarantee_limits(number))
             view.loans = dict.fromkeys(limits, float(UNBOUND))
-        if self.instance.advance_reservations:
+        if self.instance.advance_reservations and (state is None or state.reserved is None):
             duration = self.duration_now(state) if state is not None else 1
             view.blocked = self.set_aside(duration, preempting=preempting)
         return view
 
     def set_aside(self, duration: int | None, *, preempting: bool = False) -> FloatArray:
         """Slots free now that advance reservations need during a run of that length, [H]."""
-        freed = None if preempting else self.world.running_profile.slots_by_finish()
+        freed = None if preempting else self.world.running_profile.unreserved_by_finish()
         return max_advance_reserved(self.instance, self.world.now, duration, freed)
 
     def relevant_duration(self, state: JobState) -> int | None:

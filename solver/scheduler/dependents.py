@@ -183,10 +183,9 @@ class Dependents:
         limit = granted_run_limit(self._instance, state.job)
         known = limit is not None and state.start is not None and state.end is not None
         by_limit = known and (state.end or 0) - (state.start or 0) >= (limit or 0)
-        deadline = state.job.deadline
+        killed = None if state.start is None else state.killed_at(state.start)
         # What -t kills gets the same signal as what has reached its limit.
-        begun = deadline is not None and state.start is not None
-        by_limit |= begun and (state.end or 0) >= (deadline or 0)
+        by_limit |= killed is not None and (state.end or 0) >= killed
         return EXIT_BY_LIMIT if by_limit else EXIT_BY_KILL
 
     def to_state(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from ...model.errors import InputError
 from ...model.instance import Instance
 from ...model.job import Job
 from ...model.pending import sentence
+from ...model.reserved_periods import ReservedPeriods, reserved_periods
 from ...model.resreq import HostTable
 from ..availability.demand import Demand, TermDemand
 from ..availability.profile import Profile
@@ -124,7 +125,8 @@ class ShapeTable:
         return list(self._shapes.values())
 
     def _new(self, job: Job, number: int) -> Shape:
-        demand = self._timeless(self.resolver.demand(job))
+        # Its begin time is its own, and so whether its reservation is over by then.
+        demand = self._timeless(self.resolver.demand(replace(job, begin=None)))
         never = demand.impossible
         if not never and not self._ever_fits(on_loans(self.resolver, demand)):
             never = "does not fit on this cluster even when nothing runs"
@@ -150,7 +152,7 @@ class ShapeTable:
         """Whether a term fits on the empty cluster; asked once of those that ask for the same."""
         key = _wants(term, demand, self.resolver.table)
         if key not in self._fitting:
-            one = replace(demand, terms=(term,))
+            one = replace(demand, terms=(term,), calendar=None)
             self._kept.append(one)  # so that nothing else gets the identities in the key
             self._fitting[key] = can_start(self.empty(), one, self.instance.now)
         return self._fitting[key]
@@ -166,6 +168,10 @@ class ShapeTable:
     def run_limit(self, job: Job) -> int | None:
         """Seconds after which a job is killed: -W, queue or application RUNLIMIT (LOP-02)."""
         return self.spans(job)[1]
+
+    def reserved(self, job: Job) -> ReservedPeriods | None:
+        """When a job with -U is eligible, and killed; None if it has no known reservation."""
+        return reserved_periods(self.instance, job.reservation) if job.reservation else None
 
     def spans(self, job: Job) -> tuple[int | None, int | None]:
         """Both :meth:`duration` and :meth:`run_limit`."""
@@ -200,11 +206,14 @@ class ShapeTable:
         """The demand of one job as its reservation sees it: its own duration, no start before."""
         runs = self.duration(job)
         latest, killed = bounds_of_deadline(self.instance, job, runs)
+        earliest, reserved = max(now, job.begin or now), self.reserved(job)
+        if reserved is not None:
+            earliest = reserved.next_start(earliest) or earliest
         return replace(
             shape.reserving,
             job=job,
             duration=None if runs is None else runs + self.margin,
-            earliest=max(now, job.begin or now),
+            earliest=earliest,
             latest=latest,
             killed=killed,
             margin=self.margin,
@@ -362,6 +371,8 @@ class JobState:
     requeues: int = 0
     #: How many began to wait before it.
     arrival: int = 0
+    #: When it is eligible, and is killed, as a job of an advance reservation (-U); else None.
+    reserved: ReservedPeriods | None = None
 
     @property
     def allocation(self) -> Allocation:
@@ -408,31 +419,43 @@ class JobState:
         """When it will end if nothing else happens; None for never."""
         ends = [span for span in (self.real_run_time, self.limit) if span is not None]
         undisturbed = self.since + min(ends) - self.elapsed if ends else None
-        return ended_by_deadline(self.job, undisturbed)
+        return self._stopped_by_clock(undisturbed)
+
+    def _stopped_by_clock(self, finish: int | None) -> int | None:
+        """When a job that runs ends: at `finish` (None: unknown), or before that by the clock."""
+        killed = self.killed_at(self.since if self.start is None else self.start)
+        return finish if killed is None else killed if finish is None else min(finish, killed)
+
+    def killed_at(self, start: int) -> int | None:
+        """When -t, or the end of its advance reservation, ends a run from `start`; None: never."""
+        closes = None if self.reserved is None else self.reserved.ends_run(start)
+        return ended_by_deadline(self.job, closes)
 
     def expected_end(self, now: int) -> int | None:
         """When it is expected to end; one that is beyond its limit, in the next second."""
         span = expected_run_time(self.duration, self.limit, now - self.since + self.elapsed)
         end = None if span is None else self.since + span - self.elapsed
-        end = ended_by_deadline(self.job, end)
+        end = self._stopped_by_clock(end)
         return None if end is None else max(end, now + 1)
 
     def duration_from(self, start: int, margin: int = 0) -> int | None:
-        """Seconds it is expected to run from a start at this second: -t may end it sooner.
+        """Seconds it is expected to run from a start at this second: the clock may end it sooner.
 
         margin: what the duration has of it.
         """
-        if self.job.deadline is None:
+        killed = self.killed_at(start)
+        if killed is None:
             return self.duration
-        left = max(1, self.job.deadline - start) + margin
+        left = max(1, killed - start) + margin
         return left if self.duration is None else min(left, self.duration)
 
     def cut_short_at(self, time: int) -> bool:
-        """Whether a job that ends then is killed, by its run limit or -t, with work to do."""
+        """Whether a job that ends then is killed, by run limit or clock, with work left."""
         by_limit = self.limit is not None and (
             self.real_run_time is None or self.real_run_time > self.limit
         )
-        if by_limit or self.job.deadline is None or time < self.job.deadline:
+        killed = None if self.start is None else self.killed_at(self.start)
+        if by_limit or killed is None or time < killed:
             return by_limit
         done = (
             self.real_run_time is not None

@@ -72,6 +72,8 @@ class LaterAttempts:
         if release is None:
             return None
         time = max(release, job.begin or release, cycle.world.now)
+        if state.reserved is not None:
+            time = state.reserved.next_start(time) or time
         return time, behind is None or behind > time
 
     def _stage(self, time: int, after_starts: bool, released: Collection[int]) -> None:
@@ -116,6 +118,8 @@ class LaterAttempts:
     def _place(self, state: JobState, offer: Offer, time: int) -> None:
         cycle, first = self._cycle, self._now.get(state.number)
         reservation = self._reserve(state, offer)
+        if reservation is None and cycle.has_reservation(state):
+            return  # on the hosts of another partition
         if reservation is None:
             # Whatever is free then: it starts no sooner than others let it.
             reservation = JobReservation(state, "greedy", time)

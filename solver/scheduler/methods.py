@@ -143,6 +143,7 @@ def _demand(cycle: CycleState, state: JobState, offer: Offer) -> Demand:
     demand = cycle.world.requests.reserving(cycle.shape(state), state.job, cycle.world.now)
     closed = cycle.eligibility.closed(state.job.queue, offer.hosts, windows=False, intervals=False)
     calendar = Calendar.of(cycle.instance, cycle.queues[state.job.queue])
+    calendar = cycle.world.requests.resolver.in_reservation(state.job, calendar)
     return replace(without_hosts(demand, closed), calendar=calendar)
 
 

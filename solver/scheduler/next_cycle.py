@@ -107,6 +107,14 @@ def plan_of(cycle: NextCycle) -> Plan:
     )
 
 
+def _last_end(state: JobState) -> int | None:
+    """By when the clock has killed a job whenever it starts, None if never."""
+    reserved, deadline = state.reserved, state.job.deadline
+    if deadline is not None or reserved is None or reserved.open:
+        return deadline
+    return reserved.periods[-1][1]
+
+
 def _hold_reserved(reservation: JobReservation, begin: int, end: int, profile: Profile) -> None:
     """What a reservation has now, over [begin, end)."""
     rows = ReservationRows(profile.table)
@@ -533,7 +541,8 @@ class NextCycle:
 
         def when(other: After) -> int | None:
             state = self.world.states.get(other.job)
-            endless = state.duration_from(self.world.now) is None and not other.start
+            closed = state.reserved is not None and not state.reserved.open
+            endless = state.duration_from(self.world.now) is None and not (closed or other.start)
             return None if endless or self._has_no_start(state, found) else 0
 
         for job in self._order if cycle.precedence else ():
@@ -542,7 +551,8 @@ class NextCycle:
                 continue
             ends = {other.id: self.world.states.get(other.id).duration for other in self._order}
             missing = [other for other in jobs_of(event) if when(After(other, True)) is None]
-            killed = {o.id: o.deadline for o in self._order if o.deadline is not None}
+            states = (self.world.states.get(other.id) for other in self._order)
+            killed = {s.job.id: end for s in states if (end := _last_end(s)) is not None}
             none = f"{NOT_YET}: {job.dependency} waits for what has no start: {', '.join(missing)}"
             in_vain = unknown_in(from_starts(event, ends, killed))
             found[job.id] = unknown_in(event) or in_vain or none

@@ -17,7 +17,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..availability.demand import Demand
-from ..availability.profile import FOREVER, SLACK, FullWindows, Profile, ReservationView
+from ..availability.profile import (
+    FOREVER,
+    SLACK,
+    FullWindows,
+    Profile,
+    ReservationView,
+    block_advance_reservations,
+)
 from ..availability.resources import SLOTS, Alternative, BoolArray, FloatArray, IntArray, Per
 from ..availability.usage import RowList
 from ..placement.earliest import Start, allocate_start, earliest_start
@@ -577,6 +584,8 @@ class PlannedProfiles:
     def _planned(self, reservations: Iterable[JobReservation]) -> Profile:
         profile = self._world.running_profile.copy()
         profile.full_windows, profile.accepted = FullWindows(), self._eligibility.acceptances()
+        if profile.table.unreserved != SLOTS:  # there are reservations that jobs are in
+            block_advance_reservations(self._world.instance, profile)
         for reservation in reservations:
             if reservation.start is not None and reservation.demand is not None:
                 allocate_start(profile, reservation.demand, reservation.start)

@@ -69,6 +69,12 @@ def earlier_of_its_own(
     return None
 
 
+def place_of_its_own(cycle: CycleState, state: JobState) -> JobReservation | None:
+    """A future allocation made earlier in this cycle, for another partition."""
+    reservation = cycle.reservation_table.get(state)
+    return None if reservation is None or reservation.start is None else reservation
+
+
 def expiries(cycle: CycleState) -> list[int]:
     """When reservations of pending jobs run out or may be made again."""
     sleep = cycle.instance.params.mbd_sleep_time
@@ -128,6 +134,9 @@ class Greedy:
         self, cycle: CycleState, state: JobState, closed: BoolArray | None
     ) -> JobReservation | None:
         """A greedy reservation (GRD-01), None where there is nothing to hold."""
+        if state.reserved is not None:
+            # What it waits for is set aside for it already: from a known second on, or in use.
+            return future_allocation(cycle, state, closed)
         kind = (cycle.shape(state).number, cycle.relevant_duration(state))
         backfilled = cycle.backfilled_slots.has_any and bool(state.holding.hosts)
         if not backfilled and kind in cycle.progress.unreservable_kinds:
@@ -520,6 +529,8 @@ class TimeBased:
             reservation = future_allocation(cycle, state, closed)
             if reservation is not None:
                 return reservation
+            if (found := place_of_its_own(cycle, state)) is not None:
+                return found
             cycle.progress.without_future_allocation.add(state.number)
             fallback = "no place for it in the future was found"
         reservation = Greedy().reserve(cycle, state, closed)
@@ -554,7 +565,8 @@ def future_allocation(
         )
     if start is None:
         return None
-    if (found := earlier_of_its_own(cycle, state, start.time)) is not None:
+    found = earlier_of_its_own(cycle, state, start.time)
+    if found is not None and found.start is not None:
         return found
     reservation = hold_now(cycle, state, demand, start, closed, method=TimeBased.name)
     if cycle.settings.planning and not cycle.record.started:
@@ -647,7 +659,8 @@ def earliest_unreserved_start(
         cycle.planned.profile(state), demand, finishes_only=True, not_before=not_before, hint=hint
     )
     heeded = 0  # the reservations that start before it
-    while start is not None:
+    # The slots of an advance reservation are held for none but its own jobs.
+    while start is not None and state.reserved is None:
         until = FOREVER + 1 if limit is None else start.time + limit
         if not cycle.reservation_table.has_estimate_between(
             state, max(start.time + 1, heeded), until
@@ -657,7 +670,7 @@ def earliest_unreserved_start(
         start = cycle.planned.reserved_profile(state).earliest(
             demand, since=start.time, until=until, hint=hint
         )
-    return None
+    return start
 
 
 def _on_what_nobody_holds(

@@ -460,8 +460,8 @@ class Session:
             running = world.running.get(number)
             if running is None:
                 continue
-            killed = running.job.deadline is not None and running.job.deadline <= at
-            if running.status != RUNNING and not (kind == Event.END and killed):
+            killed = running.killed_at(running.start or 0) or FOREVER
+            if running.status != RUNNING and not (kind == Event.END and killed <= at):
                 continue
             if kind == Event.END:
                 if running.real_end() is not None and max(running.real_end() or 0, 0) <= at:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -106,6 +107,8 @@ def _of_queue_and_policy(state: CycleState, job: JobState) -> Iterator[Reason]:
     rules = state.eligibility
     if not queue.active:
         yield Reason(Pending.QUEUE_INACTIVE)
+    if job.reserved is not None and not job.reserved.is_active(state.world.now):
+        yield Reason(Pending.RESERVATION_INACTIVE)
     if rules.queue_open(job.job, None):
         yield Reason(Pending.QUEUE_WINDOW)
     elif rules.queue_open(job.job, job.duration_from(state.world.now)):
@@ -225,6 +228,10 @@ class _Hosts:
         if job.hosts and not any(item.name == OTHERS for item in job.hosts):
             asked = {host for item in job.hosts for host in cluster.expand(item.name) or ()}
             self._mark(Pending.NOT_ASKED_FOR, ~self._inside(asked))
+        reserved = self.instance.advance_reservation(job.reservation) if job.reservation else None
+        if reserved is not None:
+            own = (name for name, slots in reserved.slots.items() if slots)
+            self._mark(Pending.NOT_ASKED_FOR, ~self._inside(own))
         self._outside_partitions()
         if simple is not None:
             self._not_selected(simple)
@@ -267,12 +274,19 @@ class _Hosts:
             by_slot = self.instance.params.parallel_sched_by_slot
             values = self.state.eligibility.values()
             table = HostTable(self.instance.cluster, by_slot=by_slot, values=values)
-        kind, model = resolver.home(self.job.job)
-        missed = ~select_mask(simple.select, table, local_type=kind, local_model=model)
+        home = resolver.home(self.job.job)
+        like_home = partial(
+            select_mask,
+            table=table,
+            local_type=home.type,
+            local_model=home.model,
+            default_type=home.default,
+        )
+        missed = ~like_home(simple.select)
         if self.queue.res_req:
             own = combine((self.queue.res_req,), self._options()).requirement
             if isinstance(own, Simple) and own.select is not None:
-                meets = select_mask(own.select, table, local_type=kind, local_model=model)
+                meets = like_home(own.select)
                 self._mark(Pending.QUEUE_REQUIREMENT, missed & ~meets)
         if simple.select is None:
             self._mark(Pending.OTHER_TYPE, missed & select_mask(None, table))
@@ -320,7 +334,14 @@ class _Hosts:
         self._mark(Pending.EXCLUSIVE, alone)
         self._mark(Pending.UNIT_EXCLUSIVE, owned)
         capacity = self.view.table.host_resources[SLOTS].capacity
-        idle = self.view.free(SLOTS, self.world.now) >= capacity
+        taken = self.view.table.slots_taken(self.job.job)
+        idle = np.logical_and.reduce(
+            [
+                self.view.free(index, self.world.now) >= capacity
+                for index in self.view.table.slot_indices
+                if index in taken
+            ]
+        )
         if self.demand.exclusive:
             self._mark(Pending.NOT_ALONE, ~idle)
         if term.unit is not None and term.unit.excl:
@@ -343,9 +364,12 @@ class _Hosts:
             return
         now, wanted = self.world.now, self._wanted(term)
         self._mark(Pending.HOST_FULL, self.world.free_now.host(SLOTS) < 1)
-        free = self.view.free(SLOTS, now)
-        if self.view.blocked is not None:
-            self._mark(Pending.RESERVED, (free < wanted) & (free + self.view.blocked >= wanted))
+        table = self.view.table
+        mine = [self.view.free(index, now) for index in table.slots_taken(self.job.job)]
+        free = np.minimum.reduce(mine)
+        if self.view.blocked is not None and not self.job.job.reservation:
+            without = mine[-1] + self.view.blocked
+            self._mark(Pending.RESERVED, (free < wanted) & (without >= wanted))
         self._mark(Pending.FEW_SLOTS, free < wanted)
 
     def _short_of(self, term: TermDemand) -> None:
@@ -365,6 +389,8 @@ class _Hosts:
         now, table = self.world.now, self.view.table
         found: list[tuple[HostResource | Pool, BoolArray]] = []
         for use in alternative.host_uses[1:]:
+            if table.is_slots(use.index):
+                continue
             amount = use.reservation.initial
             free = self.view.free(use.index, now) + SLACK
             times = np.floor(free / amount) if amount > 0 else np.full(len(free), np.inf)

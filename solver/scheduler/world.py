@@ -11,7 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.duration import last_start, undisturbed_finish, within_queue_limit
+from ...model.duration import (
+    killed_by_clock,
+    last_start,
+    undisturbed_finish,
+    within_queue_limit,
+)
 from ...model.instance import Instance
 from ...model.job import Job, RunningJob
 from ...model.reservation import Reservation
@@ -29,7 +34,7 @@ from ..availability.running_profile import Hold, RunningProfile
 from ..fairshare.dispatch_policy import DispatchPolicy, FirstCome
 from ..placement.earliest import held_by_terms
 from ..precedence import NEVER_SATISFIED
-from ..resolve import Running, RunningJobLoader
+from ..problem import Running, RunningJobLoader
 from ..rules.eligibility import add_reserved_load
 from .dependents import ConditionState, Dependents
 from .events import EventQueue
@@ -73,7 +78,9 @@ def ends_of_running(
         )
     )
     known = _or_forever([item.finish for item in running])
-    killed = _or_forever([item.job.deadline for item in running])
+    killed = _or_forever(
+        [killed_by_clock(requests.instance, item.job, item.start) for item in running]
+    )
     before = np.where(known < FOREVER, known, _after(starts, durations))
     # Who has passed an estimate is expected at the limit.
     expected = np.where(before > now, before, _after(starts, limits))
@@ -397,6 +404,7 @@ class World:
         """What the job is expected to do, `margin` seconds longer, and what it really does."""
         job = state.job
         state.duration, state.limit = self.requests.spans(job)
+        state.reserved = self.requests.reserved(job)
         if margin:
             state.duration, state.limit = (
                 None if seconds is None else seconds + margin
@@ -439,7 +447,7 @@ class World:
         end = state.real_end()
         ran_before = state.number < len(self.instance.running)
         earliest = max(self.now, self.instance.now + 1) if ran_before else self.now
-        for time in {end, state.job.deadline} - {None}:
+        for time in {end, state.killed_at(state.start or 0)} - {None}:
             assert time is not None
             self.events.push(max(time, earliest), Event.END, state.number)
         self._expect_overdue(state, end, self.now)
@@ -551,7 +559,7 @@ class World:
     def _update_expected_end(self, state: JobState, at: int | None) -> None:
         """The finish of a running job is another, as it looks at a second; None: it is unknown."""
         assert state.start is not None
-        finish = state.job.deadline if at is None else state.expected_end(at)
+        finish = state.killed_at(state.start) if at is None else state.expected_end(at)
         self.running_profile.moved(state.number, self.holds(state), state.start, finish)
 
     def new_limits(self, state: JobState) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from ...model.cluster import Host
 from ...model.configuration import Limit, Scope
 from ...model.job import Job
+from . import reservations
 from .facts import (
     GPUS,
     OPEN_END,
@@ -54,13 +55,46 @@ def slots(facts: Facts) -> Iterator[Violation]:
         facts.poll()
         for host, blamed in _by_host(jobs).items():
             active = [item for item in facts.by_host[host] if item.active(time)]
-            used = sum(item.allocation[host] for item in active)
-            reserved = reserved_in_advance(facts, host, time)
-            have = facts.hosts[host].slots
-            if used + reserved > have:
-                less = f", {reserved} of them reserved in advance" if reserved else ""
-                text = f"{used} slots in use on host {host} at {time} s, it has {have}{less}"
-                yield blame("slots", blamed, text, host, time)
+            yield from _overfull(facts, host, time, active, blamed)
+            yield from _beyond_reservations(facts, host, time, active, blamed)
+
+
+def _overfull(
+    facts: Facts, host: str, time: int, active: list[Holding], blamed: list[Holding]
+) -> Iterator[Violation]:
+    """Jobs in no reservation have what reservations leave, and all of them what there is."""
+    have = facts.hosts[host].slots
+    every = facts.instance.advance_reservations
+    outside = active
+    if every:
+        outside = [item for item in active if not reservations.windows_of(facts, item.job)]
+    guilty = [item for item in blamed if item in outside]
+    used = sum(item.allocation[host] for item in outside)
+    reserved = reservations.set_aside(facts, host, time) if every else 0
+    if guilty and used + reserved > have:
+        less = f", {reserved} of them reserved in advance" if reserved else ""
+        text = f"{used} slots in use on host {host} at {time} s, it has {have}{less}"
+        yield blame("slots", guilty, text, host, time)
+    used = sum(item.allocation[host] for item in active)
+    if len(outside) < len(active) and used > have:
+        text = f"{used} slots in use on host {host} at {time} s, it has {have}"
+        yield blame("slots", blamed, text, host, time)
+
+
+def _beyond_reservations(
+    facts: Facts, host: str, time: int, active: list[Holding], blamed: list[Holding]
+) -> Iterator[Violation]:
+    """The jobs of a reservation have no more slots of a host than it has."""
+    for name in {item.job.reservation for item in blamed} - {""}:
+        own = [item for item in active if item.job.reservation == name]
+        windows = reservations.windows_of(facts, own[0].job) if own else []
+        used = sum(item.allocation[host] for item in own)
+        most = max((window.slots.get(host, 0) for window in windows), default=used)
+        if used > most:
+            guilty = [item for item in blamed if item.job.reservation == name]
+            text = f"{used} slots in use on host {host} at {time} s"
+            text = f"{text}, advance reservation {name} has {most} there"
+            yield blame("slots", guilty, text, host, time)
 
 
 def amounts(facts: Facts) -> Iterator[Violation]:
@@ -123,9 +157,11 @@ def alone(facts: Facts) -> Iterator[Violation]:
 
 def _reserved_from(facts: Facts, owner: Holding, host: str, rule: str) -> Iterator[Violation]:
     """An advance reservation counts as another job."""
-    if facts.as_lsf or not owner.planned:
+    if not (owner.planned and facts.instance.advance_reservations):
         return
-    for window in facts.instance.advance_reservations:
+    if reservations.windows_of(facts, owner.job):
+        return
+    for window in reservations.minded(facts):
         ends = owner.finish is None or window.start < owner.finish
         if window.slots.get(host) and ends and owner.start < window.end:
             time = max(owner.start, window.start)
@@ -139,28 +175,17 @@ def instants(facts: Facts) -> dict[int, list[Holding]]:
     found = {
         time: [job for job in jobs if job.active(time)] for time, jobs in facts.starts().items()
     }
-    if not facts.as_lsf:
-        for window in facts.instance.advance_reservations:
-            if window.start > facts.instance.now:
-                here = [
-                    job
-                    for job in facts.planned
-                    if job.active(window.start) and job.start != window.start
-                ]
-                known = found.setdefault(window.start, [])
-                known += [job for job in here if window.slots.keys() & job.allocation.keys()]
+    every = facts.instance.advance_reservations
+    for window in reservations.minded(facts) if every else ():
+        if window.start > facts.instance.now:
+            here = [
+                job
+                for job in facts.planned
+                if job.active(window.start) and job.start != window.start
+            ]
+            known = found.setdefault(window.start, [])
+            known += [job for job in here if window.slots.keys() & job.allocation.keys()]
     return dict(sorted(found.items()))
-
-
-def reserved_in_advance(facts: Facts, host: str, time: int) -> int:
-    """Slots of a host that advance reservations set aside at `time`; none for LSF (TBR-19)."""
-    if facts.as_lsf:
-        return 0
-    return sum(
-        window.slots.get(host, 0)
-        for window in facts.instance.advance_reservations
-        if window.start <= time < window.end
-    )
 
 
 def blame(check: str, jobs: list[Holding], text: str, host: str, time: int) -> Violation:

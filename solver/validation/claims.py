@@ -16,7 +16,7 @@ from ...model.job import Job
 from ...model.objective import objectives
 from ...model.plan import Plan, PlannedJob, Status, Unplaced
 from ...model.resreq.syntax import simples
-from . import order
+from . import order, reservations
 from .facts import Facts, Holding, Violation
 from .hosts import may_begin_on
 
@@ -415,6 +415,7 @@ def _partly_modelled(facts: Facts, job: Job) -> bool:
     asked = facts.requirement(job)
     parts = () if isinstance(asked, str) else simples(asked)
     unlisted = bool(job.job_group) and not facts.instance.job_groups
+    unlisted |= bool(job.reservation) and not reservations.windows_of(facts, job)
     uncounted = any(host.cores is None for host in facts.instance.cluster.hosts)
     bound = any(
         uncounted or not _PLAIN_CORES.fullmatch(part.affinity.replace(" ", ""))

@@ -170,15 +170,19 @@ class HostView:
         return host.load.get(name, _UNREPORTED.get(name))
 
 
-def satisfies(expression: Expression | None, view: HostView) -> bool:
+def satisfies(expression: Expression | None, view: HostView, *, default: bool = True) -> bool:
     """Whether the host meets the select section, or the default ``type==local`` (REQ-04).
 
-    The default holds where the section names no string and no Boolean; like ``local`` it binds
-    nothing where the submission host is not known.
+    default: whether there is one. It holds where the section names no string and no Boolean; like
+    ``local`` it binds nothing where the submission host is not known.
     """
     chosen = expression is None or _true(_value(expression, view))
     kinds = view.names.strings | view.names.booleans
-    if view.home is None or any(name in kinds for name in named(expression, view.names)):
+    if (
+        not default
+        or view.home is None
+        or any(name in kinds for name in named(expression, view.names))
+    ):
         return chosen
     return chosen and view.host.type == view.home.type
 
@@ -619,7 +623,10 @@ class Facts:
         """When a job that starts then is expected to end (TBR-03), None for never."""
         finish, plan = self.undisturbed_finish(job, start), self.plan
         last = None if takes_due_dates(plan.objective, plan.method) else job.deadline
-        return min((time for time in (finish, last) if time is not None), default=None)
+        every = self.instance.advance_reservations if job.reservation else ()
+        own = (item for item in every if item.name == job.reservation and not item.open)
+        closes = [item.end for item in own if item.start <= start < item.end]
+        return min((time for time in (finish, last, *closes) if time is not None), default=None)
 
     def undisturbed_finish(self, job: Job, start: int) -> int | None:
         """The same where -t does not end it."""

@@ -9,6 +9,7 @@ from ...model.cluster import BUILTIN_AMOUNTS, BUILTIN_INDICES, INCREASING_INDICE
 from ...model.job import Job
 from ...model.resreq.syntax import Simple
 from ...model.shares import partition_hosts
+from . import reservations
 from .facts import (
     SLACK,
     Facts,
@@ -70,8 +71,13 @@ def host_faults(facts: Facts, job: Job, requirement: Simple, host: str) -> Itera
         yield f"is excluded by queue {queue.name}"
     if job.hosts and not _listed(facts, host, [request.name for request in job.hosts]):
         yield "is not among the hosts of -m"
+    if job.reservation:
+        windows = reservations.windows_of(facts, job)
+        if windows and not any(window.slots.get(host) for window in windows):
+            yield f"is not in advance reservation {job.reservation}"
     home = _home(facts, job.from_host)
-    if not satisfies(requirement.select, view(facts, it, home)):
+    # The default selection of a job with -U is type==any.
+    if not satisfies(requirement.select, view(facts, it, home), default=not job.reservation):
         yield "does not meet the select section"
     if it.exclusive and not it.exclusive & {*named(requirement.select, facts.names)}:
         yield f"takes only jobs that ask for {' or '.join(sorted(it.exclusive))}"

@@ -17,7 +17,7 @@ from ...model.job import Job, RunningJob
 from ...model.plan import Plan, PlannedJob
 from ...model.resreq.syntax import Simple
 from ...model.service_class import GuaranteedPool
-from . import times
+from . import reservations, times
 from .facts import Facts, Violation
 from .hosts import may_be_closed
 from .schedule import (
@@ -92,7 +92,8 @@ class _Observed:
         found = {self.instance.now, *(part.end for part in self.parts if part.end is not None)}
         found |= {job.submit for job in jobs} | {job.begin for job in jobs if job.begin}
         found |= {entry["time"] for entry in self.schedule.log}
-        found |= {item.end for item in self.instance.advance_reservations}
+        windows = self.instance.advance_reservations
+        found |= {time for item in windows for time in (item.start, item.end)}
         first, step = self.instance.now, self.schedule.settings.cycle
         if step:
             found = {first + -(-max(0, time - first) // step) * step for time in found}
@@ -245,13 +246,11 @@ def _facts(instance: Instance, entry: PlannedJob) -> Facts:
 
 def _proposed(facts: Facts, job: Job, asked: Simple, time: int) -> Iterator[Allocation]:
     """Plain places: over all hosts, over those alike, over each unit, on each host alone."""
-    free = {name: host.slots for name, host in facts.hosts.items()}
-    for running in facts.instance.running:
-        for name, count in running.allocation.items():
-            free[name] -= count
-    for item in facts.instance.advance_reservations:
-        for name, count in item.slots.items():
-            free[name] -= count if item.start <= time < item.end else 0
+    there = {name: [it for it in facts.running if name in it.allocation] for name in facts.hosts}
+    free = {
+        name: reservations.free_slots(facts, job, name, time, others)
+        for name, others in there.items()
+    }
     groups = [list(facts.hosts), *([name] for name in facts.hosts)]
     kinds = dict.fromkeys(host.type for host in facts.hosts.values())
     groups += [[h.name for h in facts.hosts.values() if h.type == kind] for kind in kinds]

@@ -70,6 +70,7 @@ _OF_LIVES: tuple[Rule, ...] = (
     times.starts,
     times.dependencies,
     times.dispatch_windows,
+    times.reserved_times,
     capacity.accept_interval,
 )
 
@@ -167,7 +168,8 @@ def stretches(instance: Instance, schedule: Schedule) -> list[HeldStretch]:
         for record in schedule.jobs
         if record.job in jobs
         for number, (start, end, allocation) in enumerate(record.held)
-        if end is None or end > start
+        # A job that ran before and is suspended immediately counts until it is resumed.
+        if end is None or end > start or (record.job in before and not number)
     ]
 
 

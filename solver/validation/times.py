@@ -20,6 +20,7 @@ from ...model.display import WEEK
 from ...model.job import Job
 from ...model.objective import takes_due_dates
 from ...model.windows import open_periods
+from . import reservations
 from .facts import Facts, Holding, Violation
 
 
@@ -126,6 +127,24 @@ def run_windows(facts: Facts) -> Iterator[Violation]:
             text = f"it runs from {holding.start} s to {_at(holding.finish)}"
             text = f"{text}, not within RUN_WINDOW {window} of queue {holding.job.queue}"
             yield _violation("run-window", holding, text)
+
+
+def reserved_times(facts: Facts) -> Iterator[Violation]:
+    """A job with -U starts while its reservation is active, and its user may use it."""
+    for holding in facts.planned:
+        if not holding.job.reservation:
+            continue
+        job, windows = holding.job, reservations.windows_of(facts, holding.job)
+        if not windows:
+            continue
+        name = f"advance reservation {job.reservation}"
+        if not any(window.start <= holding.start < window.end for window in windows):
+            text = f"job {job.id}: it starts at {holding.start} s, when {name} is not active"
+            yield Violation("reservation", text, job.id, "", holding.start)
+        users = {user for each in windows[0].users for user in (each, *facts.members(each))}
+        if not users & {job.user, "all"}:
+            text = f"job {job.id}: {name} is not for user {job.user}"
+            yield Violation("reservation", text, job.id, "", holding.start)
 
 
 def may_run(facts: Facts, job: Job, start: int, finish: int) -> bool:

@@ -17,7 +17,7 @@ from itertools import chain, combinations, islice
 import numpy as np
 
 from ...model.resreq.syntax import Cu, Simple
-from . import capacity, hosts, shape, times
+from . import capacity, hosts, reservations, shape, times
 from .facts import SLACK, Facts, Holding, IntArray, TermShare, Violation, amount_of, method, on_host
 from .hosts import may_be_closed
 
@@ -167,9 +167,9 @@ def _held(facts: Facts, holding: Holding) -> Counter[str]:
 def _instants(facts: Facts, holding: Holding, host: str) -> set[int]:
     """Instants of the job's life at which there may be less room on the host than before."""
     begun = {other.start for other in facts.by_host.get(host, ())}
-    if not facts.as_lsf:
-        windows = facts.instance.advance_reservations
-        begun |= {window.start for window in windows if host in window.slots}
+    every = facts.instance.advance_reservations
+    windows = reservations.minded(facts) if every else ()
+    begun |= {window.start for window in windows if host in window.slots}
     return {holding.start, *(time for time in begun if holding.active(time))}
 
 
@@ -189,8 +189,7 @@ def _free(
     ]
     if others and holding.job.exclusive:
         return 0
-    used = sum(other.allocation[host] for other in others)
-    free = facts.hosts[host].slots - used - capacity.reserved_in_advance(facts, host, time)
+    free = reservations.free_slots(facts, holding.job, host, time, others)
     for item in part.reservations:
         have = amount_of(facts.hosts[host], item.resource)
         held = item.planned_at(time - holding.start)

@@ -17,8 +17,8 @@ from confining import Run, copied, lies_outside, within
 from forked import slotwise
 from modes import probe, with_the_rights_of_modes
 from sampling import pairwise, some
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -87,6 +87,7 @@ READERS: dict[str, str] = {
     "import snapshot lshosts": f"import snapshot {JOBS} {HOSTS} --lshosts IN",
     "import snapshot blimits": f"import snapshot {JOBS} {HOSTS} --blimits IN",
     "import snapshot bjgroup": f"import snapshot {JOBS} {HOSTS} --bjgroup IN",
+    "import snapshot brsvs": f"import snapshot {JOBS} {HOSTS} --brsvs IN",
     "import snapshot folder": "import snapshot --from IN",
     "import lsf confdir": "import lsf IN",
     "import lsf lshosts": "import lsf CONF --lshosts IN",

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from slotwise.model.changes import Change, Modification, NewJob
-from slotwise.model.errors import InputError
-from slotwise.model.formats import bsub, from_document
+from slotwise import Change, InputError, Modification, NewJob, dump_changes, from_document
+from slotwise.model.formats import bsub
 from slotwise.model.formats.bsub import parse_bsub, read_bsub
-from slotwise.model.formats.changes import ModifyEntry, dump_changes, loads_changes
+from slotwise.model.formats.changes import ModifyEntry, loads_changes
 from slotwise.model.formats.units import Clock
 
 SITE: dict[str, Any] = {
@@ -88,7 +87,7 @@ def test_one_that_is_no_single_number_is_refused(entry: dict[str, Any], told: st
 
 LINE = (
     "-n 2,4 -R span[hosts=1] -W 30 -We 20 -c 20 -q night -m fast -sp 7 -G g -P p -app a -gpu num=1 "
-    "-ext RMS[ptile=2] -b 23:00 -t 23:30 -x -ar -J name -w done(7) -ti -g /a -sla s"
+    "-ext RMS[ptile=2] -b 23:00 -t 23:30 -x -ar -J name -w done(7) -ti -g /a -U ann#1 -sla s"
 )
 
 

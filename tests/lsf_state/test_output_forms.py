@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lsf.lab import CLUSTER, HOSTS
 from lsf_state.output_forms import FORMS, OTHERS, Form
+from slotwise import InputError
 from slotwise.cli.main import app
-from slotwise.model.errors import InputError
 from slotwise.model.formats.sniff import kind_of_text
 from typer.testing import CliRunner
 
@@ -18,7 +18,7 @@ HOST = "HOST_NAME STATUS JL/U MAX NJOBS RUN SSUSP USUSP RSV\nh1 ok - 8 0 0 0 0 0
 TELLS = (
     "--aps",
     *("--bparams", "--bugroup", "--bmgroup", "--busers", "--lshosts"),
-    *("--blimits", "--bjgroup"),
+    *("--blimits", "--bjgroup", "--brsvs"),
 )
 SNAPSHOT = ("--bjobs", "--bhosts", "--bqueues", "--bhpart")
 

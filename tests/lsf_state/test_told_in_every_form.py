@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 import slotwise as sw
+from slotwise import InputError, Instance, Job
 from slotwise.cli.import_snapshot import Printed, make_instance
-from slotwise.model.errors import InputError
 from slotwise.model.formats.submit import refusals, submitted_job
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
 from slotwise.model.omissions import Omission
 from slotwise.model.sources.lsf_state.bjobs import SeenJob, read_bjobs
 from slotwise.model.sources.lsf_state.bqueues import read_bqueues
@@ -111,8 +109,8 @@ def test_what_the_scheduler_says_of_a_start_is_weighed(text: str) -> None:
         (record(EXCLUSIVE="Y"), "exclusive", True),
         (record(EXCLUSIVE="N"), "exclusive", False),
         (waits(more=", Exclusive Execution"), "exclusive", True),
-        (record(RSVID="bob#1"), "unheeded", ("-U bob#1",)),
-        (waits(first=" Reservation <bob#1>,"), "unheeded", ("-U bob#1",)),
+        (record(RSVID="bob#1"), "reservation", "bob#1"),
+        (waits(first=" Reservation <bob#1>,"), "reservation", "bob#1"),
         (record(JOB_GROUP="/ris/a"), "job_group", "/ris/a"),
         (waits(first=" Job Group </ris/a>,"), "job_group", "/ris/a"),
         (record(SERVICE_CLASS="gold"), "service_class", "gold"),

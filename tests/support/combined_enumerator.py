@@ -15,11 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 
 import absolute_reference
-from slotwise.model.cluster import Host
-from slotwise.model.configuration import Limit, Scope
-from slotwise.model.instance import Instance
-from slotwise.model.job import Job
-from slotwise.model.plan import Plan
+from slotwise import AdvanceReservation, Host, Instance, Job, Limit, Plan, Scope
 
 MINUTE, DAY, NEVER = 60, 86_400, 1 << 40
 #: Minutes of every day at which something is open: [first, second).
@@ -138,11 +134,24 @@ class Case:
         limit = self.jobs[job].run_limit
         return NEVER if limit is None else max(limit, self._least.get(job, 0))
 
+    def booked(self, job: str) -> AdvanceReservation | None:
+        """The reservation of a job, None for none."""
+        name = self.jobs[job].reservation
+        return next((i for i in self.instance.advance_reservations if i.name == name), None)
+
+    def end(self, job: str, start: int) -> int:
+        """When a job ends that starts then: a closed reservation kills it."""
+        item = self.booked(job)
+        end = start + self.length(job)
+        return end if item is None or item.open else min(end, item.end)
+
     def _full(self) -> dict[Row, float]:
         full: dict[Row, float] = {}
         for name, host in self.hosts.items():
-            full["slots", name] = host.slots
+            full["slots", name] = full["outside", name] = host.slots
             full |= {(resource, name): amount for resource, amount in host.amounts.items()}
+        for item in self.instance.advance_reservations:
+            full |= {(item.name, name): item.slots.get(name, 0) for name in self.hosts}
         for shared in self.instance.cluster.shared:
             full["shared", shared.name] = shared.amount
         for job in self.jobs.values():
@@ -226,7 +235,13 @@ class Case:
         add(("array", job.id.split("[")[0]), 1)
         own, shared = self.own_hosts(form), {item.name for item in self.instance.cluster.shared}
         for host in {*form.slots, *own}:
-            add(("slots", host), self.hosts[host].slots if host in own else form.slots[host])
+            taken = self.hosts[host].slots if host in own else form.slots[host]
+            add(("slots", host), taken)
+            item = self.booked(job.id)
+            if item is None:
+                add(("outside", host), taken)
+            elif host in form.slots:
+                add((item.name, host), form.slots[host])
         reserved = list(self._reserved(form, elapsed))
         for resource, host, amount in reserved:
             add(("shared", resource) if resource in shared else (resource, host), amount)
@@ -252,18 +267,18 @@ class Case:
         """What runs, is placed and is set aside holds at an instant."""
         total: dict[Row, float] = {}
         for form, start in [*self.base, *placed]:
-            if start <= time < start + self.length(form.job):
+            if start <= time < self.end(form.job, start):
                 for row, amount in self.holds(form, time - start).items():
                     total[row] = total.get(row, 0.0) + amount
         for item in self.instance.advance_reservations:
             if item.start <= time < item.end:
                 for host, slots in item.slots.items():
-                    total["slots", host] = total.get(("slots", host), 0.0) + slots
+                    total["outside", host] = total.get(("outside", host), 0.0) + slots
         return total
 
     def fits(self, placed: list[tuple[Form, int]], form: Form, start: int) -> bool:
         """Whether a form has room from its start on, beside those that are placed."""
-        end = start + self.length(form.job)
+        end = self.end(form.job, start)
         rises = {s for _, s in placed} | {i.start for i in self.instance.advance_reservations}
         for time in {start} | {rise for rise in rises if start < rise < end}:
             total = self.used([*placed, (form, start)], time)
@@ -312,8 +327,11 @@ class Case:
                     return False
             elif amount.resource not in item.amounts:
                 return False
+        booked = self.booked(job.id)
         return (
             item.status == "ok"
+            and (booked is None or booked.slots.get(host, 0) > 0)
+            and (booked is None or bool({job.user, "all"} & {*booked.users}))
             and (not job.hosts or host in asked)
             and (not queue.hosts or host in allowed)
             and host not in queue.excluded_hosts
@@ -377,6 +395,9 @@ class Case:
         job = self.jobs[form.job]
         if start < max(self.instance.now, job.begin or 0):
             return False
+        item = self.booked(form.job)
+        if item is not None and not item.start <= start < item.end:
+            return False
         doors = [self.host_windows[host] for host in form.slots if host in self.host_windows]
         doors += [self.dispatch[job.queue]] if job.queue in self.dispatch else []
         if not all(first * MINUTE <= start % DAY < last * MINUTE for first, last in doors):
@@ -385,7 +406,8 @@ class Case:
             return True
         first, last = self.run[job.queue]
         second = start % DAY
-        return first * MINUTE <= second and second + self.length(job.id) <= last * MINUTE
+        length = self.end(job.id, start) - start
+        return first * MINUTE <= second and second + length <= last * MINUTE
 
     def eligible(self, job: str, starts: Mapping[str, int]) -> bool:
         """Whether a condition on one job, ``done(p0)``, holds when the job starts."""
@@ -395,8 +417,8 @@ class Case:
         begins = {form.job: start for form, start in self.base} | dict(starts)
         if other not in begins:
             return False
-        length = 0 if word == "started" else self.length(other)
-        return begins[other] + length <= starts[job]
+        held = begins[other] if word == "started" else self.end(other, begins[other])
+        return held <= starts[job]
 
     def drops(self, job: str) -> set[int]:
         """Seconds after its start at which a job may give something back."""
@@ -408,7 +430,8 @@ class Case:
         """Now, begin times, openings, and when what is there gives something back."""
         now = self.instance.now
         found = {now, *(job.begin or 0 for job in self.instance.pending)}
-        found |= {item.end for item in self.instance.advance_reservations}
+        for item in self.instance.advance_reservations:
+            found |= {item.start, item.end}
         for windows in (self.host_windows, self.dispatch, self.run):
             for first, _ in windows.values():
                 found |= {day * DAY + first * MINUTE for day in range(4)}

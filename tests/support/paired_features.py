@@ -14,11 +14,25 @@ from typing import Any
 
 from combined_enumerator import MINUTE, Amount, Case, Term, Window
 from combined_instances import clock, text_of
+from slotwise import (
+    AdvanceReservation,
+    Cluster,
+    ComputeUnit,
+    Gpus,
+    Host,
+    HostPartition,
+    HostRequest,
+    Instance,
+    Job,
+    Limit,
+    Params,
+    Queue,
+    RunningJob,
+    Scope,
+    SharedResource,
+    User,
+)
 from slotwise.model.absolute_priority import AbsolutePriority, StatedPriority
-from slotwise.model.cluster import Cluster, ComputeUnit, Gpus, Host, SharedResource
-from slotwise.model.configuration import HostPartition, Limit, Params, Queue, Scope, User
-from slotwise.model.instance import AdvanceReservation, Instance
-from slotwise.model.job import HostRequest, Job, RunningJob
 
 Values = dict[str, Any]
 
@@ -235,7 +249,23 @@ def _advance(it: Draft) -> None:
     host, start = it.random.choice(it.hosts), it.minutes(0, 6)
     slots = {host["name"]: it.random.randint(1, host["slots"])}
     item = AdvanceReservation("ar", start, start + it.minutes(1, 5), slots)
-    it.more["advance_reservations"] = (item,)
+    it.more["advance_reservations"] = (*it.more.get("advance_reservations", ()), item)
+
+
+def _reserved_by_name(it: Draft) -> None:
+    """Some jobs run in a reservation, which leaves the one of nobody what it has."""
+    start = it.minutes(0, 4)
+    before = it.more.get("advance_reservations", ())
+    taken = {name for item in before for name in item.slots}
+    free = [host for host in it.hosts if host["name"] not in taken] or it.hosts[:1]
+    slots = {host["name"]: it.random.randint(1, host["slots"]) for host in it.some(free)}
+    users = it.random.choice([("all",), ("all",), ("ann",)])
+    end, is_open = start + it.minutes(1, 6), it.random.random() < 0.3
+    item = AdvanceReservation("u#0", start, end, slots, users=users, open=is_open)
+    it.more["advance_reservations"] = (*before, item)
+    it.params["open_reservations_continue"] = it.random.random() < 0.5
+    for job in it.some(it.jobs, 0.5):
+        job["reservation"] = "u#0"
 
 
 def _endless(it: Draft) -> None:
@@ -289,6 +319,7 @@ FEATURES: dict[str, Feature] = {
     "APS": _absolute,
     "-m first": _first_host,
     "advance reservation": _advance,
+    "reservation by name": _reserved_by_name,
     "no limit": _endless,
     "later jobs": _later,
     "ends early": _ends_early,

@@ -749,6 +749,7 @@ class _Jobs:
             gpu=gpu,
             unheeded=seen.unheeded,
             job_group=self._job_group(seen),
+            reservation="" if values.blank(seen.reservation) else seen.reservation.strip(),
             service_class=self._service_class(seen),
             aps=StatedPriority.parse(seen.aps) if seen.aps else None,
             name=name,

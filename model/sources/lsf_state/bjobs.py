@@ -275,8 +275,6 @@ class SeenJob:
     def unheeded(self) -> tuple[str, ...]:
         """What was said of it that nobody obeys, in the words of bsub where it has some."""
         found = list(self.unread)
-        if not values.blank(self.reservation):
-            found.append(f"-U {self.reservation.strip()}")
         try:
             values.job_group(self.job_group)
         except ValueError:

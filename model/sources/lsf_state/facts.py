@@ -37,11 +37,13 @@ from .limits import (
 )
 from .printed_facts import columns
 from .reading import Cells, Reading, Touched, json_records
+from .reservations import SeenReservation, read_brsvs
 from .values import Remarks, Text
 
 #: The commands that tell of it.
 COMMANDS = (
-    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "bjobs -aps"),
+    *("bparams", "bugroup", "bmgroup", "busers", "lshosts", "blimits", "bjgroup", "brsvs"),
+    "bjobs -aps",
 )
 _PARAMETER = re.compile(r"^\s*([A-Z][A-Z_0-9]+)\s*=\s*(.*?)\s*(?:\(([^()]*)\))?\s*$")
 #: Lines of plain bparams, and the parameter that each tells in seconds.
@@ -67,6 +69,7 @@ class SiteFacts:
     limits: tuple[Limit, ...] = ()
     limit_rows: tuple[SeenLimit, ...] = ()
     job_groups: tuple[JobGroup, ...] = ()
+    reservations: tuple[SeenReservation, ...] = ()
     #: What bjobs -aps prints of jobs, by id.
     absolute: Mapping[str, str] = field(default_factory=dict)
 
@@ -350,6 +353,11 @@ def _job_groups(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, job_groups=tuple(found.values()))
 
 
+def _reservations(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
+    found = {item.name: item for item in (*facts.reservations, *read_brsvs(text, reading))}
+    return replace(facts, reservations=tuple(found.values()))
+
+
 def _absolute(text: Text, facts: SiteFacts, reading: Reading) -> SiteFacts:
     return replace(facts, absolute={**facts.absolute, **read_aps(text, reading)})
 
@@ -363,6 +371,7 @@ _READERS: dict[str, Callable[[Text, SiteFacts, Reading], SiteFacts]] = {
     "blimits": _limits,
     "configuration": _limit_sections,
     "bjgroup": _job_groups,
+    "brsvs": _reservations,
     "bjobs -aps": _absolute,
 }
 

@@ -118,7 +118,7 @@ JOBS = (
     _job("estimated start", "estimate",
          "Estimated Job Start Time; Job will start no sooner than; Will be started; ESTIMATION",
          "ESTIMATED_START_TIME; ESTART_TIME; ESTIMATED_SIM_START_TIME; ESSTART_TIME"),
-    _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION", told=True),
+    _job("advance reservation (-U)", "reservation", "Reservation", "RSVID; RESERVATION"),
     _job("job group (-g)", "job_group", "Job Group", "JOB_GROUP"),
     _job("service class (-sla)", "service_class", "Service Class", "SERVICE_CLASS; SLA"),
     _job("licence project (-Lp)", "unread", "License Project", "LICENSE_PROJECT", told=True,

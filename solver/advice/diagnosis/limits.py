@@ -13,6 +13,7 @@ from ....model.configuration import Limit, Queue
 from ....model.display import duration_text
 from ....model.instance import Instance
 from ....model.job import Job
+from ....model.reserved_periods import of_jobs
 from ...pending_reasons import counted
 from .guarantees import guarantee_probes
 from .probes import (
@@ -331,7 +332,8 @@ def _host_limits(instance: Instance) -> Iterator[Probe]:
 
 def _advance_reservations(instance: Instance) -> Iterator[Probe]:
     parts = []
-    for item in instance.advance_reservations:
+    used = {item.name for item in of_jobs(instance)}  # without which their jobs would be
+    for item in (each for each in instance.advance_reservations if each.name not in used):
         change = SettingChange(
             "command of the administrator", f"brsvdel {item.name}", _without_reservation(item.name)
         )

@@ -1,0 +1,201 @@
+"""Advance reservations as ``brsvs`` prints them, with -w and -l, as those of an instance (ARV-01).
+
+A table tells id, type, users, slots by host and times; only -l tells what is open and closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ...formats.names import Domains
+from ...instance import AdvanceReservation, Instance
+from ...job import Job
+from ...windows import parse_windows
+from .reading import Reading, Touched
+from .values import Remarks, Text
+
+_COUNT = re.compile(r"(?:\d+|-)/\d+|\d+")
+_HOST = re.compile(r"(?P<host>[^\s:]+):(?:\d+|-)/(?P<slots>\d+)")
+#: Month, day, hour and minute, with the year before if it is printed.
+_ONCE = re.compile(r"(?:(\d{4})/)?(\d{1,2})/(\d{1,2})/(\d{1,2})/(\d{1,2})")
+_EACH = r"(?:\d:)?\d{1,2}:\d{1,2}"
+_AGAIN = re.compile(rf"(?P<window>{_EACH}-{_EACH})\s*\*")
+_TYPE = re.compile(r"^\s*Reservation Type:\s*(\w+)", re.M)
+#: RSVID of the table without -w has no more characters.
+MAX_SHOWN = 11
+
+
+@dataclass(slots=True)
+class SeenReservation:
+    """One that was printed."""
+
+    name: str
+    #: "user", "group" or "sys".
+    kind: str = "user"
+    users: tuple[str, ...] = ()
+    slots: dict[str, int] = field(default_factory=dict)
+    #: As printed.
+    window: str = ""
+    #: Whether its jobs continue after it, None if nothing tells.
+    open: bool | None = None
+    line: int = 0
+
+
+def read_brsvs(text: Text, reading: Reading) -> Iterator[SeenReservation]:
+    """The reservations of brsvs, those of which something cannot be read apart."""
+    found: list[SeenReservation] = []
+    listed = False
+    for number, line in enumerate(text.content.splitlines(), start=1):
+        words = line.split()
+        if words[:1] == ["RSVID"]:
+            listed = True
+        elif listed and words and not line[0].isspace() and not words[0].endswith(":"):
+            found.append(_first_line(words, number))
+        elif found and (found_type := _TYPE.match(line)):
+            found[-1].open = found_type[1].upper() == "OPEN"
+            listed = False
+        elif listed and found and words:
+            _add_hosts(found[-1], words)
+    for item in found:
+        reading.at(f"advance reservation {item.name}", item.line, Touched())
+        if not (item.slots and item.window):
+            reading.unknown("is no RSVID TYPE USER NCPUS RSV_HOSTS TIME_WINDOW")
+            continue
+        yield item
+
+
+def _first_line(words: Sequence[str], number: int) -> SeenReservation:
+    item = SeenReservation(words[0], words[1] if len(words) > 1 else "", line=number)
+    rest = list(words[2:])
+    names: list[str] = []
+    while rest and not _COUNT.fullmatch(rest[0]):
+        names += rest.pop(0).replace(",", " ").split()
+    item.users = () if item.kind.startswith("sys") else tuple(names)
+    _add_hosts(item, rest[1:])
+    return item
+
+
+def _add_hosts(item: SeenReservation, words: Sequence[str]) -> None:
+    """Hosts and their slots, and when it is active, which stands behind the first of them."""
+    times: list[str] = []
+    for word in words:
+        if host := _HOST.fullmatch(word):
+            item.slots[host["host"]] = int(host["slots"])
+        else:
+            times.append(word)
+    if times and not item.window:
+        item.window = " ".join(times)
+
+
+def with_reservations(
+    instance: Instance, seen: Sequence[SeenReservation], notes: Remarks
+) -> Instance:
+    """The instance with these reservations, and with the jobs in them.
+
+    A job whose reservation is not among them is in none, which an omission says.
+    """
+    before = len(notes.omissions)
+    domains = Domains(host.name for host in instance.cluster.hosts)
+    built = (_built(instance, item, domains, notes) for item in seen)
+    known = {item.name: item for item in built if item is not None}
+    if not known:
+        return instance
+    running = tuple(replace(run, job=_in_one(run.job, known)) for run in instance.running)
+    pending = tuple(_in_one(job, known) for job in instance.pending)
+    for job, seen_job in zip(instance.pending, pending, strict=True):
+        if job.reservation and not seen_job.reservation:
+            text = f"advance reservation {job.reservation} is not listed"
+            notes.touch(text, [job.id], where="brsvs")
+    for item in seen:
+        ids = [job.id for job in pending if job.reservation == item.name]
+        if item.open is None and ids:
+            text = "only brsvs -l tells whether its jobs continue after it: taken for closed"
+            notes.touch(f"advance reservation {item.name}: {text}", ids, where="brsvs")
+    omissions = (*instance.omissions, *notes.omissions[before:])
+    return replace(
+        instance,
+        advance_reservations=tuple(known.values()),
+        running=running,
+        pending=pending,
+        omissions=omissions,
+    )
+
+
+def _in_one(job: Job, known: Mapping[str, AdvanceReservation]) -> Job:
+    """The job in its reservation, which brsvs may truncate."""
+    name = job.reservation
+    if not name or name in known:
+        return job
+    if name[:MAX_SHOWN] in known and len(name) > MAX_SHOWN:
+        return replace(job, reservation=name[:MAX_SHOWN])
+    return replace(job, reservation="")
+
+
+def _built(
+    instance: Instance, item: SeenReservation, domains: Domains, notes: Remarks
+) -> AdvanceReservation | None:
+    """A reservation on the hosts of the cluster, None if it has none of them or no times."""
+    where = f"advance reservation {item.name}"
+    hosts = {host.name: host for host in instance.cluster.hosts}
+    slots: dict[str, int] = {}
+    for name, count in item.slots.items():
+        host = hosts.get(domains.known(name))
+        if host is not None:
+            slots[host.name] = min(count, host.slots)
+    if gone := [name for name in item.slots if domains.known(name) not in hosts]:
+        notes.append(f"{where}: {', '.join(gone)} is no host: omitted")
+    start, end, windows = 0, 0, ""
+    try:
+        if again := _AGAIN.fullmatch(item.window):
+            windows = _recurring(again["window"])
+        else:
+            start, end = _once(instance, item.window)
+    except ValueError as error:
+        notes.touch(f"{where}: {error}", where="brsvs", hosts=slots)
+        return None
+    if not slots:
+        return None
+    opened = bool(item.open)
+    return AdvanceReservation(item.name, start, end, slots, item.users, opened, windows)
+
+
+def _recurring(text: str) -> str:
+    """``3:0:0-3:3:0`` as windows are written, minutes with two digits."""
+    edges = []
+    for edge in text.split("-"):
+        *day, hour, minute = edge.split(":")
+        edges.append(":".join((*day, hour, minute.zfill(2))))
+    window = "-".join(edges)
+    parse_windows(window)
+    return window
+
+
+def _once(instance: Instance, text: str) -> tuple[int, int]:
+    """Seconds of ``11/12/6/0-11/12/8/0``, of a year in which that is not over."""
+    edges = [_ONCE.fullmatch(edge.strip()) for edge in text.split("-")]
+    if instance.origin is None or len(edges) != 2 or edges[0] is None or edges[1] is None:
+        raise ValueError(f"{text!r} is no time such as 11/12/6/0-11/12/8/0")
+    origin = datetime.fromisoformat(instance.origin)
+    now = origin + timedelta(seconds=instance.now)
+    starts, ends = (_instants(edge, now) for edge in (edges[0], edges[1]))
+    end = min((instant for instant in ends if instant > now), default=max(ends, default=now))
+    start = max((instant for instant in starts if instant < end), default=end)
+    if not start < end:
+        raise ValueError(f"{text!r} ends before it begins")
+    seconds = [int((instant - origin).total_seconds()) for instant in (start, end)]
+    return seconds[0], seconds[1]
+
+
+def _instants(edge: re.Match[str], now: datetime) -> list[datetime]:
+    """The instants that a printed time may be, one a year."""
+    year, *rest = edge.groups()
+    found = []
+    for each in [now.year - 1, now.year, now.year + 1] if year is None else [int(year)]:
+        with suppress(ValueError):  # 29 February
+            month, day, hour, minute = map(int, rest)
+            found.append(datetime(each, month, day, hour, minute, tzinfo=now.tzinfo))
+    return found
